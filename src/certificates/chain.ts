@@ -1,12 +1,12 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** `other-key`: the bundle has a certificate of the issuer's name, but with another key. */
+/** `other-key`: the bundle has a certificate with the issuer's name, but another key. */
 export type Trust = 'found' | 'expired' | 'other-key' | 'none';
 
 /**
- * Whether a certificate chains to one of a bundle, using the certificates that the server sends along, in any order. More lenient
- * than Go (it does not check whether an issuer is a CA): a wrong "no" would stop a user whose cluster works, while the probe
- * finds a wrong "yes" a moment later.
+ * Whether a certificate chains to one of a bundle, through the certificates that the server sends along, in any order. More lenient than
+ * Go, since it does not check whether an issuer is a CA: a wrong "no" would stop a user whose cluster works, while the probe finds a wrong
+ * "yes" a moment later.
  */
 export function findTrust(
   leaf: X509Certificate,
@@ -47,7 +47,7 @@ function signed(issuer: X509Certificate, one: X509Certificate): boolean {
   try {
     return one.checkIssued(issuer) && one.verify(issuer.publicKey);
   } catch {
-    // Keys of different types, or of a type that Node does not know.
+    // The keys have different types, or a type that Node does not know.
     return false;
   }
 }

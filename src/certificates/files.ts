@@ -33,8 +33,8 @@ type Content = string | Buffer;
 
 /**
  * Writes a key pair the way the kubelet does: the files go into a new directory that only this user can read, and renaming one link makes
- * all of them visible at once, so that no reader gets a certificate with the wrong key. Returns false where the same content is there
- * already. Throws 'certificate.not-written', also where a file of the same name is not devloop's, and where other users could interfere.
+ * all of them visible at once, so that no reader gets a certificate with the wrong key. Returns false if the same content is already
+ * there. Throws 'certificate.not-written', also if a file of the same name is not devloop's, or if other users could interfere.
  *
  * @param extra more files by name, such as ca.crt
  */
@@ -49,7 +49,7 @@ export async function writeKeyPair(
     [names.certificate, pair.certificate],
     [names.key, pair.key],
   ];
-  // The API server refuses such names, so this one is not the API server's.
+  // The API server refuses such names, so this entry is not from there.
   const files = new Map(entries.filter(([name]) => !leadsOut(name)));
   const links = [...new Set([...files.keys()].map(topOf))];
   await requireRoom(directory, [...files.keys()]);
@@ -65,7 +65,7 @@ export async function writeKeyPair(
   }
 }
 
-/** Throws 'certificate.not-written' where files of these names cannot be written as a key pair. Writes nothing. */
+/** Throws 'certificate.not-written' if files of these names cannot be written as a key pair. Writes nothing. */
 export async function requireRoom(directory: string, names: string[]): Promise<void> {
   try {
     const other = otherWriter(directory);
@@ -77,12 +77,12 @@ export async function requireRoom(directory: string, names: string[]): Promise<v
   }
 }
 
-/** As the kubelet does for `items` with a path: only its first part is linked. */
+/** Only the first part of a path is linked, as the kubelet does for `items` with a path. */
 function topOf(name: string): string {
   return name.split('/')[0]!;
 }
 
-/** The user's own key pair, and what a kubelet wrote, are never replaced. */
+/** Throws if a name is taken by the user's own key pair or by what a kubelet wrote, which are never replaced. */
 async function requireOurs(directory: string, links: string[]): Promise<void> {
   const current = await linkTarget(directory, CURRENT);
   const isOurs = current === undefined || OURS.test(current);
@@ -125,14 +125,14 @@ export async function isFree(directory: string): Promise<boolean> {
   return names.every((name) => name === CURRENT || name === MADE || OURS.test(name) || links.includes(name));
 }
 
-/** A directory that exists keeps its mode: the files below it are in one that only this user can read. */
+/** An existing directory keeps its mode, since the files are in a directory below it that only this user can read. */
 async function makeDirectory(directory: string): Promise<void> {
   const made = await makePath(directory);
   if (made === undefined) return;
   try {
     await writeFile(join(directory, MADE), made, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    // Nothing else says that it is to be removed.
+    // Without this record, nothing would say that the directory has to be removed.
     await rm(join(directory, MADE), { force: true }).catch(() => {});
     await unmakePath(directory, made);
     throw error;
@@ -160,7 +160,7 @@ async function swapIn(directory: string, files: Map<string, Content>): Promise<v
   await replaceLink(directory, CURRENT, fresh.slice(directory.length).replace(/^\/+/, ''));
 }
 
-/** A rename replaces a file or link in one step. It fails on a directory, which is kept. */
+/** Renaming replaces a file or link in one step. It fails on a directory, which is kept. */
 async function replaceLink(directory: string, name: string, target: string): Promise<void> {
   if ((await linkTarget(directory, name)) === target) return;
   const temporary = join(directory, `..${name}.devloop-new`);
@@ -173,8 +173,8 @@ async function replaceLink(directory: string, name: string, target: string): Pro
 }
 
 /**
- * Immediately, because controller-runtime before v0.20 rereads the pair only when a file that it watches disappears, and that is
- * the file in the old directory.
+ * Removed immediately, because controller-runtime before v0.20 rereads the pair only when a file that it watches disappears, which is the
+ * file in the old directory.
  */
 async function removeOthers(directory: string, links: string[]): Promise<void> {
   const current = await linkTarget(directory, CURRENT);
@@ -192,7 +192,7 @@ async function removeMade(directory: string): Promise<void> {
   try {
     for (let path = directory; path.length >= top.length; path = dirname(path)) await rmdir(path);
   } catch (error) {
-    // Somebody else has a file there.
+    // Somebody else has put a file there.
     if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
   }
 }
@@ -211,7 +211,7 @@ async function linkTarget(directory: string, name: string): Promise<string | und
   return await readlink(join(directory, name)).catch(() => undefined);
 }
 
-/** The error of a file operation, as one that names the directory and the cause. */
+/** Turns the error of a file operation into one that names the directory and the cause. */
 function writeFailure(directory: string, error: unknown): unknown {
   const cause = fileCause(directory, error);
   return cause === undefined ? error : refused(directory, cause, error);

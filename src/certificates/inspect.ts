@@ -5,7 +5,7 @@ import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
 import { readableCertificates, readCertificates } from './pem.ts';
 
 export interface Problem {
-  /** An error makes kube-apiserver refuse the certificate; a warning may. */
+  /** With an error, kube-apiserver refuses the certificate; with a warning, it may. */
   severity: 'error' | 'warning';
   message: string;
 }
@@ -18,7 +18,7 @@ export interface CertificateFacts {
 }
 
 export interface Expectation {
-  /** What kube-apiserver verifies: `<service>.<namespace>.svc`. */
+  /** The names that kube-apiserver verifies: `<service>.<namespace>.svc`. */
   serverNames: string[];
   /** PEM; absent or empty means the system roots of the API server. */
   caBundle?: string;
@@ -128,7 +128,7 @@ function trustProblems(
   ];
 }
 
-/** The names of the certificates in a caBundle; empty where there is none that can be read. */
+/** The names of the certificates in a caBundle; empty if none of them can be read. */
 export function subjectsOf(caBundle: string): string {
   return readableCertificates(caBundle)
     .map((one) => oneLine(one.subject) || '(no name)')
@@ -150,7 +150,7 @@ export interface CertificateSource {
   certificate?: string;
 }
 
-/** One error that lists every problem that makes the certificate unusable; undefined where there is none. */
+/** One error that lists every problem that makes the certificate unusable; undefined if there is none. */
 export function unusable(source: CertificateSource, problems: Problem[]): DevloopError | undefined {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return undefined;

@@ -19,7 +19,7 @@ const EXTENSIONS = {
   subjectAltName: '2.5.29.17',
 };
 
-/** What a key of this type signs with: the algorithm's identifier, whether that has a NULL behind it, and the digest. */
+/** How a key of this type signs: the algorithm's identifier, whether a NULL follows it, and the digest. */
 const ALGORITHMS: Record<string, { oid: string; hasNull: boolean; digest: string | null }> = {
   ec: { oid: '1.2.840.10045.4.3.2', hasNull: false, digest: 'sha256' },
   rsa: { oid: '1.2.840.113549.1.1.11', hasNull: true, digest: 'sha256' },
@@ -34,9 +34,9 @@ export interface Wanted {
 }
 
 /**
- * A new serving certificate with its key, followed by that of its issuer, if it has one. It uses an elliptic curve, whose keys are
- * generated instantly; node-forge supports only RSA certificates, so only its ASN.1 writer is used. Throws where the issuer's key is of
- * a type that is not in use.
+ * A new serving certificate with its key, followed by its issuer's certificate, if there is an issuer. It uses an elliptic curve, whose
+ * keys are generated instantly; node-forge supports only RSA certificates, so only its ASN.1 writer is used. Throws if the issuer's key has
+ * a type that is not in `ALGORITHMS`.
  */
 export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise<KeyPair> {
   // Imported lazily, and only this part: all of node-forge takes longer to load than most commands take to run.
@@ -56,7 +56,7 @@ export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise
     write.integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
     issuer === undefined ? name : subjectOf(asn1, issuer),
-    // The nodes' clocks can be behind this machine's.
+    // The clocks of the nodes can be behind this machine's clock.
     write.sequence(write.time(new Date(Date.now() - HOUR_MS)), write.time(notAfter)),
     name,
     publicKey,
@@ -76,12 +76,12 @@ function algorithmOf({ asymmetricKeyType: type }: KeyObject): (typeof ALGORITHMS
   return algorithm;
 }
 
-/** Byte for byte: verifiers compare it with the issuer's subject. */
+/** The issuer's subject, byte for byte, because verifiers compare the issuer's name with it. */
 function subjectOf(asn1: typeof Asn1, { certificate }: KeyPair): Asn1.Asn1 {
   const { raw } = new X509Certificate(certificate);
   const whole = asn1.fromDer(raw.toString('binary'));
   const fields = (whole.value[0] as Asn1.Asn1).value as Asn1.Asn1[];
-  // The version comes first, except in certificates of version 1: serial number, algorithm, issuer, dates, subject.
+  // The version comes first, except in certificates of version 1; then serial number, algorithm, issuer, dates, subject.
   const isVersioned = fields[0]!.tagClass === asn1.Class.CONTEXT_SPECIFIC;
   return fields[isVersioned ? 5 : 4]!;
 }

@@ -14,7 +14,7 @@ export interface KeyNames {
   key?: string;
 }
 
-/** A CA in the same Secret (cert-manager, cert-controller, OLM) matches its own key too, and must never be served. */
+/** Names of a CA in the same Secret (cert-manager, cert-controller, OLM), which also has a matching key, but must never be served. */
 const OF_A_CA = /^ca[._-]|cakey$/i;
 
 /**
@@ -64,7 +64,7 @@ function checkPair(object: string, { certificate, key }: KeyPair, names: Require
   if (block === undefined) throw invalid(object, `has no PEM private key in ${names.key}`);
   const privateKey = parse(object, names.key, () => readPrivateKey(block));
   if (chain[0].checkPrivateKey(privateKey)) return;
-  // Go takes the first certificate for the server's own, so the operator cannot serve with this order either.
+  // Go takes the first certificate as the server's own, so the operator cannot serve with this order either.
   const place = chain.findIndex((one) => one.checkPrivateKey(privateKey)) + 1;
   throw invalid(
     object,
@@ -86,8 +86,8 @@ function parse<T>(object: string, name: string, read: () => T): T {
 export const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
- * The CAs in a Secret, whatever their names; there are several where the next one is made ahead of time. A serving certificate that is its
- * own CA does not count: whoever made it meant its names. A CA without names serves nobody, even if its usage allows it to.
+ * The CAs in a Secret, whatever their names; there are several if the next one is made ahead of time. A serving certificate that is its own
+ * CA does not count, since it was made for its names. A CA without names serves nobody, even if its usage allows that.
  */
 export function casFromSecret(data: Record<string, string>): KeyPair[] {
   const isServing = ({ subjectAltName, keyUsage = [] }: X509Certificate): boolean =>

@@ -1,14 +1,14 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-// Any label with this ending: PKCS1, PKCS8 and SEC1 are all in use, and openssl puts an EC PARAMETERS block in front.
+// Any label with this ending: PKCS1, PKCS8 and SEC1 are all in use, and openssl writes a block EC PARAMETERS before the key.
 const BEGIN_PRIVATE_KEY = /-----BEGIN ((?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY)-----/;
 
 export function certificateBlocks(text: string): string[] {
   return text.match(CERTIFICATE) ?? [];
 }
 
-/** Looks for one end only: to look again from each beginning would take minutes for a Secret full of them. */
+/** Looks for the end of only one beginning: to do that for each would take minutes for a Secret full of beginnings. */
 export function privateKeyBlock(text: string): string | undefined {
   const begin = BEGIN_PRIVATE_KEY.exec(text);
   if (begin === null) return undefined;
@@ -22,7 +22,7 @@ export function readCertificates(text: string): X509Certificate[] {
   return certificateBlocks(text).map((block) => new X509Certificate(block));
 }
 
-/** The certificates that can be read, as Go does with a caBundle: it skips the rest. */
+/** The certificates that can be read. Go does the same with a caBundle, and skips the rest. */
 export function readableCertificates(text: string): X509Certificate[] {
   return certificateBlocks(text).flatMap((block) => {
     try {
@@ -33,7 +33,7 @@ export function readableCertificates(text: string): X509Certificate[] {
   });
 }
 
-/** Throws where the key is encrypted or damaged. */
+/** Throws if the key is encrypted or damaged. */
 export function readPrivateKey(block: string): KeyObject {
   return createPrivateKey(block);
 }

@@ -21,15 +21,18 @@ export const RELAY_LABEL = 'devloop.dev/relay';
 export const PROBE_LABEL = 'devloop.dev/probe';
 export const PROBE_WEBHOOK = 'probe.devloop.dev';
 
-/** Kubernetes' label for whoever manages an EndpointSlice, and devloop's value of it. */
+/** Kubernetes' label for whoever manages an EndpointSlice, and devloop's value for it. */
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const SLICE_MANAGER = 'devloop.dev';
-/** Kubernetes' label for Endpoints that must not be mirrored to an EndpointSlice. devloop sets it on its own. */
+/** Kubernetes' label for Endpoints that must not be mirrored to an EndpointSlice. devloop sets it on its own Endpoints. */
 export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
 
 export const RELAY_NAME = 'devloop-relay';
 
-/** For devloop's Pods: the proxy of a service mesh would ask kube-apiserver for a client certificate, and may break a namespace's rules. */
+/**
+ * Keeps the proxy of a service mesh out of devloop's Pods: it would ask kube-apiserver for a client certificate, and may break a
+ * namespace's rules.
+ */
 export const NO_SIDECAR = {
   labels: { 'sidecar.istio.io/inject': 'false' },
   annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' },
@@ -54,17 +57,17 @@ export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
   return lease.name.startsWith(leaseStem(kind));
 }
 
-/** Holds the manager's leader election Lease while the manager is paused by it. */
+/** The holder that a session writes into the manager's leader election Lease to pause the manager. */
 export function leaderIdentity(sessionId: string): string {
   return `${LEADER_STEM}${sessionId}`;
 }
 
-/** Whether that is the identity of any session. */
+/** Whether the holder is a session, whichever it is. */
 export function isLeaderIdentity(holder: string): boolean {
   return holder.startsWith(LEADER_STEM);
 }
 
-/** The object of one of these kinds that a Lease is for. */
+/** The object that a Lease is for; undefined if it is of none of these kinds. */
 export function leasedObject({ namespace, name }: ObjectRef, kinds: Kind[]): ObjectRef | undefined {
   const kind = kinds.find((one) => name.startsWith(leaseStem(one)));
   if (kind === undefined || namespace === undefined) return undefined;
@@ -80,7 +83,7 @@ export function sliceRef(service: ObjectRef, sessionId: string): ObjectRef {
   return { ...service, kind: 'EndpointSlice', name: `${service.name}-devloop-${sessionId}` };
 }
 
-/** Named by its IP families, so that what Kubernetes removes after one Service does not belong to the next one. */
+/** Contains the IP families, so that leftovers of one probe Service, which Kubernetes removes later, do not belong to the next one. */
 export function probeServiceName(ipFamilies: string[], sessionId: string): string {
   return ['devloop-probe', ...ipFamilies, sessionId].join('-').toLowerCase();
 }
@@ -110,8 +113,8 @@ export function relayPodName(sessionId: string, suffix: string): string {
 const LONGEST_POD_NAME = 63;
 
 /**
- * The name that the controller gets as that of its Pod. That of a StatefulSet ends in an ordinal, which programs read. The real
- * Pod's name would keep the StatefulSet from creating that Pod again.
+ * The name that the controller gets for its Pod. For a StatefulSet it ends in an ordinal, which programs read. The real Pod's name would
+ * keep the StatefulSet from creating that Pod again.
  */
 export function standInName({ kind, name }: ObjectRef, sessionId: string, ordinal = 0): string {
   const suffix = `-devloop-${sessionId}${kind === 'StatefulSet' ? `-${ordinal}` : ''}`;
@@ -152,12 +155,12 @@ export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): b
   }
 }
 
-/** Created by devloop to probe a route; any other webhook configuration with a label is the user's. */
+/** Whether devloop created it to probe a route; any other webhook configuration with a label is the user's. */
 export function isProbeConfiguration({ name }: Pick<ObjectRef, 'name'>, sessionId: string): boolean {
   return name.startsWith(probeConfigurationName(sessionId, ''));
 }
 
-/** Created by devloop. By its name alone: a Service of the user's that lost its annotation must never be deleted. */
+/** Whether devloop created it. Only the name counts: a Service of the user that lost its annotation must never be deleted. */
 export function isOwnService(ref: ObjectRef, sessionId: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${sessionId}`);
 }

@@ -9,9 +9,9 @@ export interface Work {
   emit: Emit;
   /** Ends waits, never a write. */
   signal: AbortSignal;
-  /** Takes over the wait for what no next step depends on. Without it, each is waited for at once. */
+  /** Gets each task that no next step depends on, and waits for it later. Without it, each is waited for at once. */
   beside?: (task: Promise<void>) => void;
 }
 
-/** What code needs that only waits for something in the cluster and changes nothing there. */
+/** What code needs if it only waits for something in the cluster and changes nothing there. */
 export type Observer = Omit<Work, 'sessionId'>;

@@ -12,22 +12,22 @@ export interface ParsedAnswer {
 
 interface Head {
   status: number;
-  /** Alternating name and value. */
+  /** Alternate name and value. */
   headers: string[];
   keepsAlive: boolean;
   body: number | 'chunked' | 'until-end';
 }
 
 /**
- * Reads the HTTP/1.1 answer to one POST (RFC 9112), from parts of any size. Node has no parser of its own to offer, and its client takes
- * most of the time of a review in the gateway.
+ * Reads the HTTP/1.1 answer to one POST (RFC 9112), from parts of any size. Node exports no parser, and its HTTP client would take most of
+ * the time of a review in the gateway.
  */
 export class AnswerParser {
   #head: Head | undefined;
   /** Bytes of an incomplete head or line. */
   #rest: Buffer = NOTHING;
   #body: Buffer[] = [];
-  /** Of the body or the chunk that is being read, in bytes; undefined between chunks. */
+  /** Bytes still missing of the body or of the current chunk; undefined between chunks. */
   #left: number | undefined;
   #isInTrailers = false;
   #onBody: (bytes: number) => void;
@@ -37,7 +37,7 @@ export class AnswerParser {
     this.#onBody = onBody;
   }
 
-  /** The answer, when this part completes it. Throws at what is no answer. */
+  /** The answer, if this part completes it. Throws if the bytes are no HTTP answer. */
   push(part: Buffer): ParsedAnswer | undefined {
     let bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
     this.#rest = NOTHING;
@@ -46,7 +46,7 @@ export class AnswerParser {
       if (end < 0) return this.#keep(bytes);
       const head = parseHead(bytes.toString('latin1', 0, end));
       bytes = bytes.subarray(end + 4);
-      // One of those announces another.
+      // A 1xx answer is followed by another one.
       if (head.status >= 200) this.#head = head;
     }
     if (this.#head.body === 'chunked') return this.#pushChunks(bytes);
@@ -74,7 +74,7 @@ export class AnswerParser {
     }
   }
 
-  /** The length of a chunk, or the end of one. */
+  /** Reads the length line of a chunk, or the line end after one. */
   #readLine(line: string): void {
     if (this.#left === undefined) {
       const size = chunkSize(line);
@@ -86,7 +86,7 @@ export class AnswerParser {
     }
   }
 
-  /** Adds at most so many bytes to the body; returns those that do not belong to it. */
+  /** Adds at most `most` bytes to the body; returns those that do not belong to it. */
   #take(bytes: Buffer, most: number): Buffer {
     const taken = bytes.subarray(0, most);
     this.#left = most - taken.length;
@@ -152,7 +152,7 @@ function bodyOf(headers: Map<string, string>): Head['body'] {
   return Number(length);
 }
 
-/** Of a line such as `1a;name=value`. */
+/** The length in a line such as `1a;name=value`, in bytes. */
 function chunkSize(line: string): number {
   const [, digits] = /^([\da-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? [];
   if (digits === undefined) throw new Error('a chunk of the answer has no length');

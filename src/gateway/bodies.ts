@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream';
 
 /** Largest body of one review, in bytes. */
 export const LARGEST_BODY = 16 * 2 ** 20;
-/** All bodies of one gateway together, in bytes; all answers may take as much again. */
+/** Limit for all bodies of one gateway together, in bytes; all answers may take as much again. */
 const MOST_HELD = 64 * 2 ** 20;
-/** Chunks that are shorter share a buffer of this size: one of its own would take a kilobyte, however short it is. */
+/** Later chunks that are shorter share a buffer of this size: a buffer for each would take a kilobyte, however short the chunk is. */
 const SHORT = 16 * 1024;
-/** What Node needs for a buffer. */
+/** What Node needs for each buffer, in bytes. */
 const OVERHEAD = 256;
 
 /** A complete body. Disposing it makes room for others. */
@@ -21,9 +21,9 @@ export interface HeldAnswer extends Disposable {
 
 /** A body or an answer that is arriving, or held. */
 interface Held {
-  /** Of a body: its chunks, and room for more. */
+  /** The chunks of a body, and room for more. */
   parts: { room: Buffer; used: number }[];
-  /** What it takes, in bytes. */
+  /** How many bytes it takes. */
   cost: number;
   isComplete: boolean;
   drop(): void;
@@ -32,14 +32,14 @@ interface Held {
 export interface Reading {
   /** Ends the reading. */
   signal: AbortSignal;
-  /** Called when the body has to make room for others, arriving or complete. Its bytes are no longer counted. */
+  /** Called when the body, arriving or complete, is dropped to make room for others. Its bytes are no longer counted. */
   onDropped(): void;
 }
 
 /**
  * Reads bodies, and holds a limited number of bytes of them. If there is no room, the oldest incomplete body is dropped: kube-apiserver
- * sends a body at once, so that one is somebody else's. If there is none, the largest one: whoever fills the room loses what they have
- * filled it with, and a complete body smaller than the limit divided by the number of connections is never dropped.
+ * sends a body at once, so that one is a stranger's. If all are complete, the largest one is dropped: whoever fills the room loses it, and
+ * a complete body smaller than the limit divided by the number of connections is never dropped.
  */
 export class Bodies {
   #most: number;
@@ -65,7 +65,7 @@ export class Bodies {
     });
     stream.on('end', () => resolve(size > LARGEST_BODY ? undefined : this.#complete(held)));
     stream.on('error', reject);
-    // Without the question, each review would cost an error with its stack.
+    // Without this check, each review would cost an Error with its stack.
     stream.on('close', () => {
       if (!stream.readableEnded) reject(new Error('the connection closed before the body was complete'));
     });
@@ -79,7 +79,7 @@ export class Bodies {
       .finally(() => signal.removeEventListener('abort', stop));
   }
 
-  /** Counts an answer, which somebody else holds. */
+  /** Counts the bytes of an answer, which the caller holds. */
   hold(onDropped: () => void): HeldAnswer {
     const held: Held = { parts: [], cost: 0, isComplete: true, drop: onDropped };
     this.#held.add(held);
@@ -97,7 +97,7 @@ export class Bodies {
       last.used += chunk.length;
       return;
     }
-    // Most bodies have one chunk, whatever its length.
+    // A first chunk gets no shared buffer, since most bodies have only one.
     const isShort = last !== undefined && chunk.length < SHORT;
     const room = isShort ? Buffer.allocUnsafe(SHORT) : chunk;
     if (isShort) chunk.copy(room);
@@ -114,7 +114,7 @@ export class Bodies {
 
   #dropOne(arriving: Held): void {
     const all = [...this.#held];
-    // Of several that are equally large, the newest one.
+    // If several are equally large, the newest of them.
     const largest = all.reduce((most, one) => (one.cost >= most.cost ? one : most));
     const dropped = all.find((one) => !one.isComplete && one !== arriving) ?? largest;
     this.#free(dropped);

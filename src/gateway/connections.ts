@@ -13,22 +13,22 @@ import type { Strangers } from './strangers.ts';
  */
 export interface Connections {
   /**
-   * The connection is busy from this request until its answer is sent. False for a request that is not to be answered: kube-apiserver
-   * waits for an answer before it uses the connection again.
+   * Makes the connection busy until the answer to this request is sent. False for a request that must not be answered: it came before an
+   * earlier answer, for which kube-apiserver would wait.
    */
   track(request: IncomingMessage, response: ServerResponse): boolean;
-  /** The connection belongs to kube-apiserver, as far as one can see. */
+  /** Notes that the connection seems to be kube-apiserver's. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
   /**
-   * What a request has behind it when it arrives, and its answer before it, in ms: a round trip, and for the first one over a connection
-   * those of TCP and TLS, too.
+   * The time in ms that a request and its answer spend on the network: one round trip, and for the first request of a connection also those
+   * of TCP and TLS.
    */
   travelMs(request: IncomingMessage): number;
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
   /**
-   * Waits until no review has come for a second; then closes idle connections at once, busy ones after their answer, and those whose
-   * first review may be under way after that. Resolves when they are closed; one whose client has disappeared is destroyed after a while.
+   * Waits until no review has come for a second. Then closes idle connections at once, busy ones after their answer, and new ones after the
+   * time in which their first review may come. Resolves when they are closed; one whose client has disappeared is destroyed after a while.
    */
   drain(): Promise<void>;
   /** Destroys all connections without a request, including those that never sent one. */
@@ -38,21 +38,21 @@ export interface Connections {
 
 interface Connection {
   raw: Duplex;
-  /** Of the client. */
+  /** The client's address. */
   address: string;
   /** On the clock of `performance.now()`. */
   openedAt: number;
   tls?: TLSSocket;
-  /** The TLS handshake takes one, as seen from here. */
+  /** Measured as the time of the TLS handshake, which takes one round trip as seen from here. */
   roundTripMs: number;
   answering: Set<ServerResponse>;
-  /** A review or a probe came over it. */
+  /** A review or a probe has come over this connection. */
   used: boolean;
 }
 
-/** More than an API server of a small cluster has requests in progress. */
+/** An API server of a small cluster never has this many requests in progress. */
 const MOST_CONNECTIONS = 1_000;
-/** Of TCP, of TLS, and of the request and its answer; through a tunnel, opening its channel is a part of another one. */
+/** Those of TCP, of TLS, and of the request and its answer. Opening the channel of a tunnel is a part of another one. */
 const ROUND_TRIPS_OF_FIRST = 3.5;
 
 export interface Admission {
@@ -117,7 +117,7 @@ export function trackConnections(server: Server, admission: Admission): Connecti
   };
 }
 
-/** Keeps out who is not allowed. If there are too many connections, closes the one that kube-apiserver misses least. */
+/** Keeps out addresses that are not allowed. If there are too many connections, closes the one that kube-apiserver misses least. */
 function admit(raw: Socket, connections: Map<string, Connection>, admission: Admission): void {
   const { allows, strangers, most = MOST_CONNECTIONS } = admission;
   const { remoteAddress } = raw;
@@ -138,14 +138,14 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
   const unused = { openedAt, roundTripMs: 0, used: false };
   const connection = { raw, address: remoteAddress, answering: new Set<ServerResponse>(), ...unused };
   connections.set(peer, connection);
-  // A client that has reset one may have opened the next from the same port before that is seen here.
+  // A client that has reset a connection may have opened the next one from the same port before this event.
   raw.once('close', () => connections.get(peer) === connection && connections.delete(peer));
 }
 
 /**
- * The oldest one that carried no review, which kube-apiserver sends at once; else the oldest without a complete request. An incomplete
- * one does not count, because a stranger can leave it incomplete until its budget is used. If all have one, the oldest of the address
- * that has the most connections, unless the new one is from there, too.
+ * The oldest connection that carried no review, since kube-apiserver sends one at once; else the oldest without a complete request. An
+ * incomplete request does not count, since a stranger can leave it so until its budget is used. If all have one, the oldest of the address
+ * with the most connections, unless the new one is from there, too.
  */
 function leastMissed(all: Connection[], newcomer: string): Duplex | undefined {
   const open = all.filter(({ raw }) => !raw.destroyed);
@@ -167,15 +167,15 @@ const GONE_MS = 3_000;
 /** kube-apiserver connects when it has a review to send, and sends it as soon as the handshake is done. */
 const FIRST_REVIEW_MS = 1_000;
 
-/** Where no review has come for so long, the next one meets the closing of a connection by chance only. */
+/** If no review has come for this long, the next one meets the closing of a connection only by chance. */
 const LULL_MS = 1_000;
 
-/** Each answer closes a connection, so that those that kube-apiserver keeps run out meanwhile. */
+/** Meanwhile each answer closes a connection, so that kube-apiserver has fewer and fewer left. */
 const LONGEST_LULL_WAIT_MS = 10_000;
 
 /**
- * While reviews come, the next one may be on its way over any connection, also one that is still idle, unused, or inside a tunnel,
- * and would be lost if this side closed it.
+ * While reviews come, the next one may be on its way over any connection, even one that is still idle, unused, or inside a tunnel, and
+ * would be lost if this side closed it.
  */
 async function untilLull(lastReviewAt: () => number): Promise<void> {
   const deadline = performance.now() + LONGEST_LULL_WAIT_MS;
@@ -183,7 +183,7 @@ async function untilLull(lastReviewAt: () => number): Promise<void> {
   for (let ms = left(); ms > 0; ms = left()) await pause(ms);
 }
 
-/** A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait. */
+/** A busy machine can accept a connection late, so one that was opened before the drain can appear after its beginning. */
 async function drainAll(connections: Map<string, Connection>): Promise<void> {
   const lateFrom = performance.now() + FIRST_REVIEW_MS;
   const seen = new Set<Connection>();
@@ -196,7 +196,7 @@ async function drainAll(connections: Map<string, Connection>): Promise<void> {
   await drainNew();
 }
 
-/** Resolves when an unused connection is closed, which it is after its first answer, or when it sends no review. */
+/** Resolves when an unused connection is closed after its first answer, or when it has sent no review in time. */
 async function untilUsed(connection: Connection): Promise<void> {
   const { raw, openedAt } = connection;
   const patience = new AbortController();

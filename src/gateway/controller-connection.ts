@@ -5,9 +5,9 @@ import type { Answer } from './http.ts';
 
 /** One review on its way to the controller. */
 export interface Exchange {
-  /** All of its HTTP request. */
+  /** The whole HTTP request. */
   bytes: Buffer;
-  /** The TLS connection is up, and from now on the controller may see the review. */
+  /** Called when the TLS connection is up: from now on the controller may see the review. */
   onConnected(): void;
   /** Called with the length of each part of the answer's body, in bytes. */
   onArriving(bytes: number): void;
@@ -28,13 +28,13 @@ export interface Failure {
 export interface ConnectionOptions {
   host: string;
   port: number;
-  /** Empty: none is asked for. */
+  /** The server name for the handshake; if empty, none is sent. */
   serverName: string;
   secureContext: SecureContext;
-  /** Of an earlier connection, which makes this handshake shorter. */
+  /** The TLS session of an earlier connection, which makes this handshake shorter. */
   session: Buffer | undefined;
   onSession(session: Buffer): void;
-  /** It can carry another review. */
+  /** Called when the connection can carry another review. */
   onIdle(connection: ControllerConnection): void;
   /** Called once. */
   onClose(connection: ControllerConnection): void;
@@ -44,7 +44,7 @@ export interface ConnectionOptions {
 export class ControllerConnection {
   #options: ConnectionOptions;
   #socket: TLSSocket;
-  /** It is known whose program has accepted it: before that it carries no byte of a review. */
+  /** The listening program is known to be this user's; before that, the connection carries no byte of a review. */
   #isKnown = false;
   #isReused = false;
   #exchange: Exchange | undefined;
@@ -71,7 +71,7 @@ export class ControllerConnection {
       });
   }
 
-  /** It must be idle, or new. */
+  /** The connection must be idle, or new. */
   start(exchange: Exchange): void {
     this.#exchange = exchange;
     this.#parser = new AnswerParser(exchange.onArriving);
@@ -102,7 +102,7 @@ export class ControllerConnection {
 
   #read(part: Buffer): void {
     if (this.#exchange === undefined) {
-      // Nobody has asked for it.
+      // Nobody has asked for these bytes.
       this.destroy();
       return;
     }
@@ -118,7 +118,7 @@ export class ControllerConnection {
     if (parsed === undefined) return;
     const exchange = this.#exchange!;
     this.#exchange = undefined;
-    // An answer can come before all of its review was read.
+    // An answer can come before the controller has read all of its review.
     if (parsed.keepsAlive && this.#socket.writableLength === 0 && this.#socket.writable) {
       this.#isReused = true;
       this.#options.onIdle(this);

@@ -2,14 +2,16 @@ import { createSecureContext } from 'node:tls';
 import { UNVERIFIED } from '../machine/loopback-tls.ts';
 import { type ConnectionOptions, ControllerConnection, type Exchange } from './controller-connection.ts';
 
-/** Connections for one server name. After a hold as many reviews as there are clients want one, and each handshake takes a millisecond. */
+/** Limit for one server name. After a hold, all waiting reviews want a connection at once, and each handshake takes a millisecond. */
 const MOST = 256;
 
 /** The connections to one controller. */
 export interface ControllerPool {
-  /** Sends it over an idle connection, or a new one; where there are too many, when one is idle. `isNew`: over a new one, at once. */
+  /**
+   * Sends over an idle connection, or else a new one, or if there are too many, as soon as one is idle. `isNew`: over a new one, at once.
+   */
   send(serverName: string, exchange: Exchange, isNew: boolean): void;
-  /** Leaves nothing of it open. It ends as a failure, or, if it was not sent yet, not at all. */
+  /** Closes the connection of an exchange, which then ends as a failure. One that was not sent yet does not end at all. */
   cancel(serverName: string, exchange: Exchange): void;
   close(): void;
 }
@@ -39,7 +41,7 @@ class OfOneName {
   #to: Target;
   #onEmpty: () => void;
   #all = new Set<ControllerConnection>();
-  /** The one that was used last is the last one, and the first to be used again. */
+  /** The last one was used last, and is the first to be used again. */
   #idle: ControllerConnection[] = [];
   #waiting = new Set<Exchange>();
   #session: Buffer | undefined;

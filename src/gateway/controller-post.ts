@@ -7,17 +7,17 @@ export interface ControllerPost {
   agent: Agent;
   /** On the loopback interface. */
   port: number;
-  /** With its query. */
+  /** Including the query. */
   path: string;
   body: Buffer;
   /** The name that kube-apiserver asks for in its TLS handshake. */
   serverName?: string;
-  /** The answer is read up to here, in bytes. */
+  /** How much of the answer is read, in bytes. */
   mostBytes?: number;
   signal: AbortSignal;
 }
 
-/** What the controller answered, whatever it is. Rejects where nothing did, and with the signal's reason. */
+/** What the controller answered, whatever it is. Rejects if nothing answered, and with the signal's reason. */
 export async function postToController(post: ControllerPost): Promise<{ status: number; body: Buffer }> {
   const { agent, port, path, body, serverName, mostBytes = Number.POSITIVE_INFINITY, signal } = post;
   const chunks: Buffer[] = [];

@@ -15,7 +15,7 @@ export interface ControllerAddress {
 
 export interface ReviewRequest {
   url: string;
-  /** Alternating name and value. */
+  /** Alternate name and value. */
   headers: string[];
   body: Uint8Array;
   /** The name that the client asked for in its TLS handshake. */
@@ -25,11 +25,11 @@ export interface ReviewRequest {
 }
 
 export interface Forwarder {
-  /** The controller's answer, once the gate is open, or a Status where it has none to give. Rejects only when the wait is over. */
+  /** The controller's answer, once the gate is open, or a Status if there is none. Rejects only when the wait is over. */
   forward(review: ReviewRequest, waiting: Waiting): Promise<Answer>;
   /**
-   * Posts a review of devloop's own, also while the gate is shut, over connections that the others find open then. Rejects where nothing
-   * answers, and with the signal's reason.
+   * Posts a review of devloop's own, even while the gate is shut, over connections that later reviews reuse. Rejects if nothing answers,
+   * and with the signal's reason.
    */
   post(review: Omit<ReviewRequest, 'headers'>, signal: AbortSignal): Promise<Answer>;
   close(): void;
@@ -107,8 +107,8 @@ function failed({ host, port }: ControllerAddress, failure: Failure, resends: nu
 }
 
 /**
- * One request. `isNew`: over a new connection. Rejects only when the wait is over, and leaves nothing open, unless somebody waits for a late
- * answer.
+ * Sends one request. `isNew`: over a new connection. Rejects only when the wait is over, and leaves nothing open, unless somebody waits for
+ * a late answer.
  */
 function attempt(
   pool: ControllerPool,
@@ -142,7 +142,7 @@ function attempt(
   });
 }
 
-/** In one piece: each write of a TLS connection takes long. The names are those of a request that Node has parsed. */
+/** The request in one piece, since each write of a TLS connection takes long. Node has parsed the header names, so they need no check. */
 function requestBytes({ url, headers, body }: ReviewRequest): Buffer {
   let head = `POST ${url} HTTP/1.1\r\n`;
   for (let index = 0; index < headers.length; index += 2) {

@@ -15,12 +15,12 @@ const UNIT_MS: Record<string, number> = {
   m: 60_000,
   h: 3_600_000,
 };
-/** Anybody can send a longer one. */
+/** The longest text that is parsed: strangers can send longer ones. */
 const LONGEST_DURATION = 32;
 const DURATION = /^\+?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
-/** As kube-apiserver writes it. */
+/** A timeout as kube-apiserver writes it. */
 const WHOLE_SECONDS = /^[^?]*\?timeout=([1-9]\d?)s$/;
 
 /** How long the caller waits for the answer to a review, in ms: the `timeout` in its URL, otherwise the Kubernetes default. */
@@ -35,7 +35,7 @@ export function budgetOf(url: string): number {
 
 /**
  * How long the gateway may take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it dialled, and the
- * caller still has to read the answer. `travelMs`: what that takes, where it is known to be slow.
+ * caller still has to read the answer. `travelMs`: how long these two take, if that is known.
  */
 export function patienceFor(budgetMs: number, travelMs = 0): number {
   const margin = Math.max(Math.min(LEAST_MARGIN_MS, budgetMs / 10), travelMs);
@@ -56,37 +56,40 @@ export function parseDuration(text: string): number | undefined {
 export interface Waiting {
   for: 'body' | 'release' | 'connection' | 'answer';
   readonly signal: AbortSignal;
-  /** Resolves when the review may be sent: to undefined, or to what it gets instead. Rejects with the signal's reason. */
+  /** Resolves when the review may be sent, to undefined; or to the answer that it gets instead. Rejects with the signal's reason. */
   pass(): Promise<Answer | undefined>;
   /**
-   * Gets the controller's answer to a review whose wait is over. Absent: such a review is taken back from the controller, which would else
-   * work for nobody.
+   * Gets the controller's answer to a review whose wait is over. If absent, such a review is taken back from the controller, whose work
+   * would be for nobody.
    */
   onLate?: ((answer: Answer) => void) | undefined;
-  /** Why a review that nothing accepts is not sent again; undefined while it is. */
+  /** Why a review that nothing accepts is not sent again; undefined as long as it is sent again. */
   lastTry(): string | undefined;
 }
 
 /** Lets reviews through, or makes them wait in the order in which they arrived. */
 export interface Gate {
-  /** `onHalfWaited` is called for each review when half of the time is over that it had when it began to wait. */
+  /** `onHalfWaited` is called for each review that has waited for half of the time that it had left. */
   hold(onHalfWaited?: () => void): void;
   release(): void;
   /**
-   * No controller runs, so no review is sent: any other program can listen on its port now. Reviews wait for the next one, which is
-   * started in `ms`; those whose budget ends earlier are refused at once. Lasts until the next `hold`.
+   * No controller runs, so no review is sent: any other program can listen on its port now. The next controller starts in `ms`: reviews
+   * wait for it, but those whose budget ends earlier are refused at once. Lasts until the next `hold`.
    */
   controllerDown(why: string, ms: number): void;
-  /** No controller is started again. One may still answer, so a review is sent, and refused at once if nothing accepts it. Final. */
+  /** No controller is started again. One may still answer, so reviews are sent, but refused at once if nothing accepts them. Final. */
   failFast(why: string): void;
   readonly lastTry: string | undefined;
-  /** Reviews wait because the user wants it, whatever else holds or releases them, and whether or not a controller runs. */
+  /** Reviews wait because the user wants them to, whatever else holds or releases them, and whether or not a controller runs. */
   holdForUser(): void;
   releaseForUser(): void;
   readonly isHeldForUser: boolean;
   /** Number of reviews that are waiting. */
   readonly held: number;
-  /** As `Waiting.pass`, to why there is no time; `deadline` is the end of the review's budget on the clock of `performance.now()`. */
+  /**
+   * Like `Waiting.pass`, but resolves to the reason for a refusal. `deadline`: the end of the review's budget on the clock of
+   * `performance.now()`.
+   */
   pass(deadline: number, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -102,7 +105,7 @@ export function createGate(): Gate {
   let down: { why: string; until: number } | undefined;
   let lastTry: string | undefined;
   let halfWaited: (() => void) | undefined;
-  /** `wait`, or what `pass` resolves to. */
+  /** `wait`, or the value to which `pass` resolves. */
   const decide = (deadline: number): 'wait' | { refusal: string | undefined } => {
     if (isHeld || isHeldForUser) return 'wait';
     if (down === undefined) return { refusal: undefined };

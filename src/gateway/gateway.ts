@@ -23,23 +23,23 @@ export interface GatewayOptions {
   /** 0 or absent: any free port. */
   port?: number;
   sessionId: string;
-  /** The controller may start to listen there later. */
+  /** Nothing has to listen there yet. */
   controller: ControllerAddress;
-  /** Whether this address may connect; by default every one. */
+  /** Whether this address may connect; by default every address may. */
   allows?: (address: string) => boolean;
-  /** What to do about strangers. */
+  /** Advice for the user about strangers. */
   hint?: string | undefined;
   /** Names of the APIServices whose requests arrive here, too. Nothing here serves them, but those who ask for them are no strangers. */
   apis?: readonly string[] | undefined;
-  /** Gets each review when it has arrived; disposed when there is an answer. It must be quick. */
+  /** Gets each review when it has arrived. The result is disposed when there is an answer. It must be quick. */
   arrived?: ReviewContext['arrived'];
-  /** Gets each review, when its answer is out. It must be quick. */
+  /** Gets each review when its answer is sent. It must be quick. */
   served?: ((review: ServedReview) => void) | undefined;
-  /** Gets what the controller answers later; a review stays open for it. */
+  /** Gets answers that the controller gives too late; with it, reviews stay open for them. */
   late?: ((late: LateAnswer) => void) | undefined;
-  /** A warning that the controller's answers to admission reviews get. */
+  /** A warning that is added to the controller's answers to admission reviews. */
   stamp?: (() => string | undefined) | undefined;
-  /** What reviews get that the controller does not answer in time; by default an error. */
+  /** The answer to reviews that the controller does not answer in time; by default an error. */
   onTimeout?: OnTimeout | undefined;
   emit: Emit;
 }
@@ -48,13 +48,16 @@ export interface GatewayOptions {
 export interface Gateway extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** From now on takes reviews on these paths only, and for a while on those of before; there are none at first. Probes are answered from the start. */
+  /**
+   * From now on takes reviews on these paths only, and for a while also on the earlier ones; at first there are none. Probes are always
+   * answered.
+   */
   accept(paths: Iterable<string>): void;
-  /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
+  /** From now on refuses reviews on these paths, and no longer on earlier ones, because the controller does not serve them. */
   refuse(paths: Iterable<string>): void;
-  /** From now on reviews on these paths wait, because the controller is being asked whether it serves them, in place of the ones before. */
+  /** From now on reviews on these paths, and no longer on earlier ones, wait while the controller is asked whether it serves them. */
   ask(paths: Iterable<string>): void;
-  /** As `Forwarder` has it. */
+  /** See `Forwarder.post`. */
   post: Forwarder['post'];
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
@@ -63,31 +66,33 @@ export interface Gateway extends AsyncDisposable {
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
   /**
-   * From now on reviews wait, within their budget. One `release` ends any number of calls. `onHalfWaited` is called for each review when
-   * half of its time is over.
+   * From now on reviews wait, within their budget. One `release` ends any number of calls. `onHalfWaited` is called for each review that
+   * has waited for half of its time.
    */
   hold(onHalfWaited?: () => void): void;
   /** Forwards the waiting reviews, in order. */
   release(): void;
-  /** The same for a hold of the user's. Reviews go on when neither holds them. */
+  /** The same on behalf of the user. Reviews go on when neither hold is in force. */
   holdForUser(): void;
   releaseForUser(): void;
   /**
-   * No controller runs, so no review is sent to its port. Those whose budget ends within `ms`, when the next one is started, get an
-   * error with this reason at once, and the others wait. Lasts until the next `hold`.
+   * No controller runs, so no review is sent to its port. The next one starts in `ms`: reviews wait for it, but those whose budget ends
+   * earlier get an error with this reason at once. Lasts until the next `hold`.
    */
   controllerDown(why: string, ms: number): void;
-  /** No controller is started again: a review that nothing accepts gets an error with this reason at once. Final. */
+  /** No controller is started again: reviews that nothing accepts get an error with this reason at once. Final. */
   failFast(why: string): void;
-  /** Until it is disposed, devloop answers these reviews itself, also those that would wait. What was asked for last counts. */
+  /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. The latest call counts. */
   answerOwn(own: OwnAnswers): Disposable;
   /** Number of reviews that are waiting. */
   readonly held: number;
-  /** From now on each connection gets one more answer and is then closed. Final. This way, busy clients are gone before `drain`. */
+  /**
+   * From now on each connection gets one more answer and is then closed. Final. Connections of busy clients are then closed before `drain`.
+   */
   closeAfterNextAnswer(): void;
   /**
    * When no review has come for a second: closes idle connections, busy ones after their answer, and new ones after their first answer.
-   * Final. Resolves when the connections are closed that were open then or soon after, except those over which no review comes.
+   * Final. Resolves when all connections are closed that were open by then or soon after, except those over which no review comes.
    */
   drain(): Promise<void>;
 }

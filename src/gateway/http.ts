@@ -4,7 +4,7 @@ export interface Answer {
   headers: string[];
   /** Bytes come from the controller; text is devloop's own answer. */
   body: Buffer | string;
-  /** Why the controller had no time to answer; devloop may give its own verdict in place of such an answer. */
+  /** Why the controller had no time to answer; devloop may replace such an answer by a verdict of its own. */
   late?: string;
 }
 
@@ -30,12 +30,12 @@ export function statusAnswer(code: keyof typeof REASONS, message: string): Answe
   });
 }
 
-/** For a review that the controller does not answer within its budget. */
+/** The answer to a review that the controller does not answer within its budget. */
 export function lateAnswer(cause: string, advice = ''): Answer {
   return { ...statusAnswer(503, `${cause}${advice}`), late: cause };
 }
 
-/** The client opens another connection for its next request. */
+/** Adds a header that makes the client open another connection for its next request. */
 export function lastAnswer(answer: Answer): Answer {
   return { ...answer, headers: [...answer.headers, 'Connection', 'close'] };
 }

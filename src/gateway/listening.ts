@@ -5,15 +5,15 @@ import { backOff, sleep } from '../async.ts';
 import { UNVERIFIED } from '../machine/loopback-tls.ts';
 
 const REFUSED_MS = 300;
-/** A process that has ended refuses the next connection: sooner than that, none takes its place. */
+/** A process that has ended refuses the next connection: no other takes its place sooner than this. */
 const REOPEN_MS = 50;
-/** Some servers close each connection, and others log what is no request of theirs. */
+/** Longest pause, because some servers close each connection, and others log a request that they do not expect. */
 const LONGEST_MS = 60_000;
 const ANSWER_MS = 10_000;
 
 /**
- * Calls `onListening` as soon as a process answers HTTP over TLS on this port of the loopback interface, and for each process that follows
- * it there: an idle connection shows whether it still is the same one. Resolves with the signal.
+ * Calls `onListening` as soon as a process answers HTTP over TLS on this port of the loopback interface, and again for each later process:
+ * an idle connection shows whether it is still the same one. Resolves with the signal.
  */
 export async function whenListening(
   port: number,
@@ -24,7 +24,7 @@ export async function whenListening(
     const opened = await openIdle(port, signal);
     if (opened === 'refused') {
       [isKnown, closed] = [false, 0];
-      // Nobody sees these attempts.
+      // A refused attempt shows in no log, so the pause stays short.
       await sleep(REFUSED_MS, signal);
       continue;
     }
@@ -40,7 +40,7 @@ export async function whenListening(
   }
 }
 
-/** A connection on which one request was answered: of a server that shuts down, any other would keep it waiting. */
+/** A connection on which one request was answered, because a server that shuts down would wait for any other connection. */
 async function openIdle(port: number, signal: AbortSignal): Promise<TLSSocket | 'refused' | undefined> {
   const socket = connect({ host: '127.0.0.1', port, ...UNVERIFIED });
   const aborting = addAbortListener(signal, () => void socket.destroy());
@@ -50,7 +50,7 @@ async function openIdle(port: number, signal: AbortSignal): Promise<TLSSocket | 
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
       resolve(code === 'ECONNREFUSED' ? 'refused' : undefined),
     );
-    // Also in the middle of the handshake, without an error.
+    // The connection can close even in the middle of the handshake, without an error.
     socket.once('close', () => resolve(undefined));
     socket.once('secureConnect', () => socket.write(nobodysRequest()));
     socket.on('data', () => {
@@ -60,7 +60,7 @@ async function openIdle(port: number, signal: AbortSignal): Promise<TLSSocket | 
   });
 }
 
-/** No handler has this path. */
+/** A request for a path that no handler has. */
 function nobodysRequest(): string {
   return `HEAD /devloop-${randomUUID()} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 }

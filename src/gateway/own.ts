@@ -4,11 +4,11 @@ import { type Answer, jsonAnswer, jsonOf, statusAnswer } from './http.ts';
 export interface OwnAnswers {
   /** Gets the `request` of an AdmissionReview. */
   allows(request: object): boolean;
-  /** What happens to all others. `refuse`: kube-apiserver applies the failurePolicy, as it does when nothing answers. */
+  /** What happens to all other reviews. `refuse`: kube-apiserver applies the failurePolicy, as if nothing had answered. */
   others: 'forward' | 'refuse';
 }
 
-/** Undefined where the controller answers. */
+/** Undefined if the controller has to answer. */
 export function answerOwn(body: string, { allows, others }: OwnAnswers): Answer | undefined {
   const review = jsonOf(body) as Review | null | undefined;
   const request = review?.request;

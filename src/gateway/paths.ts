@@ -2,18 +2,18 @@ import { posix } from 'node:path';
 import { sleep } from '../async.ts';
 import { LONGEST_BUDGET_MS } from './gate.ts';
 
-/** A path that is not known waits this long for `accept`: kube-apiserver may learn of a new webhook first. */
+/** How long a review on an unknown path waits for `accept`: kube-apiserver may learn of a new webhook first. */
 const LEARN_MS = 1_000;
-/** A request that kube-apiserver has begun calls the webhooks that it knew then, one after the other: it may learn later of one that is gone. */
+/** A request that kube-apiserver has begun calls, one after the other, the webhooks that it knew then, even those that are gone since. */
 const FORGET_MS = LONGEST_BUDGET_MS;
 
 /** The paths on which a gateway takes reviews. There are none at first. */
 export interface Paths {
-  /** From now on these, as webhook configurations and CRDs write them, and for a while those of before. */
+  /** From now on takes these paths, as webhook configurations and CRDs write them, and for a while also the earlier ones. */
   accept(paths: Iterable<string>): void;
   /** Whether reviews are taken at this URL. The signal ends the wait for an unknown path. */
   takes(url: string, signal: AbortSignal): Promise<boolean>;
-  /** From now on the controller is being asked whether it serves these paths, in place of the ones before. */
+  /** From now on the controller is being asked whether it serves these paths, and no longer about earlier ones. */
   ask(paths: Iterable<string>): void;
   /** Resolves when the controller is not being asked for the path of this URL, or with the signal. */
   asked(url: string, signal: AbortSignal): Promise<void>;
@@ -24,7 +24,7 @@ export interface Paths {
 }
 
 export function createPaths(forgetMs = FORGET_MS): Paths {
-  /** Until when each is taken, on the clock of `performance.now()`. */
+  /** Until when each path is taken, on the clock of `performance.now()`. */
   let accepted = new Map<string, number>();
   let asking = new Set<string>();
   let refused = new Set<string>();
@@ -77,12 +77,12 @@ export function asCalled(path: string): string {
   return clean === '/' ? clean : clean.replace(/\/$/, '');
 }
 
-/** What kube-apiserver asks whoever serves an API of the cluster, about all that is served there. */
+/** What kube-apiserver asks the server of an API about everything that it serves. */
 const ABOUT_ALL = ['/apis', '/openapi/v2', '/openapi/v3'];
 
 /**
- * Whether a request is for one of these APIs, named as their APIServices are. kube-apiserver asks for each again and again, so these are no
- * strangers, although nothing here serves them.
+ * Whether a request is for one of these APIs, which have the names of their APIServices. kube-apiserver keeps asking for each, so such a
+ * request is no stranger's, although nothing here serves it.
  */
 export function isForApi(url: string, apis: readonly string[]): boolean {
   if (apis.length === 0) return false;

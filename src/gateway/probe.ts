@@ -4,7 +4,7 @@ const PREFIX = '/devloop/probe/';
 const NONCE = /^[a-z0-9]{8,64}$/;
 const PROOF = /devloop probe ([a-z0-9]{8,64}) reached session ([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)/;
 
-/** A path that the gateway itself answers, with the nonce: as a denial, or as a warning where one object asks for several probes. */
+/** A path that the gateway itself answers, with the nonce: as a denial, or as a warning if one object asks for several probes. */
 export function probePath(nonce: string): string {
   if (!NONCE.test(nonce)) throw new TypeError(`not a nonce: ${nonce}`);
   return PREFIX + nonce;
@@ -30,7 +30,7 @@ export function answerProbe(nonce: string, sessionId: string, body: string): Ans
   if (typeof request?.uid !== 'string')
     return statusAnswer(400, 'a probe must be an AdmissionReview with a request.uid');
   const proof = `devloop probe ${nonce} reached session ${sessionId}`;
-  // Of several denials of one object, kube-apiserver passes on the first; of warnings, all.
+  // If several webhooks deny one object, kube-apiserver passes on the first denial; of warnings, it passes on all.
   const verdict = isFor(request, nonce)
     ? { allowed: false, status: { code: 403, message: proof } }
     : { allowed: true, warnings: [proof] };
@@ -56,7 +56,7 @@ function requestOf(body: string): ProbeRequest | undefined {
   }
 }
 
-/** Its object names one probe, or none. */
+/** Whether the object's label is the nonce of this probe; also true without labels. */
 function isFor({ object }: ProbeRequest, nonce: string): boolean {
   const labels = Object.values(object?.metadata?.labels ?? {});
   return labels.length === 0 || labels.includes(nonce);

@@ -27,20 +27,20 @@ export interface ReviewContext {
   answers: Bodies;
   /** Called for a complete review or probe. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
-  /** What the client's dialling and the answer's way back take together, in ms, as far as the connection shows. */
+  /** How long the client's dialling and the answer's way back take together, in ms, as far as the connection shows. */
   travelMs(request: IncomingMessage): number;
   /** Called for any other request. */
   refuse(url: string): void;
   closing: Closing;
-  /** What devloop answers itself, while it changes what such reviews are about. */
+  /** What devloop answers itself, while it changes the objects that such reviews are about. */
   readonly own: OwnAnswers | undefined;
-  /** Gets each review that devloop does not answer itself, when it has arrived. Disposed when there is an answer. */
+  /** Gets each review that devloop does not answer itself, when it has arrived. The result is disposed when there is an answer. */
   arrived?: ((review: ArrivedReview) => Disposable) | undefined;
-  /** The same when its answer is out. */
+  /** Gets the same reviews when their answers are sent. */
   served?: ((review: ServedReview) => void) | undefined;
-  /** The warning that the controller's answers get; absent: they pass unchanged. */
+  /** The warning that is added to the controller's answers; absent: they pass unchanged. */
   stamp?: (() => string | undefined) | undefined;
-  /** Gets what the controller answers when devloop has answered already; absent: nobody waits for it. */
+  /** Gets the controller's answers that come after devloop's; absent: nobody waits for them. */
   late?: ((late: LateAnswer) => void) | undefined;
   onTimeout: OnTimeout;
   warn: (message: string) => void;
@@ -49,14 +49,14 @@ export interface ReviewContext {
 /** When the gateway closes, reviews that have not reached the controller are answered at once. */
 export interface Closing {
   hasBegun: boolean;
-  /** Called when it begins. For each review, a listener of an AbortSignal would take ten times as long. */
+  /** Called when the closing begins. A listener of an AbortSignal for each review would take ten times as long. */
   listeners: Set<() => void>;
 }
 
 /** A review without an answer yet. */
 export interface ArrivedReview {
   url: string;
-  /** Where the manager listens for it in its Pod. */
+  /** The port where the manager listens for it in its Pod. */
   port: number;
   /** When it arrived, in ms since 1970. */
   at: number;
@@ -66,21 +66,21 @@ export interface ArrivedReview {
 
 /** A review and its answer. */
 export interface ServedReview extends Omit<ArrivedReview, 'waitsFor'> {
-  /** Absent if the client was gone before there was one. */
+  /** Absent if the client was gone before there was an answer. */
   answer: Answer | undefined;
   ms: ReviewTimes;
 }
 
-/** What the controller answered after all. */
+/** An answer that the controller gave after devloop had answered in its place. */
 export interface LateAnswer {
-  /** As it was `served`. */
+  /** The review as it was passed to `served`. */
   review: ServedReview;
   answer: Answer;
-  /** From the arrival of the review. */
+  /** Since the review arrived. */
   totalMs: number;
 }
 
-/** What is noted of a review on its way, on the clock of `performance.now()`. */
+/** Times and parts of a review on its way; times are on the clock of `performance.now()`. */
 interface Trace {
   arrived: number;
   released?: number;
@@ -131,7 +131,7 @@ export async function serveReview(
         return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, patienceMs, controller, isHeldForUser });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
-    // When the session ends, it is the failurePolicy that counts again.
+    // When the session ends, the failurePolicy counts again.
     const onTimeout = context.gate.lastTry === undefined ? context.onTimeout : 'fail';
     const answer = given && inPlaceOf(given, trace.body, onTimeout);
     if (answer !== undefined) {
@@ -155,7 +155,7 @@ export async function serveReview(
   }
 }
 
-/** As `Waiting.pass`; `deadline` as for the gate. */
+/** See `Waiting.pass`; for `deadline`, see `Gate.pass`. */
 async function pass(
   { gate, paths }: Pick<ReviewContext, 'gate' | 'paths'>,
   url: string,
@@ -165,7 +165,7 @@ async function pass(
   await paths.asked(url, signal);
   const refusal = await gate.pass(deadline, signal);
   if (refusal !== undefined) return lateAnswer(refusal);
-  // More time would change nothing, so this is no matter of --on-timeout.
+  // More time would change nothing, so --on-timeout does not apply.
   return paths.isRefused(url) ? notServed(pathOf(url)) : undefined;
 }
 
@@ -256,7 +256,7 @@ function send(
   response: ServerResponse,
   { status, headers, body }: Answer,
 ): void {
-  // Whoever gets the review tells of its answer, too.
+  // Whoever gets the review in `served` reports its answer, too.
   const isListed = trace.body !== undefined && served !== undefined;
   if (typeof body === 'string' && status >= 500 && !isListed)
     warn(`POST ${pathOf(request.url ?? '/')} failed: ${statusMessage(body)}`);
@@ -265,7 +265,7 @@ function send(
   if (!request.complete) response.shouldKeepAlive = false;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   response.writeHead(status, [...headers, 'Content-Length', String(bytes.length)]);
-  // As text, Node sends it in one piece with its head: each write of a TLS connection takes long.
+  // Node sends text in one piece with its head, and each write of a TLS connection takes long.
   if (bytes.length < SHORT) response.end(bytes.toString('latin1'), 'latin1');
   else response.end(bytes);
   untilRead(
@@ -275,7 +275,7 @@ function send(
   );
 }
 
-/** kube-apiserver reads an answer at once. Whoever does not, loses it and the connection. */
+/** kube-apiserver reads an answer at once. A client that does not, loses the answer and the connection. */
 function untilRead(held: HeldAnswer, response: ServerResponse, bytes: number): void {
   const patience = setTimeout(() => response.destroy(), UNREAD_MS);
   response.once('close', () => {

@@ -13,7 +13,10 @@ export interface CalledPath {
   reviews: 'admission' | 'conversion';
 }
 
-/** A handler that hangs must not keep reviews from the others: the server's own answer, for a path of nobody's, shows how busy it is. */
+/**
+ * Limits, because a handler that hangs must not keep reviews from the others. The server's own 404, for a path that nobody has, shows how
+ * busy it is.
+ */
 const SERVER_MS = 10_000;
 const HANDLER_MS = 2_000;
 const MOST_BYTES = 64 * 1024;
@@ -24,7 +27,7 @@ interface Answer {
   body: string;
 }
 
-/** Posts a review to a path, and reads at most so many bytes of the answer. Rejects where nothing answers. */
+/** Posts a review to a path, and reads at most `mostBytes` of the answer. Rejects if nothing answers. */
 export type PostReview = (
   to: CalledPath,
   body: Buffer,
@@ -32,9 +35,9 @@ export type PostReview = (
 ) => Promise<{ status: number; body: Buffer | string }>;
 
 /**
- * The paths for which the controller's server has no handler: it answers 404 exactly as it does for a path that nobody can serve. Any
- * other answer is a handler's, and none says nothing. Each path gets a review that no handler can take for a real one:
- * of a kind that does not exist, without an object, and as a dry run. By default over connections of its own.
+ * The paths for which the controller's server has no handler: it answers 404 exactly as for a path that nobody can serve. Any other answer
+ * comes from a handler, and no answer shows nothing. Each path gets a review that no handler can take for a real one: of a kind that does
+ * not exist, without an object, and as a dry run. By default this uses connections of its own.
  */
 export async function unservedPaths(
   called: CalledPath[],
@@ -83,7 +86,7 @@ function emptyReview(reviews: CalledPath['reviews']): object {
   const group = { group: 'devloop.dev', version: 'v1' };
   const request = {
     ...{ uid, kind: { ...group, kind: 'Nothing' }, resource: { ...group, resource: 'nothings' } },
-    // Webhooks that check what is created, updated or deleted have nothing to check.
+    // A webhook that checks creations, updates or deletions has nothing to check then.
     ...{ operation: 'CONNECT', name: '', userInfo: { username: 'devloop' }, dryRun: true },
   };
   return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };

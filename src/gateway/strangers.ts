@@ -5,8 +5,8 @@ import type { Emit } from '../report/events.ts';
 export type Intrusion = 'connection' | 'request';
 
 /**
- * Counts what did not come from kube-apiserver, and warns about it in one line now and then. The line repeats nothing that a stranger
- * sent. Disposing warns about the rest.
+ * Counts connections and requests that did not come from kube-apiserver, and warns about them in one line now and then. The line repeats
+ * nothing that a stranger sent. Disposing warns about the rest.
  */
 export interface Strangers extends Disposable {
   count(what: Intrusion): void;
@@ -23,7 +23,7 @@ const MOST_ADDRESSES = 3;
 
 export interface StrangersOptions {
   emit: Emit;
-  /** What to do about strangers. */
+  /** Advice for the user about strangers. */
   hint?: string | undefined;
   firstMs?: number;
 }

@@ -18,10 +18,10 @@ export interface TlsServer {
   presentOnly(serverName: string, pair: KeyPair): Disposable;
 }
 
-/** What can be wrong with a handshake. */
+/** Called when a handshake fails. */
 export interface HandshakeEvents {
   warn(message: string): void;
-  /** It was no TLS, or for a name that is not presented. */
+  /** The client did not speak TLS, or asked for a name that is not presented. */
   refuse(): void;
 }
 
@@ -45,7 +45,7 @@ export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const name = socket.servername || '';
     const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
-    // A client that has left is not worth a word: it may be a health check.
+    // No warning if the client has just left: it may be a health check.
     if (alert !== undefined && contexts.has(name.toLowerCase())) warn(certificateRefusal(name, alert));
     else if (error.code !== 'ECONNRESET') refuse();
     socket.destroy();
@@ -91,7 +91,7 @@ function certificateRefusal(serverName: string, alert: string): string {
   return `A client refused the certificate for ${serverName}: ${alert.toLowerCase().replaceAll('_', ' ')}`;
 }
 
-/** Starts to listen; returns the port, which is any free one for `port` 0. */
+/** Starts to listen; returns the port, which is any free one if `port` is 0. */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   try {
     await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { ControllerAddress } from './forward.ts';
 import { LONGEST_BUDGET_MS, type Waiting } from './gate.ts';
 import { type Answer, jsonAnswer, jsonOf, lateAnswer, statusAnswer } from './http.ts';
 
-/** What a review gets that the controller does not answer in time. `fail`: an error, so kube-apiserver applies the failurePolicy. */
+/** The answer to a review that the controller does not answer in time. `fail`: an error, so kube-apiserver applies the failurePolicy. */
 export type OnTimeout = 'fail' | 'allow' | 'deny';
 
 /** Why the wait of a review ended before it had an answer. */
@@ -11,13 +11,13 @@ export type End = 'budget-used' | 'client-gone' | 'gateway-closed' | 'no-room';
 export interface Unanswered {
   waitedFor: Waiting['for'];
   budgetMs: number;
-  /** How long it could wait here. */
+  /** How long it could wait in the gateway. */
   patienceMs: number;
   controller: ControllerAddress;
   isHeldForUser: boolean;
 }
 
-/** The answer to a review whose wait has ended; undefined where the client is gone. */
+/** The answer to a review whose wait has ended; undefined if the client is gone. */
 export function answerAtEnd(end: End, review: Unanswered): Answer | undefined {
   switch (end) {
     case 'client-gone':
@@ -71,14 +71,14 @@ function seconds(ms: number): string {
 }
 
 /**
- * What stands in place of an answer without a verdict of the controller's. A conversion fails with the same Status, as a ConversionReview.
- * An admission gets devloop's own verdict if the controller only had no time, and somebody asked for one; else kube-apiserver has to see
- * the error, to apply the failurePolicy. So does a request that cannot be read.
+ * Replaces an answer of devloop that has no verdict of the controller. A conversion fails with the same Status, as a ConversionReview. An
+ * admission gets devloop's own verdict if the controller only had no time, and the user asked for a verdict. Otherwise, or if the request
+ * cannot be read, kube-apiserver gets the error, to apply the failurePolicy.
  */
 export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
   if (typeof answer.body !== 'string' || body === undefined) return answer;
   const late = onTimeout === 'fail' ? undefined : answer.late;
-  // Most are admissions, and large ones need not be read for nothing.
+  // Most reviews are admissions, and large ones need not be parsed for nothing.
   if (late === undefined && !body.includes('ConversionReview')) return answer;
   const { kind, apiVersion, request } = (jsonOf(body) ?? {}) as Review;
   const uid = request?.uid;
@@ -90,7 +90,7 @@ export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: O
   return inReview(verdictOf(onTimeout, late));
 }
 
-/** kube-apiserver cuts longer warnings. */
+/** kube-apiserver truncates longer warnings. */
 const LONGEST_WARNING = 120;
 
 function verdictOf(onTimeout: Exclude<OnTimeout, 'fail'>, late: string): object {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isToken, newToken } from '../machine/token.ts';
 import { KEY_HEADER } from './protocol.ts';
 
-/** A link that a browser gets as an argument, which other users can read, works once and not for long. */
+/** How long a link works that a browser gets as an argument. Other users can read it there, so it works only once. */
 const TICKET_MS = 60_000;
 const COOKIE = 'devloop';
 
@@ -12,13 +12,13 @@ export interface Refusal {
   message: string;
 }
 
-/** What is asked for. page: the program in the browser, which holds no secrets. login: a token for a cookie. */
+/** What a request asks for. `page`: the program in the browser, which holds no secrets. `login`: a cookie and a key for a token. */
 export type Wanted = 'page' | 'login' | 'read' | 'change';
 
 /**
- * Who may use the page. The link's token becomes a cookie, with which the page reads, and a key, with which it changes things: a
- * program on another port of this machine gets neither from the browser, because the cookie belongs to a path that it does not
- * know, and the key to the page's origin.
+ * Who may use the page. The link's token is exchanged for a cookie, with which the page reads, and a key, with which it changes things. A
+ * program that serves another port of this machine gets neither from the browser, because the cookie belongs to a path that it does not
+ * know, and the key to this page's origin.
  */
 export interface Access {
   /** The path that all requests begin with: `/…/`. */
@@ -96,12 +96,14 @@ const READING = ['GET', 'HEAD'];
 const CHANGING = ['POST'];
 const METHODS: Record<Wanted, string[]> = { page: READING, login: CHANGING, read: READING, change: CHANGING };
 
-/** A name that another address answers to could be pointed here by its owner. */
+/** Other names are refused, since whoever owns one could let it point here. */
 function hostsOf(port: number): string[] {
   return [`127.0.0.1:${port}`, `localhost:${port}`];
 }
 
-/** A browser sends the origin with each POST; with a GET of the same origin it need not. */
+/**
+ * Whether the request comes from the page itself. A browser sends the origin with each POST, but not always with a GET of the same origin.
+ */
 function isOwnOrigin({ origin, host, ...headers }: IncomingHttpHeaders, isNeeded: boolean): boolean {
   const site = headers['sec-fetch-site'];
   const isFromHere = site === undefined || site === 'same-origin' || (site === 'none' && !isNeeded);

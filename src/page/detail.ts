@@ -3,7 +3,7 @@ import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
 import { answerIn, answerOf, askedBy, conversionOf, notKept, patchedObject } from '../reviews/show.ts';
 import type { ReviewDetail, ReviewPart } from './protocol.ts';
 
-/** Each part as a whole; what it differs in is for whoever shows it. */
+/** Returns each part as a whole; the view finds the differences. */
 export function detailOf(record: ReviewRecord): ReviewDetail {
   const { request, response, size, redacted = 0 } = record;
   const detail = { review: summaryOf(record), redacted };
@@ -26,7 +26,7 @@ function admissionParts(request: unknown, response: unknown): ReviewPart[] {
   ];
 }
 
-/** What the controller answered after devloop had. */
+/** The answer that the controller gave after devloop had answered in its place. */
 function latePart({ lateResponse }: ReviewRecord): ReviewPart[] {
   if (lateResponse === undefined) return [];
   return [{ name: 'late', text: yaml(answerOf(answerIn(lateResponse), lateResponse)) }];
@@ -49,7 +49,7 @@ function patchPart(object: Objects['object'], patch: Parameters<typeof patchedOb
   return [{ name: 'patch', before: yaml(object), text: yaml(patched.object) }];
 }
 
-/** All objects, one after the other, before and after. */
+/** All objects of a conversion, one after the other, before and after it. */
 function convertedParts(request: unknown, response: unknown): ReviewPart[] {
   const { before, after, asked, answer } = conversionOf(request, response);
   return [

@@ -4,21 +4,24 @@ import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from
 import type { ScannedPart } from '../reviews/scan.ts';
 import type { PageMessages, PageStatus } from './protocol.ts';
 
-/** Reviews are collected for so long, so that many of them are one message. */
+/** Reviews are collected for this long, so that many of them become one message. */
 const COLLECT_MS = 50;
-/** The state has counts that nothing announces. */
+/** How often the state is compared, since it has counts that no event announces. */
 const LOOK_EVERY_MS = 250;
-/** After a break, the browser connects again. */
+/** How soon the browser connects again after a break. */
 const RETRY_MS = 1_000;
-/** A page that does not read, in a browser that is asleep: it reads what it missed when it connects again. */
+/**
+ * The connection of a page that does not read, in a browser that is asleep, is closed above this. It reads what it missed when it connects
+ * again.
+ */
 const MOST_UNREAD = 8 * 2 ** 20;
 
-/** What is followed of a session. */
+/** What can be followed of a session. */
 export interface FollowedSession {
   status(): PageStatus;
-  /** What was recorded after this id, oldest first, in parts, and all late answers. */
+  /** The reviews recorded after this id, oldest first, in parts, and all late answers. */
   reviews(after: string): AsyncIterable<ScannedPart>;
-  /** Those that have no answer at this moment. */
+  /** The reviews that have no answer at this moment. */
   waiting(): WaitingReview[];
 }
 
@@ -30,7 +33,7 @@ export interface Follower {
   answeredLate(review: LateReview): void;
 }
 
-/** Server-sent events: the status, the reviews that were recorded, and then each as it happens. Resolves when the page is gone. */
+/** Sends events: the status, the recorded reviews, and then each new one as it happens. Resolves when the page is gone. */
 export async function follow(
   session: FollowedSession,
   followers: Followers,
@@ -59,9 +62,9 @@ export async function follow(
   }
 }
 
-/** What one page was sent. */
+/** What one page was sent, and what it still has to get. */
 class Stream implements Follower, Disposable {
-  /** The id of the last review that it has. */
+  /** The id of the last review that the page has. */
   last: string;
   #session: FollowedSession;
   #response: ServerResponse;
@@ -69,7 +72,7 @@ class Stream implements Follower, Disposable {
   #timer: NodeJS.Timeout | undefined;
   #isRead = false;
   #status = '';
-  /** It shows reviews without an answer; one that connects again may. */
+  /** The page shows reviews without an answer; a page that connects again may. */
   #showsWaiting = true;
 
   constructor(session: FollowedSession, response: ServerResponse, last: string) {
@@ -88,7 +91,7 @@ class Stream implements Follower, Disposable {
     this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
   }
 
-  /** Sends what may have changed without an event. */
+  /** Sends the status if it has changed, even without an event. */
   look(): void {
     const status = this.#session.status();
     const text = JSON.stringify(status);
@@ -97,7 +100,7 @@ class Stream implements Follower, Disposable {
     this.#sendWaiting();
   }
 
-  /** Ids rise, and what is read from the recording may have been collected, too. */
+  /** Sends only ids above the last one, since a review that is read from the recording may have been collected, too. */
   sendNew({ reviews, late }: ScannedPart): void {
     const fresh = reviews.filter(({ id }) => isLater(id, this.last));
     this.last = fresh.at(-1)?.id ?? this.last;
@@ -105,9 +108,9 @@ class Stream implements Follower, Disposable {
     if (late.length > 0) this.#send('late', late);
   }
 
-  /** All that was recorded before has been sent. */
+  /** Called when everything that was recorded before has been sent. */
   onRead(): void {
-    // An empty message says that the page knows them all.
+    // An empty message says that the page has them all.
     this.#send('reviews', []);
     this.#isRead = true;
     this.#flush();
@@ -120,13 +123,13 @@ class Stream implements Follower, Disposable {
   #flush(): void {
     this.#timer = undefined;
     if (!this.#isRead) return;
-    // One that was answered stops waiting before it is listed.
+    // In this order, a review stops waiting before it is listed as answered.
     this.#sendWaiting();
     this.sendNew(this.#collected);
     this.#collected = { reviews: [], late: [] };
   }
 
-  /** Again and again while there are any: how long each has waited is a part of it. */
+  /** Repeated while there are any, because how long each has waited is a part of the message. */
   #sendWaiting(): void {
     const waiting = this.#session.waiting();
     if (waiting.length > 0 || this.#showsWaiting) this.#send('waiting', waiting);
@@ -139,7 +142,7 @@ class Stream implements Follower, Disposable {
   }
 }
 
-/** Of a page that connects again. */
+/** The id of the last review that a page has when it connects again. */
 function lastEventId({ headers }: IncomingMessage): string {
   const id = headers['last-event-id'];
   return typeof id === 'string' && /^r-\d+$/.test(id) ? id : '';

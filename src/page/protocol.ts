@@ -8,14 +8,14 @@ export interface PageStatus {
   state: Omit<SessionState, 'last'>;
   /** In words: `serving`, or what keeps reviews from the controller. */
   health: string;
-  /** Of the kubeconfig. */
+  /** The context of the kubeconfig. */
   context: string;
   targets: ObjectName[];
-  /** What the compiler printed, where the newest source does not build. */
+  /** What the compiler printed, if the newest source does not build. */
   compiler?: string;
   /** What `up --replay` found after the last restart. */
   compared?: Compared;
-  /** What its buttons can do now. */
+  /** What the page's buttons can do now. */
   actions: PageAction[];
   /** Whether a review can be sent to the controller again. */
   canReplay: boolean;
@@ -39,7 +39,7 @@ export interface ReviewPart {
   name: 'request' | 'object' | 'patch' | 'response' | 'late';
   before?: string;
   text: string;
-  /** What a reader has to know of it. */
+  /** What a reader has to know about it. */
   note?: string;
 }
 
@@ -47,14 +47,14 @@ export interface ReviewPart {
 export interface Compared {
   replayed: number;
   changed: number;
-  /** Of the first ones that changed. */
+  /** The ids of the first reviews that changed. */
   ids: string[];
 }
 
 /** What the controller answers to a recorded review now. */
 export interface ReplayedReview {
   result: 'same' | 'changed' | 'left-out';
-  /** Of what changed. */
+  /** The parts that changed. */
   differences?: ReviewSection[];
   /** Why it was left out. */
   why?: string;
@@ -73,13 +73,13 @@ export interface ExportedReview {
 export interface PageChange {
   action: 'restore' | 'delete';
   object: ObjectName;
-  /** Of the user's objects that the session changed. */
+  /** Fields of a user's object that the session changed. */
   fields?: FieldValues[];
   /** Why nothing is restored. */
   fault?: string;
 }
 
-/** The header that carries the key of a page, without which nothing is changed. */
+/** The header that carries the page's key, without which nothing can be changed. */
 export const KEY_HEADER = 'x-devloop-key';
 
 /** The events of the stream. */
@@ -87,8 +87,8 @@ export interface PageMessages {
   status: PageStatus;
   /** Oldest first. */
   reviews: ReviewSummary[];
-  /** Of reviews that the page has, or gets before. */
+  /** Late answers to reviews that the page already has, or gets first. */
   late: LateReview[];
-  /** All that have no answer at this moment, oldest first. */
+  /** All reviews that have no answer at this moment, oldest first. */
   waiting: WaitingReview[];
 }

@@ -1,6 +1,6 @@
 import { diffLines } from 'diff';
 
-/** Two texts side by side: a line that only one of them has is alone in its row. */
+/** A row of two texts side by side: a line that only one of them has is alone in its row. */
 export interface Row {
   left?: Line;
   right?: Line;
@@ -12,7 +12,7 @@ export interface Line {
   text: string;
 }
 
-/** Longer ones are shown as removed and added as a whole: nobody reads that, and it would take seconds to compare. */
+/** Texts with more differences are shown as removed and added as a whole: nobody reads so many, and comparing them would take seconds. */
 const MOST_EDITS = 2_000;
 
 export function rowsOf(before: string, after: string): Row[] {
@@ -43,7 +43,7 @@ export function rowsOf(before: string, after: string): Row[] {
   return rows;
 }
 
-/** Neighbouring rows that are equal, or that differ. */
+/** Neighbouring rows that are all equal, or all differ. */
 export interface Run {
   rows: Row[];
   /** Unchanged, and far from any change: not shown at first. */
@@ -51,7 +51,7 @@ export interface Run {
 }
 
 const CONTEXT = 3;
-/** Fewer are shown: a line in their place would take as much room. */
+/** Fewer rows are shown: a line in their place would take as much room. */
 const LEAST_FOLDED = 4;
 
 export function runsOf(rows: Row[]): Run[] {

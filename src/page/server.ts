@@ -18,15 +18,15 @@ import {
   type ReviewDetail,
 } from './protocol.ts';
 
-/** The session, as the page shows and controls it. */
+/** The parts of a session that the page shows and controls. */
 export interface PageSession extends FollowedSession {
-  /** Undefined for one that is not recorded. */
+  /** Undefined if the review is not recorded. */
   review(id: string): Promise<ReviewDetail | undefined>;
-  /** Sends it to the controller again, and compares the answers. Throws a DevloopError where that is not possible. */
+  /** Sends the review to the controller again, and compares the answers. Throws a DevloopError if that is not possible. */
   replay(id: string): Promise<ReplayedReview>;
-  /** As `devloop reviews export` prints it. Throws a DevloopError where that is not possible. */
+  /** The text that `devloop reviews export` prints. Throws a DevloopError if that is not possible. */
   exported(id: string, format: ExportFormat): Promise<ExportedReview | undefined>;
-  /** What the end of the session will restore, as the cluster is now. */
+  /** What the end of the session will restore, given the current state of the cluster. */
   changes(): Promise<PageChange[]>;
   act(action: PageAction): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface PageServer extends AsyncDisposable {
   urlOnce(): string;
   /** Sends the review to every page that is open. */
   reviewed(review: ReviewSummary): void;
-  /** The same of what the controller answered after devloop had. */
+  /** The same for an answer that the controller gave after devloop had answered in its place. */
   answeredLate(review: LateReview): void;
 }
 
@@ -105,7 +105,7 @@ function listening(server: Server): Promise<number> {
   });
 }
 
-/** Every answer has these: nothing of it may be framed, kept, or run from anywhere else, and no text can become markup. */
+/** Every answer has these headers: nothing of it may be framed, stored, or run from anywhere else, and no text can become markup. */
 const HEADERS: Record<string, string> = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -131,7 +131,7 @@ async function answer(page: Page, request: IncomingMessage, response: ServerResp
 }
 
 const API = 'api/';
-/** Asks the controller, so it is no mere reading. */
+/** This asks the controller, so it is more than reading. */
 const REPLAY = 'replay';
 
 async function answerApi(
@@ -155,7 +155,7 @@ async function answerApi(
   send(response, part);
 }
 
-/** What of a review is asked for, by the end of its path. */
+/** What a request wants of a review, by the end of its path. */
 const PARTS = {
   '': (session: PageSession, id: string) => session.review(id),
   curl: (session: PageSession, id: string) => session.exported(id, 'curl'),
@@ -177,7 +177,7 @@ async function login(
   { headers, socket }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // They can read the link in the list of processes before the browser has used it.
+  // Other users can read the link in the list of processes before the browser has used it.
   if (!(await isOfThisUser(socket)))
     return refuse(response, 403, 'The page is for the user of devloop only.');
   const given = access.login(String(headers[KEY_HEADER] ?? ''));

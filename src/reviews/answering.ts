@@ -6,7 +6,7 @@ export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild'>;
 /** Which build answers now, as the events say. */
 export interface Answering {
   observe(event: DevloopEvent): void;
-  /** Empty while devloop has started no program. */
+  /** Empty until devloop has started a program. */
   now(): AnsweringBuild;
 }
 
@@ -23,7 +23,7 @@ export function createAnswering(): Answering {
   };
 }
 
-/** kube-apiserver cuts longer warnings. */
+/** kube-apiserver truncates longer warnings. */
 const LONGEST_WARNING = 120;
 
 /** The warning that says which build answered. */

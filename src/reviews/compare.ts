@@ -5,8 +5,8 @@ import { decodePatch, inOrder, type PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
 /**
- * How an answer differs from an earlier one to the same request; empty where they say the same. Patches are compared by the object that they
- * make, warnings as a set, and messages without what differs each time.
+ * How an answer differs from an earlier one to the same request; empty if they say the same. Patches are compared by the object that they
+ * produce, warnings as a set, and messages without what changes each time.
  */
 export function differences(before: ReviewRecord, after: ReviewRecord): ReviewSection[] {
   const [was, is] = [answerOf(before), answerOf(after)];
@@ -21,8 +21,8 @@ export function differences(before: ReviewRecord, after: ReviewRecord): ReviewSe
 }
 
 /**
- * Whether an answer is, apart from its uid, exactly the recorded one: most are, and this takes a tenth of the time. False says nothing.
- * `given` is the `response` of the AdmissionReview as it was answered.
+ * Whether an answer, apart from its uid, is exactly the recorded one. Most are, and this check takes a tenth of the time; if it returns
+ * false, the answers may still say the same. `given`: the `response` of the AdmissionReview as it was answered.
  */
 export function isSameAnswer({ response, redacted }: ReviewRecord, given: unknown): boolean {
   if (redacted !== undefined) return false;
@@ -31,7 +31,7 @@ export function isSameAnswer({ response, redacted }: ReviewRecord, given: unknow
   return isDeepStrictEqual(before, now) && isSamePatch(recordedPatch, decodePatch(patch));
 }
 
-/** False says nothing. */
+/** If this returns false, the patches may still be the same. */
 function isSamePatch(before: unknown, now: PatchOperation[] | undefined): boolean {
   if (isDeepStrictEqual(before, now)) return true;
   return Array.isArray(before) && isDeepStrictEqual(inOrder(before as PatchOperation[]), now);
@@ -43,7 +43,7 @@ interface Answer {
   reason: string | undefined;
   message: string;
   warnings: string[];
-  /** The object after the patch, or the converted objects. */
+  /** The object that the patch produces, or the converted objects. */
   made: Patched;
 }
 
@@ -71,7 +71,7 @@ function madeBy(asked: Record<string, unknown>, given: Record<string, unknown>):
   return patched(object, operations);
 }
 
-/** What a program says differently each time it says the same: times of day, lines of its sources, addresses in its memory. */
+/** What differs each time a program says the same: times of day, lines of its sources, addresses in its memory. */
 const UNSTABLE: [RegExp, string][] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?/g, '<time>'],
   [/\b\d\d:\d\d:\d\d(?:\.\d+)?\b/g, '<time>'],

@@ -2,12 +2,12 @@ import { DevloopError } from '../errors.ts';
 import type { WebhookSetup } from '../operator/webhook-setup.ts';
 import { type KeptRecord, plainJson } from './export.ts';
 
-/** From this one on, a manager needs no API server before it starts. */
+/** From this minor version of controller-runtime on, a manager needs no API server before it starts. */
 const LAZY_MANAGER = 15;
 
 /**
  * A table test for the operator's own suite. It registers the webhooks with a manager that is never started, sends each recorded request to
- * the handlers, and expects the recorded answers; so it does not matter by which of controller-runtime's ways they are written.
+ * the handlers, and expects the recorded answers; so it works however the webhooks are written with controller-runtime.
  */
 export function goTest(records: KeptRecord[], setup: WebhookSetup): string {
   const name = `TestReview${records[0]!.id.replaceAll(/\W|^r-/g, '')}`;
@@ -57,7 +57,7 @@ function imports({ imports: own, controllerRuntime }: WebhookSetup): string {
     .join('\n')})`;
 }
 
-/** What makes `handler`, an http.Handler with all webhooks. */
+/** Go code that creates `handler`, an http.Handler with all webhooks. */
 function handler({ calls, schemes, controllerRuntime }: WebhookSetup): string {
   if (controllerRuntime === undefined)
     return `	var handler http.Handler
@@ -167,7 +167,7 @@ function entry(record: KeptRecord): string {
   return `		{\n${fields.map((field) => `			${field}\n`).join('')}		},`;
 }
 
-/** In the shape of the test's own type. Throws 'usage.invalid' where there is no verdict. */
+/** The answer in the shape of the test's own type. Throws 'usage.invalid' if there is no verdict. */
 function answerOf({ id, verdict, response }: KeptRecord): object {
   if (verdict !== 'allowed' && verdict !== 'denied')
     throw new DevloopError(
@@ -177,7 +177,7 @@ function answerOf({ id, verdict, response }: KeptRecord): object {
     );
   const answer = (response as { response?: Answer } | undefined)?.response ?? {};
   const { allowed = false, status, warnings = [], patch = [] } = answer;
-  // A program that is not Go's may write it as null.
+  // A program that is not written in Go may write it as null.
   const { code = 0, reason = '', message = '' } = status ?? {};
   return { allowed, code, reason, message, warnings, patch };
 }
@@ -189,7 +189,7 @@ interface Answer {
   patch?: object[];
 }
 
-/** Between double quotes, where Go knows the escapes of JSON but not half a character. */
+/** A Go string between double quotes. Go knows the escapes of JSON, but not half of a surrogate pair. */
 function goString(text: string): string {
   return plainJson(text.toWellFormed());
 }

@@ -5,10 +5,10 @@ import type { ReviewRecord } from './record.ts';
 /** A record whose request was kept. */
 export type KeptRecord = ReviewRecord & { request: unknown };
 
-/** Where controller-runtime serves webhooks; older recordings do not say it. */
+/** The port where controller-runtime serves webhooks; older recordings do not contain it. */
 export const USUAL_PORT = 9443;
 
-/** Throws 'review.not-found' where the request was not kept. */
+/** Throws 'review.not-found' if the request was not kept. */
 export function requireKept(record: ReviewRecord): KeptRecord {
   if (record.request !== undefined) return { ...record, request: record.request };
   throw new DevloopError(
@@ -18,8 +18,8 @@ export function requireKept(record: ReviewRecord): KeptRecord {
 }
 
 /**
- * JSON that stays what it is in a terminal, in a shell's here-document and in a Go string between backquotes: what these would interpret
- * is escaped.
+ * JSON that a terminal, a shell's here-document and a Go string between backquotes leave as it is: everything that these would interpret is
+ * escaped.
  */
 export function plainJson(value: unknown, indent: string | number = 2): string {
   return JSON.stringify(value, null, indent).replaceAll(/[`\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
@@ -30,13 +30,13 @@ function escaped(character: string): string {
 }
 
 /**
- * A command for a shell that sends the review to the controller on this machine, as a dry run. `moved`: ports for which reviews are recorded,
- * and where the controller listens instead.
+ * A shell command that sends the review to the controller on this machine, as a dry run. `moved`: ports for which reviews are recorded, and
+ * where the controller listens instead.
  */
 export function curlCommand(record: KeptRecord, moved?: ReadonlyMap<number, number>): string {
   const { path, port = USUAL_PORT } = record;
   const url = `https://127.0.0.1:${moved?.get(port) ?? port}${path}`;
-  // A line of JSON that JSON.stringify has laid out begins with a bracket, a quote or a space, so none of them ends the here-document.
+  // Each line that JSON.stringify lays out begins with a bracket, a quote or a space, so none of them ends the here-document.
   return [
     `curl --silent --show-error --insecure --globoff --header 'Content-Type: application/json' \\`,
     `  --data-binary @- ${shellQuoted(url)} <<'REVIEW'`,
@@ -46,7 +46,7 @@ export function curlCommand(record: KeptRecord, moved?: ReadonlyMap<number, numb
   ].join('\n');
 }
 
-/** The same AdmissionReview as a dry run: webhooks with side effects hold back. */
+/** The same AdmissionReview as a dry run, so that webhooks with side effects refrain from them. */
 export function asDryRun(review: unknown): unknown {
   const { kind, request } = (review ?? {}) as { kind?: unknown; request?: unknown };
   if (kind !== 'AdmissionReview' || typeof request !== 'object' || request === null) return review;

@@ -1,15 +1,15 @@
 /** What is known of one webhook of a configuration, or of the conversion of one CRD. */
 export interface NamedCall {
   path: string;
-  /** `vapplication.kb.io`; of a conversion, the CRD's name. */
+  /** `vapplication.kb.io`; for a conversion, the CRD's name. */
   name: string;
-  /** Of an admission webhook; a conversion has none. */
+  /** The rules of an admission webhook; a conversion has none. */
   rules?: Rule[] | undefined;
-  /** Of an admission webhook: what it does besides answering. */
+  /** What an admission webhook does besides answering. */
   sideEffects?: string | undefined;
 }
 
-/** As in a webhook configuration. */
+/** A rule as in a webhook configuration. */
 export interface Rule {
   apiGroups?: string[];
   resources?: string[];
@@ -26,15 +26,15 @@ export interface Asked {
 }
 
 /**
- * The webhook that a review is for: it does not name it. Several webhooks may share a path; then the rules tell, and where these do
- * not either, all of them are named.
+ * The webhook that a review is for, which the review does not name. If several webhooks share its path, their rules decide; if several
+ * still fit, all of them are named.
  */
 export function nameOf(calls: NamedCall[], asked: Asked): string {
   const names = new Set(callsFor(calls, asked).map(({ name }) => name));
   return names.size === 0 ? asked.path : [...names].join(', ');
 }
 
-/** What it declares where a dry run does not keep it from acting; undefined where it may be asked again. */
+/** The side effects that its webhook declares for dry runs, too; undefined if the review may be sent again. */
 export function sideEffectsOf(calls: NamedCall[], asked: Asked): string | undefined {
   const declared = callsFor(calls, asked).map(({ sideEffects }) => sideEffects);
   return declared.find((one) => one !== undefined && one !== 'None' && one !== 'NoneOnDryRun');

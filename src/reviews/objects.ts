@@ -7,21 +7,21 @@ import type { PatchOperation } from './patch.ts';
 /** An object after a patch; or why the patch does not apply, with its operations. */
 export type Patched = { object: unknown } | { failed: string; operations: PatchOperation[] };
 
-/** Applies a patch as kube-apiserver does. The object stays as it is. */
+/** Applies a patch as kube-apiserver does. The given object is not changed. */
 export function patched(object: object, operations: PatchOperation[]): Patched {
   const copy = { root: structuredClone(object) };
   try {
     const [failed] = applyPatch(copy, rootedAt(operations)).filter((one) => one !== null);
     return failed ? { failed: failed.message, operations } : { object: copy.root };
   } catch (error) {
-    // Of operations that are none: somebody edited a saved set.
+    // The operations are malformed: somebody edited a saved set.
     return { failed: messageOf(error), operations };
   }
 }
 
-/** An operation on the whole object has the empty path, which the library refuses. */
+/** Moves all paths below `/root`: an operation on the whole object has an empty path, which the library refuses. */
 function rootedAt(operations: PatchOperation[]): Parameters<typeof applyPatch>[1] {
-  // A redacted value is another than the one that the webhook saw, so a `test` of it could fail.
+  // A redacted value differs from what the webhook saw, so a `test` of it could fail.
   const changes = operations.filter(({ op }) => op !== 'test');
   return changes.map((one) => ({
     ...one,
@@ -35,7 +35,7 @@ export function objectDiff(before: unknown, after: unknown): string {
   return textDiff(yaml(before), yaml(after));
 }
 
-/** The same of texts without an end of the last line. */
+/** The same for texts whose last line has no end. */
 export function textDiff(before: string, after: string): string {
   const texts = [`${before}\n`, `${after}\n`] as const;
   const [, , , , ...lines] = createTwoFilesPatch('', '', ...texts, '', '', { context: 3 }).split('\n');
@@ -46,7 +46,7 @@ export function textDiff(before: string, after: string): string {
   return text === '' ? 'nothing' : text;
 }
 
-/** Without managedFields, which nobody reads. */
+/** The value as YAML, without managedFields, which nobody reads. */
 export function yaml(value: unknown): string {
   return stringify(value, (key, item) => (key === 'managedFields' ? undefined : item), {
     lineWidth: 0,

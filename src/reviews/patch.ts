@@ -9,7 +9,10 @@ export interface PatchOperation {
 const SIGNS: Record<string, string> = { add: '+', replace: '~', remove: '-', move: '>', copy: '>' };
 const LONGEST_VALUE = 24;
 
-/** A patch in a few words, an operation each: `+spec.replicas=1`, `~spec.image`, `-spec.old`. `test` changes nothing and is left out. */
+/**
+ * A patch in a few words, one word for each operation: `+spec.replicas=1`, `~spec.image`, `-spec.old`. `test` changes nothing and is left
+ * out.
+ */
 export function patchWords(operations: PatchOperation[]): string[] {
   return operations.flatMap(({ op, path, value }) => {
     const sign = SIGNS[op];
@@ -17,7 +20,7 @@ export function patchWords(operations: PatchOperation[]): string[] {
   });
 }
 
-/** `/metadata/annotations/a~1b` as `metadata.annotations[a/b]`, `/spec/ports/0` as `spec.ports[0]`. */
+/** The path of a field: `metadata.annotations[a/b]` for `/metadata/annotations/a~1b`, `spec.ports[0]` for `/spec/ports/0`. */
 export function fieldOf(pointer: string): string {
   return pointer
     .split('/')
@@ -37,17 +40,17 @@ function valueText(op: string, value: unknown): string {
 }
 
 /**
- * Operations that do not depend on each other, by their paths: Go prints maps in any order, and the same patch is to look the same each
- * time. All others as they are.
+ * Sorts operations by their paths if they do not depend on each other: Go prints maps in any order, and the same patch has to look the same
+ * each time. Other patches stay as they are.
  */
 export function inOrder(operations: PatchOperation[]): PatchOperation[] {
   if (!areIndependent(operations)) return operations;
   return operations.toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Whether each is on a field of its own, and none is in a list. */
+/** Whether each operation is on a field of its own, and none is in a list. */
 function areIndependent(operations: PatchOperation[]): boolean {
-  // What is below a path follows it at once in this order.
+  // In this order, a path is directly followed by the paths below it.
   const paths = operations.map(({ path }) => `${path}/`).sort();
   return (
     operations.every(({ op, path }) => FIELD_OPERATIONS.has(op) && !/\/(?:\d+|-)(?:\/|$)/.test(path)) &&
@@ -57,7 +60,7 @@ function areIndependent(operations: PatchOperation[]): boolean {
 
 const FIELD_OPERATIONS = new Set(['add', 'replace', 'remove']);
 
-/** The operations in a response's `patch`, in order; undefined where it has none, or one that nobody can read. */
+/** The operations in a response's `patch`, in order; undefined if it has none, or one that cannot be read. */
 export function decodePatch(patch: unknown): PatchOperation[] | undefined {
   if (typeof patch !== 'string' || patch === '') return undefined;
   try {

@@ -7,23 +7,23 @@ import { recordingFiles } from './recording.ts';
 /** What a recording holds, oldest first. */
 export interface ReadRecording {
   records: ReviewRecord[];
-  /** Of them, those that the controller answered late; and of others, whose record may have been read before. */
+  /** Late answers of the controller to these reviews, and to others whose records may have been read before. */
   late: LateReview[];
-  /** Lines that are not records of a version that this devloop knows. */
+  /** The number of lines that are not records of a version that this devloop knows. */
   unread: number;
 }
 
-/** summaries: without request and response, which are most of a recording. */
+/** `summaries`: without requests and responses, which are most of a recording. */
 export type Wanted = 'records' | 'summaries';
 
 export async function readRecording(directory: string, wanted: Wanted = 'records'): Promise<ReadRecording> {
   return parseRecords(textIn(directory), wanted);
 }
 
-/** Files get their other names once in thousands of reviews. */
+/** The files change their names only once in thousands of reviews, so this many reads are enough. */
 const MOST_READS = 3;
 
-/** Between the two reads, the session may have made the newer file the older one: then it would be in neither. */
+/** Reads again if the session has made the newer file the older one between the two reads: it would be in neither. */
 function textIn(directory: string): string {
   const { older, newer } = recordingFiles(directory);
   for (let reads = 1; ; reads++) {
@@ -37,12 +37,12 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Of a saved set. Editors may leave out the end of the last line. */
+/** Reads a saved set. Editors may leave out the end of the last line. */
 export async function readRecords(file: string): Promise<ReadRecording> {
   return parseRecords(`${await readFile(file, 'utf8')}\n`);
 }
 
-/** None from a file that does not exist. A last line without its end is being written, or was cut short; it is left out. */
+/** Empty if the file does not exist. A last line without its end is being written, or was cut short; it is left out. */
 function textOf(file: string): string {
   try {
     const text = readFileSync(file, 'utf8');
@@ -78,8 +78,8 @@ function addLate(late: LateRecord[], records: ReviewRecord[]): void {
 type Parsed = ReviewRecord | LateRecord | undefined;
 
 /**
- * Undefined where a line is not what devloop writes. All at once, which takes two thirds of the time. In a line of a recording, the summary
- * comes first. No text in it contains this key, because quotes in texts are escaped.
+ * Undefined if a line is not as devloop writes it. Parses all lines at once, which takes two thirds of the time. A line of a recording
+ * begins with the summary; no text in that contains `,"request":`, because quotes in texts are escaped.
  */
 function parseSummaries(lines: string[]): Parsed[] | undefined {
   const summaries = lines.map((line) => {
@@ -102,7 +102,7 @@ function parseRecord(line: string): Parsed {
   }
 }
 
-/** Undefined for what is not a record of a version that this devloop knows. */
+/** Undefined unless it is a record of a version that this devloop knows. */
 function known(value: unknown): Parsed {
   if (!isObject(value)) return undefined;
   const record = value as ReviewRecord | LateRecord;
@@ -110,7 +110,7 @@ function known(value: unknown): Parsed {
   return isKnown && ('ms' in record ? isReview(record) : isObject(record.late)) ? record : undefined;
 }
 
-/** People may edit a saved set. */
+/** This is checked because people may edit a saved set. */
 function isReview(record: ReviewRecord): boolean {
   const { kind, resource, object, request, ms } = record;
   return (

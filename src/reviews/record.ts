@@ -3,7 +3,7 @@ import type { LateAnswer, ReviewSummary } from '../report/review.ts';
 /** A recording is NDJSON: one `ReviewRecord` or `LateRecord` a line. Raised when a field is removed or changes its meaning; readers ignore fields they do not know. */
 export const RECORD_VERSION = 1;
 
-/** A line that adds to the one with the same id. */
+/** A line that adds to the line with the same id. */
 export interface LateRecord {
   v: typeof RECORD_VERSION;
   id: string;
@@ -16,9 +16,9 @@ export interface ReviewRecord extends ReviewSummary {
   v: typeof RECORD_VERSION;
   /** The AdmissionReview or ConversionReview as it was sent. Absent if it was too large, or not JSON. */
   request?: unknown;
-  /** As it was answered, but a patch is a list here and not base64. Absent as above. */
+  /** The response as it was answered, but with the patch as a list instead of base64. Absent as above. */
   response?: unknown;
-  /** Bytes of request and response, where they were too large to be kept. */
+  /** Bytes of request and response, if they were too large to be kept. */
   size?: { request: number; response: number };
   /** How many values were replaced because they looked secret. */
   redacted?: number;
@@ -32,7 +32,7 @@ export function summaryOf(record: ReviewRecord): ReviewSummary {
   return summary;
 }
 
-/** The same review with the answer of `after`, which is that of another build. */
+/** The same review with the answer from `after`, which another build gave. */
 export function withAnswerOf(before: ReviewRecord, after: ReviewRecord, build?: string): ReviewRecord {
   const { code, message, warnings, patch, response, late, lateResponse, ...recorded } = before;
   const { build: _, isOldBuild, ...asked } = recorded;

@@ -10,21 +10,24 @@ import { type LateRecord, type ReviewRecord, summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';
 import { recordOf, waitingOf } from './summarize.ts';
 
-/** Reviews that wait to be recorded, in bytes; beyond it the newest is not recorded. */
+/** Limit for the reviews that wait to be recorded, in bytes; above it, new ones are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
-/** Recording goes on for this long at a time, and then rests: reviews come first. */
+/** Recording goes on for this long at a time, and then rests, because answering reviews comes first. */
 const SLICE_MS = 4;
-/** It begins with some of them at once, so that a client that asks again and again seldom meets it at work. */
+/**
+ * It starts this long after the first review and records several at once, so that it seldom delays a client that sends one review after the
+ * other.
+ */
 const GATHER_MS = 50;
-/** So many times as long as it worked. */
+/** It rests this many times as long as it worked. */
 const REST = 19;
 
-/** Most reviews are answered sooner: nobody could read that they wait. */
+/** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read it. */
 const LEAST_WAITED_MS = 250;
-/** Nobody reads more of them. */
+/** Limit for the waiting reviews that are shown: nobody reads more. */
 const MOST_SHOWN = 100;
 
-/** The reviews without an answer, the oldest first, and the id of the last one that has one. */
+/** The reviews without an answer, the oldest first, and the id of the last recorded one. */
 export interface WaitingReviews {
   reviews: WaitingReview[];
   last: string;
@@ -32,15 +35,15 @@ export interface WaitingReviews {
 
 export interface RecorderOptions {
   answering: Answering;
-  /** What the user wants to be replaced. */
+  /** The fields that the user wants to be replaced. */
   paths?: PathStep[][];
   /** Whether a user is the account of the session. */
   isOwn?: (user: string) => boolean;
-  /** Gets each record, too. */
+  /** Also gets each record. */
   onRecord?: (record: ReviewRecord) => void;
 }
 
-/** Records reviews after they were answered, in a twentieth of the time: each becomes an event and a line of the recording. */
+/** Records reviews after they were answered, for at most a twentieth of the time: each becomes an event and a line of the recording. */
 export class Recorder implements AsyncDisposable {
   #recording: Recording;
   #emit: Emit;
@@ -56,7 +59,7 @@ export class Recorder implements AsyncDisposable {
   #missed = 0;
   #last = 0;
   #ids = new WeakMap<ServedReview, string>();
-  /** Late answers to reviews that wait to be recorded. */
+  /** Late answers to reviews that are not recorded yet. */
   #late = new Map<ServedReview, LateAnswer>();
   #calls: NamedCall[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -77,16 +80,16 @@ export class Recorder implements AsyncDisposable {
     this.#warn = createWarner(emit);
   }
 
-  /** Called for each review when it has arrived; disposed of when it has an answer. Only takes a note. */
+  /** Called for each review when it has arrived; the result is disposed when it has an answer. Only notes the review. */
   arrived = (review: ArrivedReview): Disposable => {
     this.#arrived.add(review);
     return { [Symbol.dispose]: () => void this.#arrived.delete(review) };
   };
 
-  /** At this moment. One that has waited is among them until it is recorded, so that it is never missing. */
+  /** The reviews that wait at this moment. One that has waited is among them until it is recorded, so that it is never missing. */
   waiting(): WaitingReviews {
     const now = performance.timeOrigin + performance.now();
-    // Asked for again and again, and nearly all of many waited for less.
+    // Short waits are filtered out first: this runs again and again, and of many reviews nearly all waited for less.
     const answered = this.#waiting
       .filter(({ review }) => review.ms.total >= LEAST_WAITED_MS)
       .map(({ review }) => ({ review, waitsFor: 'answer', total: review.ms.total }) as const);
@@ -101,7 +104,7 @@ export class Recorder implements AsyncDisposable {
     return { reviews, last: this.#last === 0 ? '' : idOf(this.#last) };
   }
 
-  /** Called for each review when its answer is out. Only takes a note. */
+  /** Called for each review when its answer is sent. Only notes the review. */
   served = (review: ServedReview): void => {
     const size = sizeOf(review);
     if (this.#bytes + size > MOST_WAITING) {
@@ -119,7 +122,7 @@ export class Recorder implements AsyncDisposable {
     else if (this.#waiting.some(({ review }) => review === late.review)) this.#late.set(late.review, late);
   };
 
-  /** The webhooks that call the Services now. */
+  /** Sets the webhooks that call the Services now. */
   name(calls: NamedCall[]): void {
     this.#calls = calls;
   }
@@ -135,7 +138,7 @@ export class Recorder implements AsyncDisposable {
     await this.#written;
   }
 
-  /** Read once for each review: somebody may look at it again and again. */
+  /** Parsed only once for each review, since somebody may look at it again and again. */
   #factsOf(review: ArrivedReview | ServedReview): WaitingReview {
     const known = this.#facts.get(review);
     if (known) return known;
@@ -151,7 +154,7 @@ export class Recorder implements AsyncDisposable {
   #next(): void {
     const before = process.threadCpuUsage();
     this.#work(SLICE_MS);
-    // What the processor did for others meanwhile, such as a compiler, is no work of the recorder's.
+    // CPU time of this thread only: what other programs did meanwhile, such as a compiler, is not the recorder's work.
     const { user, system } = process.threadCpuUsage(before);
     this.#restsUntil = performance.now() + REST * ((user + system) / 1000);
     this.#timer = this.#waiting.length > 0 ? this.#begin() : undefined;
@@ -179,7 +182,7 @@ export class Recorder implements AsyncDisposable {
     this.#last += 1;
     const id = idOf(this.#last);
     const recorded = recordOf(review, { id, calls: this.#calls, paths: this.#paths });
-    // An answer of devloop's own is of no build.
+    // An answer of devloop itself belongs to no build.
     const isControllers = !['answered-by-devloop', 'unanswered'].includes(recorded.verdict);
     const own = this.#isOwn(recorded.user ?? '') ? { isOwnUser: true as const } : {};
     const record = { ...recorded, ...own, ...(isControllers ? by : {}) };
@@ -192,13 +195,13 @@ export class Recorder implements AsyncDisposable {
     if (late) this.#recordLate(late);
   }
 
-  /** As another line of the recording with the same id. */
+  /** Adds another line with the same id to the recording. */
   #recordLate({ review, answer, totalMs }: LateAnswer): void {
     const id = this.#ids.get(review)!;
     const context = { id, calls: this.#calls, paths: this.#paths };
     const { v, response, verdict, code, message, warnings, patch } = recordOf({ ...review, answer }, context);
     const said = { verdict, code, message, warnings, patch, totalMs: Math.round(totalMs) };
-    // Without what is undefined.
+    // Drops fields that are undefined.
     const late = JSON.parse(JSON.stringify(said)) as LateRecord['late'];
     this.#emit({ type: 'review.late', id, late });
     this.#recording.add({ v, id, late, lateResponse: response });

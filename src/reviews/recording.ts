@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import type { LateRecord, ReviewRecord } from './record.ts';
 
-/** Of both files of a recording together. */
+/** Limits for both files of a recording together. */
 const MOST_RECORDS = 5_000;
 const MOST_BYTES = 200 * 2 ** 20;
 
@@ -14,7 +14,7 @@ export function recordingFiles(directory: string): { older: string; newer: strin
 /** Keeps the newest reviews of a session on disk, limited in number and bytes. */
 export interface Recording {
   add(record: ReviewRecord | LateRecord): void;
-  /** Writes what was added. Rejects once, when the disk refuses; nothing is kept from then on. */
+  /** Writes what was added. Rejects once, if the disk refuses; nothing is written from then on. */
   flush(): Promise<void>;
 }
 
@@ -58,12 +58,12 @@ export function createRecording(directory: string): Recording {
   };
 }
 
-/** Most readers need the summary alone, and stop at the request. */
+/** Puts the summary first: most readers need nothing else, and stop at the request. */
 function summaryFirst({ request, response, ...summary }: ReviewRecord): ReviewRecord {
   return { ...summary, request, response };
 }
 
-/** Never through a link that somebody else put there. */
+/** Never writes through a link that somebody else put there. */
 async function append(file: string, text: string): Promise<void> {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   await using handle = await open(file, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);

@@ -2,7 +2,7 @@ import type { PathStep } from '../config/json-path.ts';
 import { namesSecret } from './secret-names.ts';
 import { hideInText, isCredentials, isNoSecret, mayNameSecret } from './secret-texts.ts';
 
-/** What replaces secrets before anything of a review is stored or shown. */
+/** Replaces secrets before anything of a review is stored or shown. */
 
 export interface Redacted<T> {
   value: T;
@@ -10,7 +10,7 @@ export interface Redacted<T> {
   count: number;
 }
 
-/** Below a key that names a secret: where the secret is and of which kind, not what it is. */
+/** Keys below a key that names a secret, which say where the secret is and of which kind, but not what it is. */
 const REFERENCES = new Set([
   'name',
   'namespace',
@@ -28,26 +28,29 @@ const REFERENCES = new Set([
   'encoding',
   'rotationPolicy',
 ]);
-/** What else a reference to a key of a Secret can have. */
+/** The other keys that a reference to a key of a Secret can have. */
 const IN_SELECTORS = new Set([...REFERENCES, 'key', 'property', 'optional', 'mode']);
-/** In an entry of a list of variables or parameters: what belongs to its name. */
+/** Keys of the value in an entry of a list of variables or parameters. */
 const VALUES = new Set(['value', 'default']);
-/** Headers, as probes send them. */
+/** Headers as probes send them. */
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** No API of Kubernetes nests that much, and whatever follows a deeper value here would run out of stack. */
+/** No API of Kubernetes nests this deep, and code that walks a deeper value would run out of stack. */
 const MOST_LEVELS = 200;
 const TOO_DEEP = `<redacted: more than ${MOST_LEVELS} levels>`;
 export interface RedactOptions {
-  /** It is about a Secret without saying so, as the answer to a review is. */
+  /** The value is about a Secret without saying so, like the answer to a review. */
   isSecret?: boolean;
-  /** What the user names, from the root of each Kubernetes object. */
+  /** What the user wants to be replaced, from the root of each Kubernetes object. */
   paths?: PathStep[][];
-  /** What a JSON patch in it changes. */
+  /** The object that a JSON patch in the value changes. */
   object?: unknown;
 }
 
-/** A copy without the data of Secrets, values whose names are those of secrets, PEM blocks, what the user names, and what is nested too deep. */
+/**
+ * A copy without the data of Secrets, values with names of secrets, PEM blocks, fields that the user names, and values that are nested too
+ * deep.
+ */
 export function redact<T>(
   value: T,
   { isSecret = false, paths = [], object }: RedactOptions = {},
@@ -61,12 +64,12 @@ interface Place {
   counter: { count: number; levels: number };
   /** In an object of kind Secret, or in a review of one. */
   isSecret: boolean;
-  /** `all`: this value is a secret. `texts`: its texts are, wherever they are in it. `everything`: the user says so. */
+  /** `all`: this value is a secret. `texts`: all texts in it are. `everything`: the user wants all of it replaced. */
   hides: 'nothing' | 'texts' | 'all' | 'everything';
-  /** What the user names, and how it goes on from here. */
+  /** The paths that the user names, and those that continue from here. */
   paths: PathStep[][];
   following: PathStep[][];
-  /** What a JSON patch here changes. */
+  /** The object that a JSON patch in this value changes. */
   object: unknown;
 }
 
@@ -93,7 +96,7 @@ function leafAt(value: unknown, place: Place): unknown {
     : value;
 }
 
-/** The place of a value in the one at `outer`. */
+/** The place of a value inside the value at `outer`. */
 function below(outer: Place, key: string, hides: Place['hides']): Place {
   if (outer.following.length === 0) return hides === outer.hides ? outer : { ...outer, hides };
   const { following, isNamed } = stepInto(outer.following, key);
@@ -130,14 +133,14 @@ function isKubernetesObject({ apiVersion, kind }: Record<string, unknown>): bool
 
 const REVIEWS = new Set(['AdmissionReview', 'ConversionReview']);
 
-/** Of a JSON patch. */
+/** Whether it is an operation of a JSON patch. */
 function isOperation(
   object: object & { path?: unknown; op?: unknown },
 ): object is object & { path: string; op: string } {
   return typeof object.path === 'string' && typeof object.op === 'string';
 }
 
-/** Where in the object the value of an operation is. */
+/** Where in the object the value of a patch operation goes. */
 function atPointer(operation: { path: string; op: string }, place: Place): Place {
   const tokens = operation.path.split('/').slice(1);
   let following = place.paths;
@@ -163,13 +166,13 @@ function hidesAt(key: string, object: object, { isSecret, hides, object: patched
   return 'texts';
 }
 
-/** `headers: {Authorization: Bearer …}`; `authorization: enabled` is a setting. */
+/** `headers: {Authorization: Bearer …}`; but `authorization: enabled` is a setting. */
 function isHeader(key: string, object: object): boolean {
   const value: unknown = Reflect.get(object, key);
   return SECRET_HEADERS.has(key.toLowerCase()) && typeof value === 'string' && isCredentials(value);
 }
 
-/** Below a key that names a secret: `{name: db, key: password}` says where it is. */
+/** Whether a key below one that names a secret only refers to it: `{name: db, key: password}` says where it is. */
 function isReference(key: string, object: object): boolean {
   if (typeof Reflect.get(object, key) === 'object') return false;
   if (REFERENCES.has(key)) return true;
@@ -177,7 +180,7 @@ function isReference(key: string, object: object): boolean {
   return key === 'key' && isSelector && Object.keys(object).every((one) => IN_SELECTORS.has(one));
 }
 
-/** `{name: DB_PASSWORD, value: …}`, of variables, parameters or headers; a requirement of a selector has an operator. */
+/** `{name: DB_PASSWORD, value: …}`, as variables, parameters or headers have it; an entry with an operator is a selector's requirement. */
 function isSecretEntry(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { name, key, operator } = entry as Record<string, unknown>;
@@ -204,7 +207,7 @@ function isSecretPath(path: string, { isSecret, patched }: { isSecret: boolean; 
   if (isSecret && (tokens[0] === 'data' || tokens[0] === 'stringData')) return true;
   const last = tokens.at(-1) ?? '';
   if (tokens.some(namesSecret)) return namesSecret(last) || !REFERENCES.has(last);
-  // The patch alone does not name the variable. Operations before it may have moved the entries of the list.
+  // The patch alone does not name the variable. Earlier operations may have moved the entries of the list, so all of them are checked.
   const list = VALUES.has(last) && valueAt(patched, tokens.slice(0, -2));
   return Array.isArray(list) && list.some(isSecretEntry);
 }
@@ -216,7 +219,7 @@ function valueAt(object: unknown, tokens: string[]): unknown {
   }, object);
 }
 
-/** The object that `kubectl apply` sent last, as JSON in an annotation. */
+/** Redacts the object that `kubectl apply` sent last, which is JSON in an annotation. */
 function lastApplied(text: string, place: Place): string {
   try {
     const hides = place.hides === 'everything' ? place.hides : 'nothing';
@@ -232,13 +235,13 @@ function textAt(text: string, place: Place): string {
   return hides !== 'everything' && !isSecret && isNoSecret(text) ? text : hidden(text, place);
 }
 
-/** Without what is secret in it. `isProse`: see `Hiding`. */
+/** The text without the secrets in it. `isProse`: see `Hiding`. */
 function shown(text: string, place: Place, isProse: boolean): string {
   const hide = (secret: string): string => hidden(secret, place);
   return jsonText(text, place) ?? hideInText(text, { hide, isProse });
 }
 
-/** Of an object that is in another one as text; undefined where it is none. As it was, where nothing in it is secret. */
+/** Redacts a text that is itself a JSON object; undefined if it is none. A text without secrets stays exactly as it was. */
 function jsonText(text: string, place: Place): string | undefined {
   if (!/^\s*[{[]/.test(text) || (place.paths.length === 0 && !mayNameSecret(text))) return undefined;
   const before = place.counter.count;
@@ -252,7 +255,7 @@ function jsonText(text: string, place: Place): string | undefined {
 
 const HIDDEN = /^<redacted \d+ bytes>$/;
 
-/** Says how long it was. What is hidden already stays as it is, in a review that is sent again. */
+/** Says how many bytes were replaced. In a review that is sent again, earlier replacements stay as they are. */
 function hidden(text: string, { counter }: Place): string {
   counter.count += 1;
   if (HIDDEN.test(text)) return text;

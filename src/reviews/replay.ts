@@ -13,11 +13,11 @@ import { askedBy } from './show.ts';
 import { recordOf } from './summarize.ts';
 
 export interface ReplayOptions {
-  /** What the user wants to be replaced in answers, too. */
+  /** The fields that the user wants to be replaced in answers, too. */
   paths: PathStep[][];
   /** Sends reviews also to webhooks that declare side effects. */
   withSideEffects: boolean;
-  /** Where the controller listens on the loopback interface, if not where it was when the review was recorded. */
+  /** Where the controller listens on the loopback interface, if not on the recorded port. */
   port?: number;
   /** Ports for which reviews were recorded, and where the controller listens instead. */
   moved?: ReadonlyMap<number, number>;
@@ -36,8 +36,8 @@ export type Replayed = { before: ReviewRecord } & (
 export type ReplayCount = Record<'replayed' | 'changed' | 'leftOut', number>;
 
 /**
- * Sends recorded reviews to the controller again, each with a new uid and as a dry run, and compares the answers. Reports them in the order of
- * the records. Rejects if the signal aborts; whatever the controller does is an answer.
+ * Sends recorded reviews to the controller again, each with a new uid and as a dry run, and compares the answers. Reports them in the order
+ * of the records. Rejects if the signal aborts; anything that the controller does counts as an answer.
  */
 export async function replay(records: ReviewRecord[], options: ReplayOptions): Promise<ReplayCount> {
   const { atOnce, signal, onReplayed } = options;
@@ -68,7 +68,7 @@ export async function replay(records: ReviewRecord[], options: ReplayOptions): P
   }
 }
 
-/** The connections, and what ends the requests that have no answer yet. */
+/** The connections, and the signal that ends requests without an answer. */
 interface Asking {
   agent: Agent;
   signal: AbortSignal;
@@ -79,7 +79,7 @@ async function replayOne(before: ReviewRecord, asking: Asking, options: ReplayOp
   if (why !== undefined) return { before, result: 'left-out', why };
   const after = await askAgain(before, asking, options);
   if (after === 'same') return { before, result: 'same' };
-  // A set may have been recorded before more names were those of secrets, or edited.
+  // A set may have been edited, or recorded when fewer names counted as those of secrets.
   const found = differences(redactedAgain(before, options), after);
   return found.length === 0
     ? { before, result: 'same' }
@@ -101,7 +101,7 @@ function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | un
   return undefined;
 }
 
-/** In the form of a record, so that the answer is redacted as the recorded one is; `same` where nothing has to be looked at. */
+/** The answer in the form of a record, so that it is redacted like the recorded one; `same` if no comparison is needed. */
 async function askAgain(
   before: ReviewRecord,
   asking: Asking,
@@ -158,7 +158,7 @@ async function post(
   }
 }
 
-/** What a person or a script sees of it. */
+/** The event that a person or a script sees. */
 export function replayedEvent(replayed: Replayed): Extract<DevloopEvent, { type: 'reviews.replayed' }> {
   const { before, result } = replayed;
   return {

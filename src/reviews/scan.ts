@@ -9,13 +9,13 @@ const PART_BYTES = 256 * 1024;
 /** A part of a recording, oldest first. */
 export interface ScannedPart {
   reviews: ReviewSummary[];
-  /** Of these and of any earlier reviews. */
+  /** Late answers to these and to earlier reviews. */
   late: LateReview[];
 }
 
 /**
- * The summaries of a recording after the given id, in parts: so a session that reads its own recording does not keep reviews waiting
- * meanwhile.
+ * The summaries of a recording after the given id, in parts, so that a session does not keep reviews waiting while it reads its own
+ * recording.
  */
 export async function* scanSummaries(directory: string, after: string): AsyncGenerator<ScannedPart> {
   let last = after;
@@ -27,7 +27,7 @@ export async function* scanSummaries(directory: string, after: string): AsyncGen
   }
 }
 
-/** One review of a recording, with a late answer; undefined where it does not exist, or no longer does. Parses no other. */
+/** One review of a recording, with its late answer; undefined if it does not exist, or no longer does. Parses no other review. */
 export async function findRecord(directory: string, id: string): Promise<ReviewRecord | undefined> {
   const start = `{"v":${RECORD_VERSION},"id":${JSON.stringify(id)},`;
   let found = '';
@@ -36,13 +36,13 @@ export async function findRecord(directory: string, id: string): Promise<ReviewR
     if (more === '') continue;
     found += more;
     const [record] = parseRecords(found).records;
-    // Only such a review can have another line.
+    // Only an answer by devloop can be followed by a late one in another line.
     if (record && (record.late !== undefined || record.verdict !== 'answered-by-devloop')) return record;
   }
   return parseRecords(found).records[0];
 }
 
-/** The lines that begin so; `lines` are whole ones. */
+/** The lines that begin with `start`; `lines` consists of whole lines. */
 function linesWith(start: string, lines: string): string {
   let found = '';
   let at = lines.startsWith(start) ? 0 : lines.indexOf(`\n${start}`) + 1;
@@ -58,7 +58,7 @@ function linesWith(start: string, lines: string): string {
 /** Whole lines, from the older file and then the newer one. */
 async function* linesOf(directory: string): AsyncGenerator<string> {
   const { older, newer } = recordingFiles(directory);
-  // Opened in this order, nothing is missed when the newer one becomes the older one meanwhile.
+  // Opened in this order, so that nothing is missed if the newer file becomes the older one meanwhile.
   await using second = await openIfThere(newer);
   await using first = await openIfThere(older);
   if (first) yield* partsOf(first);

@@ -1,14 +1,14 @@
 /** Which names say that their value is a secret: of fields, variables, flags, annotations. */
 
-/** In a name without its separators, in lower case: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
+/** Matched in a name without its separators, in lower case: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
 const SECRET =
   /passw(?:or)?d|passphrase|passcode|token|secret|credential|dockerconfig|dockercfg|(?:api|access|account|auth|client|decryption|encryption|hmac|master|priv|private|shared|signing)key/;
-/** As the last word of a name: `DB_PASS`, `rsaPrivate`. Elsewhere they mean something else: `passThrough`, `privateSubnets`. */
+/** These count as the last word of a name: `DB_PASS`, `rsaPrivate`. Elsewhere they mean something else: `passThrough`, `privateSubnets`. */
 const LAST_WORDS = new Set(['pass', 'pwd', 'private', 'cred', 'creds', 'psk']);
 /** The shell's variable for the working directory. */
 const WORKING_DIRECTORY = 'PWD';
 
-/** The last word of a name that says where a secret is, of which kind, for how long, or how much of it; not what it is. */
+/** Last words of names that say where a secret is, of which kind, for how long, or how much of it, but not what it is. */
 const ABOUT = new Set(
   [
     'name names namespace namespaces ref refs reference selector file files path paths dir directory mount',
@@ -17,21 +17,21 @@ const ABOUT = new Set(
     'ttl seconds minutes hours days duration interval timeout expiry expiration',
   ].flatMap((line) => line.split(' ')),
 );
-/** The same without a separator: `secretname`, `PASSWORDFILE`. */
+/** The same for names without separators: `secretname`, `PASSWORDFILE`. */
 const ENDS_ABOUT = new RegExp(`(?:${SECRET.source})s?(?:name|namespace|ref|refs|file|path|type)$`);
-/** The first word: `maxTokens`. */
+/** First words of names that are quantities: `maxTokens`. */
 const QUANTITIES = new Set(['max', 'min']);
 /** `imagePullSecrets`, `existingSecret`: their values are names of Secrets. */
 const NAMES_OF_SECRETS = /(?:pull|existing)secrets?$/;
 /** kube-apiserver's name for how the user logged in, such as the hash of a certificate. It is in nearly every review. */
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 
-/** The same few keys come in each review: without this, half the time of recording goes into their words. */
+/** Results by name: the same few keys come in each review, and splitting them into words would take half the time of recording. */
 const known = new Map<string, boolean>();
 const MOST_KNOWN = 5_000;
 const LONGEST_KNOWN = 100;
 
-/** `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, which says where one is. */
+/** Whether a name says that its value is a secret: `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, which says where one is. */
 export function namesSecret(name: string): boolean {
   const before = known.get(name);
   if (before !== undefined) return before;

@@ -1,34 +1,34 @@
 import { namesSecret } from './secret-names.ts';
 
-/** Replaces what is secret in a text, and leaves the rest as it is. Takes time in proportion to the length, whatever the text is. */
+/** Replaces the secrets in a text, and leaves the rest as it is. Takes time in proportion to the length, whatever the text is. */
 
 export interface Hiding {
   hide: (secret: string) => string;
-  /** What a program says about an object: `spec.token: Required value` is no value of it. */
+  /** The text is a program's message about an object: in `spec.token: Required value`, no value follows. */
   isProse: boolean;
 }
 
-/** What is replaced already, in a review that is sent again. */
+/** An earlier replacement, in a review that is sent again. */
 const HIDDEN = '<redacted \\d+ bytes>';
-/** `postgres://user:password@host`. */
+/** The password in `postgres://user:password@host`. */
 const IN_URL = /(?<=:\/\/[^\s/@:]{0,200}:)[^\s/@]{1,1000}(?=@)/g;
-/** One argument of a command. */
+/** A single command-line argument: `--token=x`. */
 const FLAG = /^(--?([\w.-]+)=)([\s\S]+)$/;
-/** `user=a password=b`, `?token=x`. A word begins once, so that a long one is not read again and again. */
+/** `user=a password=b`, `?token=x`. A name matches only from its beginning, so that a long one is not read again and again. */
 const ASSIGNED = new RegExp(`(?<![\\w.-])([\\w.-]+)=(${HIDDEN}|"[^"\\n]*"|'[^'\\n]*'|["']?[^\\s"']+)`, 'g');
-/** As HTTP writes them: a scheme, and what proves who asks. */
+/** Credentials as in an HTTP header: a scheme, and what proves who asks. */
 const CREDENTIALS = /^(?:basic|bearer|digest|token|apikey|negotiate|ntlm|aws4-hmac-sha256)[ \t]+\S/i;
-/** `Authorization: Bearer …`, of a command, of YAML or of a server's configuration. */
+/** `Authorization: Bearer …`, in a command, in YAML or in a server's configuration. */
 const HEADER =
   /\b(authorization["']?[ \t]{0,9}[:=]?[ \t]{0,9}["']?(?:basic|bearer|digest|token|apikey|negotiate|ntlm)[ \t]{1,9})([^\s"']{8,})/gi;
-/** A line of properties, of variables, or of YAML. */
+/** A line of a properties file, of variables, or of YAML. */
 const LINE =
   /^(?<before>[ \t]*(?:- +)?(?:export +)?(?<quote>["']?)(?<name>[A-Za-z_][\w./-]*)\k<quote>[ \t]*(?:(?<colon>:)[ \t]+|=[ \t]*))(?<value>\S.*)$/;
-/** Of YAML: the value is what follows, further to the right. */
+/** A block of YAML: the value is in the following lines, which are indented further. */
 const BLOCK = /^[|>][-+\d]*$/;
-/** `$(VAR)` and `${VAR}` stand for variables. */
+/** Values that are no secrets, such as `$(VAR)` and `${VAR}`, which stand for variables. */
 const NO_SECRET = /^(?:\$\(\w+\)|\$\{\w+\}|true|false|null|~|""|''|<redacted \d+ bytes>)$/;
-/** In every name of a secret, in some spelling. */
+/** Every name of a secret contains one of these, in some spelling. */
 const HINT = /pass|pwd|token|secret|cred|key|private|psk|dockerc/i;
 
 /** Whether a text can contain the name of a secret. */
@@ -36,12 +36,12 @@ export function mayNameSecret(text: string): boolean {
   return HINT.test(text);
 }
 
-/** Whether a value is none, whatever its name says. */
+/** Whether a value is no secret, whatever its name says. */
 export function isNoSecret(value: string): boolean {
   return NO_SECRET.test(value);
 }
 
-/** Whether a value is that of a header which says who asks. */
+/** Whether a value is that of a header that says who asks. */
 export function isCredentials(value: string): boolean {
   return CREDENTIALS.test(value);
 }
@@ -100,7 +100,7 @@ function withoutPem(text: string, hide: Hiding['hide']): string {
   return shown + rest;
 }
 
-/** Where the block that begins there ends; one without an end takes all of the rest. */
+/** Where the PEM block that begins at `begin` ends; one without an end takes all the rest. */
 function endOfPem(text: string, begin: number): number {
   const last = text.indexOf(PEM_END, begin);
   const dashes = last < 0 ? -1 : text.indexOf(DASHES, last + PEM_END.length);

@@ -1,9 +1,9 @@
 import type { ListedVerdict, ReviewSummary, WaitingReview } from '../report/review.ts';
 
-/** What `devloop reviews list` can select by. All that are given have to hold. */
+/** What `devloop reviews list` can select by. All given conditions have to hold. */
 export interface ReviewFilter {
   kind?: string;
-  /** Of the object, or a part of it. */
+  /** The object's name, or a part of it. */
   name?: string;
   namespace?: string;
   verdict?: ListedVerdict;
@@ -11,7 +11,7 @@ export interface ReviewFilter {
   webhook?: string;
   /** In ms since 1970. */
   since?: number;
-  /** At least so many ms from arrival to answer. */
+  /** At least this many ms from arrival to answer. */
   slowMs?: number;
 }
 

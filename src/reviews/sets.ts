@@ -8,11 +8,11 @@ export function setFile(checkout: string, name: string): string {
   return join(setsDirectory(checkout), `${name}${ENDING}`);
 }
 
-/** In the order of the alphabet. */
+/** The names in alphabetical order. */
 export async function setNames(checkout: string): Promise<string[]> {
   const files = await readdir(setsDirectory(checkout)).catch(() => []);
   const names = files.filter((file) => file.endsWith(ENDING)).map((file) => basename(file, ENDING));
-  // Commands take no other names.
+  // Commands accept no other names.
   return names.filter((name) => /^[A-Za-z0-9][\w.-]{0,99}$/.test(name)).sort();
 }
 

@@ -3,7 +3,7 @@ import { objectDiff, patched, textDiff, yaml } from './objects.ts';
 import type { PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
-/** What a person wants to see of a review: the object, what the client changed in it, and what the webhook did. */
+/** The parts of a review that people want to see: the object, what the client changed in it, and what the webhook did. */
 export function sectionsOf({ lateResponse, ...record }: ReviewRecord): ReviewSection[] {
   if (lateResponse === undefined) return ownSections(record);
   const late = (lateResponse as { response?: AdmissionResponse }).response ?? {};
@@ -42,7 +42,10 @@ function convertedSections(request: unknown, response: unknown): ReviewSection[]
   ];
 }
 
-/** The objects of a conversion as YAML documents, before and after it, and what else was asked and answered. No text: there are none. */
+/**
+ * The objects of a conversion as YAML documents, before and after it, and the rest of the request and the answer. An empty text means that
+ * there are no objects.
+ */
 export function conversionOf(
   request: unknown,
   response: unknown,
@@ -76,7 +79,7 @@ export function answerIn(response: unknown): AdmissionResponse {
   return (response as { response?: AdmissionResponse } | null)?.response ?? {};
 }
 
-/** The object as the patch leaves it, or why the patch does not apply; undefined where there is none. */
+/** The object as the patch leaves it, or why the patch does not apply; undefined if there is no object or no patch. */
 export function patchedObject(
   object: object | null | undefined,
   patch: PatchOperation[] | undefined,
@@ -88,7 +91,7 @@ export function patchedObject(
     : { fault: `the patch does not apply: ${made.failed}` };
 }
 
-/** The patch as what it does to the object; as the list of its operations where it does not apply. */
+/** What the patch does to the object; if it does not apply, the list of its operations. */
 function patchedText(
   object: object | null | undefined,
   patch: PatchOperation[] | undefined,
@@ -98,7 +101,7 @@ function patchedText(
   return 'fault' in made ? `${made.fault}\n${yaml(patch)}` : objectDiff(object!, made.object);
 }
 
-/** Without the patch, which is shown applied, and without what says nothing. */
+/** The answer without the patch, which is shown applied, and without fields that say nothing. */
 export function answerOf({ patch: _, ...answer }: AdmissionResponse & object, response: unknown): unknown {
   const { uid: __, patchType: ___, ...rest } = answer as Record<string, unknown>;
   return Object.keys(rest).length > 0 ? rest : response;

@@ -7,7 +7,7 @@ import { decodePatch, type PatchOperation, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { type RedactOptions, redact } from './redact.ts';
 
-/** Larger requests and responses are kept as a summary. */
+/** Only a summary is kept of larger requests and responses. */
 const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
 const MOST_WARNINGS = 20;
@@ -17,11 +17,11 @@ export interface RecordOptions {
   id: string;
   /** The webhooks that call the Services. */
   calls: NamedCall[];
-  /** What the user wants to be replaced. */
+  /** The fields that the user wants to be replaced. */
   paths?: PathStep[][];
 }
 
-/** What is recorded of a review. Never throws: whatever was sent or answered, there is a line for it. */
+/** The record of a review. Never throws: whatever was sent or answered, there is a line for it. */
 export function recordOf(served: ServedReview, { id, calls, paths = [] }: RecordOptions): ReviewRecord {
   const { url, port, at, body, answer, ms } = served;
   const request = parsed(body);
@@ -90,7 +90,7 @@ function factsOf(review: unknown, path: string, calls: NamedCall[]): Facts {
 function admissionFacts(request: object, path: string, calls: NamedCall[]): Facts {
   const operation = textOf(request, 'operation');
   const of = fieldOf(request, 'kind');
-  // What the client asked for; with matchPolicy Equivalent the webhook may get it in another version.
+  // The version that the client asked for; with matchPolicy Equivalent, the webhook may get another one.
   const resource = fieldOf(request, 'resource');
   const subresource = textOf(request, 'subResource');
   const asked = {
@@ -174,7 +174,7 @@ function conversionOutcome(response: object): Outcome {
   return { verdict: 'failed', ...(typeof code === 'number' ? { code } : {}), message };
 }
 
-/** The response has its patch as a list. */
+/** The outcome of a response whose patch is already a list. */
 function admissionOutcome(response: object, options: RedactOptions): Outcome {
   const allowed = fieldOf(response, 'allowed');
   if (typeof allowed !== 'boolean')
@@ -197,7 +197,7 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
   };
 }
 
-/** The patch as a list, which people can read and which secrets can be taken out of. One that cannot be read is left out. */
+/** Replaces the patch by a list, which people can read and from which secrets can be removed. A patch that cannot be read is left out. */
 function withPatch(review: unknown): unknown {
   const response = fieldOf(review, 'response');
   if (!isObject(review) || !isObject(response) || !('patch' in response)) return review;

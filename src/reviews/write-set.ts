@@ -6,8 +6,8 @@ import type { ReviewRecord } from './record.ts';
 import { setFile } from './sets.ts';
 
 /**
- * Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. Throws 'review.exists' if there
- * is one of this name, unless it `replaces` that. Resolves to its file.
+ * Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. Throws 'review.exists' if a set of
+ * this name exists, unless it `replaces` that. Resolves to its file.
  */
 export async function writeSet(
   checkout: string,
@@ -24,13 +24,13 @@ export async function writeSet(
     if (replaces) await rename(unfinished, file);
     else await linkNew(unfinished, file);
   } finally {
-    // What is left of it harms nobody, and must not hide that the set is saved.
+    // Leftovers harm nobody, and must not hide that the set is saved.
     await rm(unfinished, { force: true }).catch(() => {});
   }
   return file;
 }
 
-/** Also where two save at the same moment, one of them is refused. */
+/** Refuses one of two processes even if both save at the same moment. */
 async function linkNew(unfinished: string, file: string): Promise<void> {
   await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;

@@ -13,7 +13,7 @@ export interface DirectOptions {
   addressSource?: string | undefined;
   /** `https://host:port` of the API server. */
   server: string;
-  /** Addresses of the cluster's nodes. They usually reach this machine at the address that it uses to reach them. */
+  /** Addresses of the cluster's nodes. They usually reach this machine at the address from which it reaches them. */
   nodes: string[];
   /** IP families that all webhook Services have, the preferred one first. Empty: any family. */
   families: string[];

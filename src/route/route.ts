@@ -15,7 +15,7 @@ export interface Route extends AsyncDisposable {
   portFor(gatewayPort: number): number;
   /** The listener runs each time the route has reconnected; `portFor` may return other ports from then on. */
   onReconnected(listener: () => void): void;
-  /** What this end knows about why kube-apiserver cannot reach the gateways; undefined where it knows nothing. */
+  /** What this end knows about why kube-apiserver cannot reach the gateways; undefined if it knows nothing. */
   explain(): Promise<Explanation | undefined>;
 }
 
@@ -23,6 +23,6 @@ export interface Explanation {
   cause: string;
   /** The next thing to do, or the command to run. */
   hint: string;
-  /** To wait longer would change nothing. */
+  /** Waiting longer would change nothing. */
   isCertain?: true;
 }

@@ -21,7 +21,7 @@ export interface Answered extends AsyncDisposable {
   waiting(): Promise<WaitingReviews>;
 }
 
-/** Disposing ends the replay; the recorder is for whoever ends the gateways. */
+/** Disposing ends the replay, but not the recorder, which is left to whoever ends the gateways. */
 export function createAnswered(
   { options, context, files, moved }: Session,
   { emit, signal }: { emit: Emit; signal: AbortSignal },
@@ -51,7 +51,7 @@ export function createAnswered(
       const record = await findRecord(files.directory, id);
       if (record === undefined)
         throw new DevloopError('review.not-found', `Review ${id} is no longer recorded.`);
-      // As the recording above, not loaded before it is asked for.
+      // Loaded only when it is needed, like the module above.
       const { replay, replayedEvent } = await import('../reviews/replay.ts');
       const found: ReplayedEvent[] = [];
       const onReplayed = (one: Replayed): void => void found.push(replayedEvent(one));
@@ -69,7 +69,7 @@ export function createAnswered(
   };
 }
 
-/** Asked once, beside everything else. Where the API server does not say, each review names its user. */
+/** Asks once, in parallel with everything else. If the API server does not say, each review names its user. */
 function ownUser(api: ClusterApi, signal: AbortSignal): (user: string) => boolean {
   let own: string | undefined;
   accountOf(api, { signal }).then(

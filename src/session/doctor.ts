@@ -35,7 +35,7 @@ function withoutCluster(error: unknown): DevloopError {
   throw error;
 }
 
-/** All checks, in the order in which `up` needs their subjects. What `up` does not need comes last, except for the account. */
+/** All checks, in the order in which `up` needs their subjects. The checks that `up` does not need come last, except for the account. */
 export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
   return [
     clusterCheck,

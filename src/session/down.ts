@@ -67,7 +67,7 @@ interface Outcome {
   error?: unknown;
 }
 
-/** The first failure is the command's error. */
+/** Throws the first failure as the command's error, and warns of the others. */
 function conclude(outcomes: Outcome[], emit: Emit): void {
   const failures = outcomes.flatMap((one) => ('error' in one ? [one.error] : []));
   try {
@@ -123,18 +123,18 @@ async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {
   return await discover({ api, names, facts: noCheckoutFacts(), emit: () => {}, onUnusablePort: () => {} });
 }
 
-/** For an account that is not allowed to list the whole cluster. */
+/** The namespaces to search if the account is not allowed to list the whole cluster. */
 function namespacesToSearch({ api, wanted }: CommandContext): string[] {
   const own = wanted.namespace ?? api.namespace;
   return [...new Set([api.namespace, own, ...wanted.services.map((name) => splitName(name, own).namespace)])];
 }
 
-/** If the user named objects, only the sessions that hold one of them; each is restored as a whole. */
+/** The sessions that hold one of the objects that the user named, or all sessions; each is restored as a whole. */
 function sessionsIn({ marked }: Found, named: Named): Traces[] {
   return [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
 }
 
-/** A script would take anything else for success. */
+/** Without this error, a script would take the answer for success. */
 function cannotTell(context: CommandContext, found: Found, options: DownOptions): DevloopError {
   const { where } = searched(context, found, options);
   const message = `devloop cannot tell whether a session has changed anything ${where}: your account is not allowed to list any of it.`;

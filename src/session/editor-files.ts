@@ -2,7 +2,7 @@ import { findNodeAtLocation, type ParseError, parse, parseTree, printParseErrorC
 
 export const LAUNCH_NAME = 'devloop: attach';
 
-/** For the Go extension of VS Code, whose other debug adapter knows nothing of a session that begins anew. */
+/** For the Go extension of VS Code; its other debug adapter cannot continue when a session begins anew. */
 function launchConfiguration(port: number): object {
   return {
     name: LAUNCH_NAME,
@@ -15,7 +15,7 @@ function launchConfiguration(port: number): object {
   };
 }
 
-/** The text of a launch.json with the configuration, unless it has one of that name; or why that is not possible. Comments stay. */
+/** The text of a launch.json with the configuration added, unless it has one of that name; or why that is not possible. Comments stay. */
 export function withLaunch(before: string | undefined, port: number): string | { problem: string } {
   const added = launchConfiguration(port);
   const text = before?.trim() ? before : '';
@@ -32,7 +32,7 @@ export function withLaunch(before: string | undefined, port: number): string | {
   return inserted(text, 'configurations' in file ? added : [added]);
 }
 
-/** The port of the configuration in a launch.json, if that is a number. */
+/** The port of our configuration in a launch.json, if it is a number. */
 export function launchPort(text: string): number | undefined {
   const { configurations } = parse(text, [], { allowTrailingComma: true });
   const found: { port?: unknown } = configurations.find(
@@ -41,7 +41,9 @@ export function launchPort(text: string): number | undefined {
   return typeof found.port === 'number' ? found.port : undefined;
 }
 
-/** Puts the value behind the last one in the list of configurations, or the list into the file, and touches nothing else: no library does. */
+/**
+ * Adds the value at the end of the list of configurations, or the list to the file. No library does that without touching anything else.
+ */
 function inserted(text: string, value: object): string {
   const root = parseTree(text, [], { allowTrailingComma: true })!;
   const list = findNodeAtLocation(root, ['configurations']);
@@ -61,7 +63,7 @@ function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }
 
-/** As the first indented line has it. */
+/** The indentation of the first indented line. */
 function indentation(text: string): string {
   return /\n([ \t]+)\S/.exec(text)?.[1] ?? '    ';
 }

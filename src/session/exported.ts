@@ -6,7 +6,7 @@ import { goTest } from '../reviews/export-go.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import type { ReviewsOptions } from './context/options.ts';
 
-/** The requests, a curl command each, or a Go test with all of them. Warns of what a person has to know. */
+/** The requests as JSON, as one curl command each, or as one Go test. Warns of what a person has to know about them. */
 export async function exported(
   { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
   records: ReviewRecord[],

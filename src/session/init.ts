@@ -8,7 +8,7 @@ import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkou
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './editor-files.ts';
 
-/** Writes into the checkout how an editor attaches to the debugger of `up --debug`. What is there already stays as it is. */
+/** Writes into the checkout how an editor attaches to the debugger of `up --debug`. Existing files keep what they have. */
 export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   const root = checkoutRoot(io.cwd);
   if (!isCheckout(root)) throw noCheckout(root);
@@ -30,7 +30,7 @@ export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   });
 }
 
-/** `has`: the port to which the editor would connect, as far as it is known. */
+/** `has`: the port to which the editor would connect, if it is known. */
 function unchanged(what: string, has: number | undefined, wanted: number): DevloopEvent {
   if (has === undefined || has === wanted)
     return { type: 'note', message: `${what}; devloop left it unchanged.` };

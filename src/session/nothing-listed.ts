@@ -5,7 +5,7 @@ import { didYouMean } from '../similar.ts';
 
 type Listed = ReviewSummary | WaitingReview;
 
-/** The filters that take a name or a part of it, and the names that a review has for each. */
+/** The filters that take a name or a part of one, and where a review has that name. */
 const NAMES = {
   kind: ({ resource }: Listed) => resource?.kind,
   name: ({ object }: Listed) => object?.name,
@@ -14,7 +14,7 @@ const NAMES = {
   webhook: ({ webhook }: Listed) => webhook,
 } satisfies Partial<Record<keyof ReviewFilter, (review: Listed) => string | undefined>>;
 
-/** Why a list is empty. Without it, a misspelt filter would print nothing. */
+/** Why a list is empty. Without this text, a misspelt filter would print nothing. */
 export function nothingListed(source: string, filter: ReviewFilter, reviews: Listed[]): string {
   if (reviews.length === 0) return `${source} has no reviews yet.`;
   return [
@@ -23,7 +23,7 @@ export function nothingListed(source: string, filter: ReviewFilter, reviews: Lis
   ].join(' ');
 }
 
-/** For a filter that selects nothing on its own. */
+/** Suggests another name for a filter that selects nothing on its own. */
 function meant(key: keyof typeof NAMES, filter: ReviewFilter, reviews: Listed[]): string | undefined {
   const typed = filter[key];
   if (typed === undefined || reviews.some((one) => selects({ [key]: typed }, one))) return undefined;

@@ -14,11 +14,11 @@ import type { Control } from './control/control.ts';
 import { serviceName } from './route/cut-over.ts';
 import type { Session } from './start/session.ts';
 
-/** The page of a session. Nothing of it is loaded or served before it is opened. */
+/** The page of a session. Nothing of it is loaded or served before somebody opens it. */
 export interface SessionPage extends AsyncDisposable {
   /** Gets each event of the session. */
   observe(event: DevloopEvent): void;
-  /** Serves the page, opens it in the user's browser where there is one, and says where it is. */
+  /** Serves the page, opens it in the user's browser if there is one, and says where it is. */
   open(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   };
 }
 
-/** What the session's events say, besides its state. */
+/** What the page shows of the session's events besides its state. */
 export interface Seen {
   health: Health;
   compiler: string | undefined;
@@ -166,7 +166,7 @@ function statusOf(
   };
 }
 
-/** The controller runs, whether it gets reviews from the cluster or not. */
+/** The phases in which the controller runs, whether it gets reviews from the cluster or not. */
 const ANSWERING = new Set<SessionPhase>(['serving', 'building', 'held']);
 
 function actionsIn({ phase, route, isHeld, hasController }: PageStatus['state']): PageAction[] {

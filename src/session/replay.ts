@@ -9,12 +9,12 @@ import type { LocalSession } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
 import { askSession } from './control/client.ts';
 
-/** A person waits for the result, and the controller has nothing else to do in most cases. */
+/** A person waits for the result, and the controller usually has nothing else to do. */
 const AT_ONCE = 4;
 const READY_SECONDS = 30;
 const ASK_MS = 5_000;
 
-/** Where records are from, as flags of `devloop reviews` name it. */
+/** Where records come from, in the words of the flags of `devloop reviews`. */
 export interface From {
   set?: string | undefined;
   session?: string | undefined;
@@ -37,7 +37,7 @@ export async function replayToSession(
   await compareAll(records, { ...options, emit, hint, ...(build === undefined ? {} : { build }) });
 }
 
-/** What to do next where a session's controller answers a review in another way. */
+/** What to do next if a session's controller answers a review differently. */
 export function afterReplay(changed: ReviewRecord, from: From): string {
   const { set } = from;
   if (set === undefined) return toShow(changed, from);
@@ -45,7 +45,7 @@ export function afterReplay(changed: ReviewRecord, from: From): string {
   return `${toShow(changed, from)}\nIf the new answers are right, end the session, and then: ${toAccept(set)}`;
 }
 
-/** The same where `verify` has asked a controller of its own. */
+/** The same after `verify`, which asks a manager of its own. */
 export function afterVerify(changed: ReviewRecord, set: string): string {
   return `${toShow(changed, { set })}\nIf the new answers are right: ${toAccept(set)}`;
 }
@@ -54,7 +54,7 @@ function toAccept(set: string): string {
   return `devloop reviews verify ${set} --update`;
 }
 
-/** With its objects, and the answer before. */
+/** The command that shows a review with its objects and its recorded answer. */
 export function toShow({ id }: ReviewRecord, { set, session }: From): string {
   const from = set !== undefined ? ` --set ${set}` : session !== undefined ? ` --session ${session}` : '';
   return `To see the review as it was recorded: devloop reviews show ${id}${from}`;
@@ -62,15 +62,15 @@ export function toShow({ id }: ReviewRecord, { set, session }: From): string {
 
 export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> {
   emit: Emit;
-  /** What answers now. */
+  /** The build that answers now. */
   build?: string;
-  /** Whether a changed answer is the right one from now on; by default, none is. */
+  /** Whether a changed answer is to be accepted; by default, none is. */
   accepts?: ((before: ReviewRecord, after: ReviewRecord) => boolean) | undefined;
-  /** What to do next, given the first review whose answer is another one. */
+  /** What to do next, given the first review whose answer is different. */
   hint(changed: ReviewRecord): string;
 }
 
-/** Reports each review and then all of them. Throws 'review.changed' if an answer changed that is not accepted. */
+/** Reports each review and then the totals. Throws 'review.changed' if an answer changed that is not accepted. */
 export async function compareAll(
   records: ReviewRecord[],
   { emit, build, accepts = () => false, hint, ...options }: Comparing,

@@ -4,13 +4,13 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
 import type { ReplayOptions } from '../reviews/replay.ts';
 
-/** Reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
+/** Limits for the reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
 const MOST_RECORDS = 200;
 const MOST_BYTES = 16 * 2 ** 20;
-/** The controller's first time belongs to the reviews that have waited for it. */
+/** Right after a restart, the controller first answers the reviews that have waited for it. */
 const AFTER_RESTART_MS = 300;
 const LONGEST_MS = 10_000;
-/** One after the other: the controller is there for others. */
+/** One after the other, so that the controller has time for other reviews. */
 const AT_ONCE = 1;
 
 /** What `up --replay` does: after each restart, the newest reviews are sent to the new build, and the answers that differ are shown. */
@@ -22,7 +22,7 @@ export interface Replaying extends AsyncDisposable {
 type Where = Pick<ReplayOptions, 'paths' | 'moved'>;
 
 interface Kept {
-  /** With the newest answer to it, so that the next build is compared with this one. */
+  /** Holds the newest answer to the review, so that the next build is compared with this one. */
   record: ReviewRecord;
   bytes: number;
 }
@@ -40,7 +40,7 @@ export function createReplaying(
     await before;
     if (kept.length === 0 || !(await sleep(AFTER_RESTART_MS, signal))) return;
     await replayKept([...kept], { ...where, emit, build, signal }).catch((error) => {
-      // Another build has replaced this one, or the session ends.
+      // Otherwise another build has replaced this one, or the session ends.
       if (!signal.aborted)
         emit({ type: 'warning', message: `The reviews cannot be replayed: ${messageOf(error)}` });
     });
@@ -73,7 +73,7 @@ async function replayKept(
   kept: Kept[],
   { emit, build, signal, ...where }: Where & { emit: Emit; build: string | undefined; signal: AbortSignal },
 ): Promise<void> {
-  // Not loaded before it is asked for.
+  // Loaded only when it is needed.
   const { replay, replayedEvent } = await import('../reviews/replay.ts');
   const started = performance.now();
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
@@ -90,11 +90,11 @@ async function replayKept(
         const { before, after } = replayed;
         byRecord.get(before)!.record = withAnswerOf(before, after, build);
       }
-      // Those that are as before say nothing.
+      // Answers that are as before are not shown.
       if (replayed.result === 'changed') addTo(shown, replayedEvent(replayed));
     },
   });
-  // What was compared in that time counts.
+  // If the time is up, what was compared until then counts.
   await replaying.catch((error) => {
     if (signal.aborted || !limited.aborted) throw error;
   });
@@ -106,11 +106,11 @@ async function replayKept(
 
 type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
 
-/** A change of one line can change a hundred answers: those that differ in the same way are counted. */
+/** A change of one line can change a hundred answers, so those that differ in the same way are only counted. */
 function addTo(shown: Map<string, ReplayedEvent>, event: ReplayedEvent): void {
   const { review, differences } = event;
   const same = JSON.stringify([review.webhook, review.operation, review.resource, differences]);
-  // A message mostly names the object.
+  // Most messages name the object.
   const name = review.object?.name;
   const key = name ? same.replaceAll(name, '') : same;
   const first = shown.get(key);

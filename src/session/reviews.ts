@@ -30,7 +30,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
     return await nameSets(checkout, io.emit);
   }
   const source = await sourceOf(options, checkout, io);
-  // Asked first: what is answered in between is then in the recording.
+  // This is asked first, so that a review that is answered in between is in the recording.
   const waiting = options.action === 'list' && !options.follow ? await source.waiting?.() : undefined;
   const { records, unread } = await source.read(options.action === 'list' ? 'summaries' : 'records');
   if (unread > 0)
@@ -69,7 +69,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
   }
 }
 
-/** To the controller of a session, or for `verify` to a manager that is built and started for it. */
+/** Sends reviews to the controller of a session, or for `verify` to a manager that is built and started for it. */
 async function sendAgain(
   options: ReviewsOptions,
   { checkout, source, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string; source: Source },
@@ -102,10 +102,10 @@ async function sendAgain(
 /** Where reviews are read from. */
 interface Source {
   name: string;
-  /** Whose reviews these are. */
+  /** The checkout that these reviews belong to. */
   checkout: string;
   read(wanted: Wanted): Promise<ReadRecording>;
-  /** Another text after each change; undefined when it is gone. */
+  /** A text that differs after each change; undefined when the source is gone. */
   version(): Promise<string | undefined>;
   /** Undefined if the session cannot be asked: it starts or ends, or has no socket. */
   waiting?(): Promise<WaitingReviews | undefined>;
@@ -178,7 +178,7 @@ interface Listed {
   waiting: WaitingReviews | undefined;
 }
 
-/** Each review once: one that was answered since the session was asked is still among those that wait. */
+/** Lists each review once: one that was answered after the session was asked still counts as waiting. */
 async function list(
   { filter, follow }: ReviewsOptions,
   { source, records, waiting }: Listed,
@@ -206,7 +206,7 @@ async function list(
   }
 }
 
-/** Those with the ids that were given. Throws 'review.not-found' for one that there is not. */
+/** The reviews with the given ids. Throws 'review.not-found' for an id that none has. */
 function chosen(
   ids: string[],
   records: ReviewRecord[],
@@ -222,12 +222,12 @@ function chosen(
   });
 }
 
-/** `41` is `r-000041`. */
+/** `r-000041` for `41`. */
 function fullId(id: string): string {
   return /^\d{1,15}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
 }
 
-/** Those that the filter selects; with ids, of these. */
+/** The reviews that the filter selects; only those with the `ids`, if there are any. */
 function wantedOf(
   { ids, filter }: Pick<ReviewsOptions, 'ids' | 'filter'>,
   records: ReviewRecord[],
@@ -251,13 +251,13 @@ async function save(
 ): Promise<void> {
   const [name = '', ...wanted] = ids;
   chosen(wanted, records, source);
-  // Whose account the session had is no matter of a set's.
+  // A set does not record whose account the session used.
   const kept = wantedOf({ ids: wanted, filter }, records)
     .filter(({ request }) => request !== undefined)
     .map(({ isOwnUser: _, ...record }) => record);
   if (kept.length === 0) throw noneOf('saved');
   const { saveSet } = await import('./saved-set.ts');
-  // Outside any checkout, no test would find the set.
+  // If the set were outside any checkout, no test would find it.
   const place = isCheckout(checkout) ? checkout : source.checkout;
   const file = await saveSet(place, name, { records: kept, replaces: update });
   io.emit({ type: 'note', message: `Saved ${counted(kept.length, 'review')} to ${file}.` });

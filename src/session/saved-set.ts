@@ -10,7 +10,7 @@ import { writeSet } from '../reviews/write-set.ts';
 import type { Comparing } from './replay.ts';
 import { NO_CLUSTER } from './verify/no-cluster.ts';
 
-/** Resolves to the set's file. Throws 'review.exists' if there is one that it does not replace, or 'files.not-written'. */
+/** Resolves to the set's file. Throws 'review.exists' if it must not replace an existing one, or 'files.not-written'. */
 export async function saveSet(
   checkout: string,
   name: string,
@@ -24,7 +24,7 @@ export async function saveSet(
   });
 }
 
-/** What `verify --update` does with a saved set: answers that changed are kept until all of them are known, and then written. */
+/** How `verify --update` changes a saved set: it keeps the changed answers until all of them are known, and then writes them. */
 export interface Updating {
   accepts: NonNullable<Comparing['accepts']>;
   /** Throws 'files.not-written'. */
@@ -76,7 +76,7 @@ function whyRefused({ verdict, message = '' }: ReviewRecord): string | undefined
 }
 
 /**
- * For a command that needs the name of a saved set and got none: lists those of the checkout, and then throws 'usage.invalid', because a
+ * For a command that needs the name of a saved set and got none: lists the sets of the checkout, and then throws 'usage.invalid', because a
  * script whose variable is empty must not pass.
  */
 export async function nameSets(checkout: string, emit: Emit): Promise<never> {

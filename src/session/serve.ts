@@ -21,7 +21,7 @@ export interface Serving {
   gate: Gate | undefined;
 }
 
-/** Until the signal aborts: changes are built and replace the controller, and renewed certificates are used. */
+/** Runs until the signal aborts: builds changes and replaces the controller, and uses renewed certificates. */
 export async function serve(session: Session, serving: Serving): Promise<void> {
   const { work, pairs, called, supervisor, gate } = serving;
   const { emit, signal } = work;
@@ -40,7 +40,7 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
   await Promise.race([following, ended]);
 }
 
-/** By the gateway first: that is the one whose certificate kube-apiserver verifies, whatever becomes of the controller's files. */
+/** The gateway gets it first: kube-apiserver verifies the gateway's certificate, whatever becomes of the controller's files. */
 export async function useKeyPair(
   serverName: string,
   found: FoundPair,

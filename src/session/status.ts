@@ -15,7 +15,7 @@ import { searchedIn, unsearched } from './context/search.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
-/** Who has taken over what, read from the labels and Leases in the cluster alone. */
+/** Lists who has taken over what, as the labels and Leases in the cluster say. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
   await using context = await openContext(options, quiet, 'optional');
@@ -35,11 +35,11 @@ export interface Look {
   context: CommandContext;
   machine: LocalMachine;
   io: Io;
-  /** The last renewal of Leases that stood still, by uid: they need not be watched again. */
+  /** The last renewal of each Lease that was seen unrenewed, by uid: such a Lease need not be watched again. */
   dead: Map<string, string>;
 }
 
-/** The sessions, after warnings about what could not be looked at. */
+/** The sessions. Warnings about what could not be looked at come first. */
 export async function readSessions(look: Look, named: Named): Promise<DevloopEvent[]> {
   const { context } = look;
   const { api } = context;
@@ -58,7 +58,7 @@ export async function readSessions(look: Look, named: Named): Promise<DevloopEve
   return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
 }
 
-/** In place of what the session last wrote about its health, which is no longer true. */
+/** Replaces what the session last wrote about its health, which is no longer true. */
 const GONE = 'the devloop process is gone; run `devloop down` to restore the cluster';
 
 async function sessionStatus(sessionId: string, marked: Marked[], look: Look): Promise<SessionStatus> {
@@ -80,10 +80,10 @@ async function sessionStatus(sessionId: string, marked: Marked[], look: Look): P
 }
 
 /**
- * For display, a renewal of the last seconds is enough, so that a live session is shown at once. It compares the clocks of two machines, which
- * may differ: an older renewal may be that of a live session, so that Lease is watched for as long as it is valid; and a session that died on a
- * machine whose clock is ahead is shown as live while this clock passes the time of its last renewal. Nothing is decided by that: `up` and
- * `down` compare no clocks.
+ * For display, a renewal within the last seconds is enough, so that a live session is shown at once. It compares the clocks of two
+ * machines, which may differ: an older renewal may be that of a live session, so that Lease is watched for as long as it is valid; and a
+ * session that died on a machine whose clock is ahead is shown as live while this clock passes the time of its last renewal. That decides
+ * nothing: `up` and `down` compare no clocks.
  */
 export async function isLive(
   lease: Lease,
@@ -93,7 +93,7 @@ export async function isLive(
   return await isAlive(lease, machine, async () => {
     const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
     const uid = lease.metadata.uid ?? ref.name;
-    // What was seen to stand still counts more than what a clock says.
+    // A Lease that was seen unrenewed is dead, whatever a clock says.
     if (dead.get(uid) === renewTime) return false;
     const ageMs = Date.now() - Date.parse(renewTime);
     if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;

@@ -40,13 +40,13 @@ export interface Running {
   standing: Standing;
   /** The webhook Services with all their calls as they are now. */
   called: TargetService[];
-  /** While it is kept. */
+  /** The stand-in Pod, while it is kept. */
   standIn?: StandIn;
-  /** What reacts to the cluster and the route until the end. */
+  /** Everything that reacts to the cluster and the route until the end. */
   followers: AsyncDisposableStack;
-  /** What writes to the user's objects: it has ended before they are restored. */
+  /** Everything that writes to the user's objects: it has to end before they are restored. */
   writers: AsyncDisposableStack;
-  /** Ends the session: when a Lease is lost, or one of several steps that run side by side fails. */
+  /** Ends the session if a Lease is lost, or if one of several parallel steps fails. */
   ending: AbortController;
 }
 
@@ -66,7 +66,7 @@ export async function takeOver(running: Running): Promise<void> {
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   await supervisor?.prepare();
-  // All that can be checked before a write is.
+  // By now, everything that can be checked before a write has been checked.
   const { sessionId, context } = session;
   const targets = targetsOf(target);
   emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
@@ -104,15 +104,15 @@ export async function takeOver(running: Running): Promise<void> {
   ending.signal.throwIfAborted();
 }
 
-/** Loaded where it is asked for only. */
+/** The debugger's module is loaded only if it is needed. */
 async function debuggerOf({ options }: Session, dlv: string, work: Work): Promise<SessionDebugger> {
   const { openDebugger } = await import('./start/debugger.ts');
   return await openDebugger(options.debug!.port, dlv, work);
 }
 
 /**
- * Pauses the manager, starts the controller, and points the Services here, in this order if the manager's Pods stay up: until they are
- * idle, they answer. Otherwise the Services come first, and reviews wait.
+ * Pauses the manager, starts the controller, and points the Services here. That is the order if the manager's Pods stay up, since they
+ * answer until they are idle. Otherwise the Services come first, and reviews wait.
  */
 async function replaceManager(
   { session, work, standing, ending }: Running,
@@ -124,7 +124,7 @@ async function replaceManager(
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
   const calm = Promise.withResolvers<void>();
-  // What is saved as soon as `up` is ready is seen at once.
+  // A file that is saved as soon as `up` is ready is noticed at once.
   void calm.promise.then(() => standing.supervisor?.lookAhead());
   const pointed = answersUntilIdle ? undefined : await point(calm.promise);
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
@@ -132,7 +132,7 @@ async function replaceManager(
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
   const pointing = pointed ? Promise.resolve(pointed) : point(calm.promise);
-  // Reviews do not wait for Pods that are no longer called.
+  // Reviews do not wait until Pods have ended that are no longer called.
   const released = allOrNone<unknown>([start(), pointing], ending).then(() => {
     route?.gateways.release();
     void sleep(HELD_FIRST_MS, work.signal).then((isOver) => isOver && calm.resolve());
@@ -144,10 +144,10 @@ async function replaceManager(
   return pausing;
 }
 
-/** The reviews that were held are answered first: what else is to be done can wait. */
+/** The held reviews are answered first: the rest of the work can wait this long. */
 const HELD_FIRST_MS = 150;
 
-/** When a Service is written again, its endpoints have to follow, as they did at first. */
+/** When a Service is written again, its endpoints have to follow, as in the cut-over. */
 function guardedObjects(
   { session, work, standing }: Running,
   onManager: NonNullable<Guarded['onObject']>,
@@ -170,7 +170,7 @@ function answerGuard({ target, sessionId }: Session, route: ChosenRoute | undefi
   return route?.gateways.answerOwn(ownAnswers(target, sessionId));
 }
 
-/** What points the Services to an address, once it does. */
+/** The objects that point the Services to an address, once they exist. */
 function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
   const { target, sessionId } = session;
   const answerOwn = (): Disposable | undefined => answerGuard(session, route);
@@ -195,7 +195,7 @@ async function holdAndOpen(running: Running): Promise<void> {
     if (session.target.services.length > 0)
       standing.route = await openRoute(routingOf(running), session.plan.routes);
   };
-  // While the operator's own webhooks answer in the cluster; the controller will read it as soon as it starts.
+  // Created while the operator's own webhooks still answer in the cluster; the controller reads it as soon as it starts.
   const standIn = async (): Promise<void> => {
     for (const { apply } of session.plan.standIn) running.standIn = writers.use(await apply(work));
   };
@@ -229,7 +229,7 @@ async function pointServices(
   return { cleared };
 }
 
-/** What cannot be removed now is found by its label at the end. */
+/** Objects that cannot be removed now are found by their label at the end. */
 function routingOf(running: Running): Routing {
   const { session, work, answered } = running;
   const { recorder, answering } = answered;
@@ -237,7 +237,7 @@ function routingOf(running: Running): Routing {
   const settings = routeSettings(options, context);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
   const onTimeout = options.onTimeout ?? context.config.onTimeout;
-  // At a breakpoint, stepping goes on when devloop has answered.
+  // In the debugger, an answer can still be recorded after devloop has answered in its place.
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
   const reviewed = { arrived, served, late, stamp, onTimeout };

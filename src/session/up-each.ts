@@ -4,10 +4,10 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { Io } from './context/options.ts';
 import { warnOf } from './end/outcome.ts';
 
-/** Takes one Deployment over, and restores it when the signal of `io` aborts; or plans that. */
+/** Takes one Deployment over, and restores it when the signal of `io` aborts. In a dry run, only plans that. */
 export type UpOne = (deployment: string, io: Io) => Promise<void>;
 
-/** Has all of them planned before one is taken over. Throws what refuses one of them, after what was found out about that one. */
+/** Plans all of them before one is taken over. If one is refused, throws its error after the events of its plan. */
 export async function planEach(deployments: string[], io: Io, planOne: UpOne): Promise<void> {
   for (const deployment of deployments) {
     const events: DevloopEvent[] = [];
@@ -21,8 +21,8 @@ export async function planEach(deployments: string[], io: Io, planOne: UpOne): P
 }
 
 /**
- * Takes over several Deployments of one operator, each in a session of its own. One after the other, so that each finds the ports that the
- * others use here. When one session ends, all do; the error is that of the first.
+ * Takes over several Deployments of one operator, each in a session of its own. They start one after the other, so that each finds the
+ * ports that the others use here. When one session ends, all do; the first error is thrown.
  */
 export async function upEach(deployments: string[], io: Io, upOne: UpOne): Promise<void> {
   const ending = new AbortController();

@@ -43,7 +43,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const checkout = { checkout: context.root, ...(operator === undefined ? {} : { operator }) };
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
-  // As it was before: a session that was restored a moment ago has paused it until then.
+  // The state before: a session that was restored a moment ago had paused the manager.
   const unready = unreadyManager(discovered.target);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
@@ -54,7 +54,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   }
 }
 
-/** Before anything else takes its time: what to build is mostly what was built last. */
+/** Begins before everything else: this build is usually the same as the last one. */
 async function buildAgain(
   { controller, command, dryRun }: UpOptions,
   { env, cwd }: Io,
@@ -98,10 +98,10 @@ async function run(session: Session): Promise<void> {
   const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
   const failure = await takeOver(running).then(
     () => undefined,
-    // What ended the session, not what a wait says about being interrupted.
+    // The reason why the session ended, not a wait's error about being interrupted.
     (error) => ({ error: ending.signal.aborted ? ending.signal.reason : error }),
   );
-  // A Ctrl-C that comes later hides no failure.
+  // A Ctrl-C that comes after this hides no failure.
   const isInterrupted = io.signal.aborted;
   ending.abort();
   await writers.disposeAsync();

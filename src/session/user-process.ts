@@ -1,9 +1,9 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
 
 /**
- * Warns of each path on which the process that the user has started answers 404, once until it answers something else there. It is not
- * asked, as a controller of devloop's own is: a server that expects nothing but reviews may end at another request, and at a breakpoint in its
- * handler a debugger would stop.
+ * Warns once of each path on which the process that the user started answers 404, and again only after another answer there. Unlike a
+ * controller of devloop, it is not asked: a server that expects only reviews may end at another request, and a debugger would stop at a
+ * breakpoint in its handler.
  */
 export function noticeUnserved(emit: Emit): { observe(event: DevloopEvent): void } {
   const unserved = new Set<string>();

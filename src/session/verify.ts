@@ -27,15 +27,15 @@ export interface SavedSet {
 }
 
 /**
- * Builds the manager of the checkout, runs it without any cluster of the user's, sends it the set, and compares. If that fails, it is tried
- * again with an API server of envtest where the checkout has one, and then only those answers are accepted. Throws 'review.changed' if an
- * answer changed that is not accepted, and 'port.in-use' while a session's controller has the port.
+ * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares. If that fails, it tries again with an API
+ * server of envtest, if the checkout has one; then only the second answers can be accepted. Throws 'review.changed' if an answer changed
+ * that is not accepted, and 'port.in-use' while a session's controller has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
   const { records, checkout } = set;
   const port = records.find((one) => one.port !== undefined)?.port ?? USUAL_PORT;
-  // The manager of one that was killed would have the port.
+  // A manager left by a killed `verify` would have the port.
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   await requireManagerPort(port, set, io.env);
   const paths = [...new Set(records.map(({ path }) => path))];
@@ -69,7 +69,7 @@ async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Pro
   await compareWith(set, wanted, { server, io });
 }
 
-/** It did not start, or answered differently: perhaps because there is nothing that it could read. */
+/** Whether the manager did not start, or answered differently, perhaps because there is nothing that it could read. */
 function mayNeedCluster(error: unknown): boolean {
   return error instanceof DevloopError && NEEDS.has(error.code);
 }
@@ -100,8 +100,8 @@ async function compareWith(
 }
 
 /**
- * Throws 'port.in-use' where the manager could not listen, before it is built. A session's controller is nothing to end: the next command
- * asks it instead. `name`: of the saved set.
+ * Throws 'port.in-use' if the manager could not listen, before it is built. If a session's controller has the port, it need not end: the
+ * suggested command asks it instead. `name`: of the saved set.
  */
 export async function requireManagerPort(
   port: number,

@@ -2,7 +2,7 @@ import type { ClusterApi } from './client.ts';
 import { ApiError } from './errors.ts';
 import type { CallOptions } from './transport.ts';
 
-/** Whom the API server takes us for. */
+/** Who the user is to the API server. */
 export interface Account {
   username?: string;
   groups?: string[];
@@ -10,7 +10,7 @@ export interface Account {
 
 const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
-/** Undefined where the API server does not say: Kubernetes has this API since 1.28. */
+/** Undefined if the API server does not say: only Kubernetes 1.28 and newer have this API. */
 export async function accountOf(api: ClusterApi, options: CallOptions = {}): Promise<Account | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {

@@ -35,7 +35,7 @@ export interface ClusterApi extends AsyncDisposable {
     body?: unknown,
     options?: CallOptions & { contentType?: string },
   ): Promise<T>;
-  /** A GET whose answer is read while it arrives, as a watch's is. */
+  /** A GET whose answer is read while it arrives, such as that of a watch. */
   openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
   /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
   openWebSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
@@ -60,7 +60,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
       return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
-      // What is in front of the API server says so, too, while it cannot reach it.
+      // A proxy in front of the API server also answers 404 while it cannot reach the server.
       if (error.reason !== 'NotFound') throw new GarbledAnswer(`"${error.message}" about ${describe(ref)}`);
       return undefined;
     }
@@ -91,7 +91,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
       for (let attempt = 1; ; attempt++) {
         const refusal = await removeOnce(call, ref, uid);
         if (refusal === undefined) return true;
-        // A restore relies on this, and what answers may be a proxy, or a server that is just starting.
+        // A restore relies on the deletion, and the refusal may come from a proxy, or from a server that is just starting.
         if (!(await isThere(get, ref, uid))) return false;
         if (attempt === REMOVE_ATTEMPTS)
           throw new GarbledAnswer(
@@ -107,7 +107,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
 
 const REMOVE_ATTEMPTS = 3;
 
-/** What the API server says when there is no such object, or one with another uid (409). */
+/** Returns the API server's refusal if there is no such object (404), or one with another uid (409). */
 async function removeOnce(
   call: ClusterApi['call'],
   ref: ObjectRef,
@@ -123,7 +123,7 @@ async function removeOnce(
   }
 }
 
-/** An account that is not allowed to look believes the answer. */
+/** If the account may not read the object, the refusal of the deletion is believed. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
   const now = await get(ref).catch((error) => {
     if (error instanceof ApiError && error.isForbidden) return undefined;

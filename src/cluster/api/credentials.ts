@@ -11,12 +11,12 @@ const REJECTED_PAUSE_MS = 30_000;
 /** A person may have to log in in a browser. Without a limit, a session that needs new credentials could not end. */
 const LONGEST_LOGIN_MS = 300_000;
 
-/** What the library makes of the kubeconfig: headers, a client certificate, and an agent where a proxy is configured. */
+/** What the library makes of the kubeconfig: headers, a client certificate, and an agent if a proxy is configured. */
 export type AuthOptions = RequestOptions & { agent?: Agent };
 
 export interface Credentials {
   readonly current: AuthOptions;
-  /** Replaces those that were rejected, unless another call has just done so; rejects with `cluster.unauthorized`. */
+  /** Replaces the rejected credentials, unless another call has just done so; rejects with `cluster.unauthorized`. */
   renew(rejected: AuthOptions): Promise<void>;
   /** The error for credentials that were rejected although they had just been renewed. */
   rejection(): DevloopError;
@@ -32,7 +32,7 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
     if (performance.now() - rejectedAt < REJECTED_PAUSE_MS) throw unauthorizedError(selected);
     try {
       let again = await authenticate(selected, limitMs);
-      // The library runs a plugin again once its token has expired; a new login is known to the files alone.
+      // The library runs a plugin again once its token has expired, but only the files know of a new login.
       if (isSame(again, current)) {
         selected = await reloaded(first);
         again = await authenticate(selected, limitMs);
@@ -102,7 +102,7 @@ function isMissingProgram(error: unknown): boolean {
   return code === 'ENOENT' && syscall?.startsWith('spawn') === true;
 }
 
-/** The kubeconfig itself can say how to install it. */
+/** The kubeconfig itself can say how to install the plugin. */
 function notInstalled({ config, context }: Selected): DevloopError {
   const { command, installHint } = config.getCurrentUser()?.exec ?? {};
   const check = `Install it, then check: kubectl --context ${shellWord(context)} auth whoami`;
@@ -123,7 +123,7 @@ function tooSlow({ config, context }: Selected, limitMs: number): DevloopError {
   );
 }
 
-/** From entries of another form than it expects, the library makes such errors; they may quote what a plugin printed. */
+/** The library throws such errors if entries have an unexpected form; their text may quote what a plugin printed. */
 function isMalformed(error: unknown): boolean {
   return error instanceof TypeError || error instanceof SyntaxError;
 }

@@ -19,7 +19,7 @@ const NEXT_STEPS: Record<number, string> = {
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
-  /** When the server wants to be asked again; 0 where it does not say. */
+  /** After how many seconds the server wants to be asked again; 0 if it does not say. */
   readonly retryAfterSeconds: number;
 
   constructor(message: string, status: number, reason: string, retryAfterSeconds = 0) {
@@ -34,7 +34,7 @@ export class ApiError extends DevloopError {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** `request` is its method and path; the answer is that of the API server, or of something in front of it. */
+  /** `request`: method and path of the call. `answer`: from the API server, or from something in front of it. */
   static from(request: string, answer: { status: number; text: string; retryAfter?: string }): ApiError {
     const { status, text, retryAfter } = answer;
     const { message, reason } = statusOf(text);
@@ -56,13 +56,13 @@ export class ApiError extends DevloopError {
   }
 }
 
-/** For a write to an object that was read before: one that has been deleted since has changed, too, so it is to be read again. */
+/** For a write to an object that was read before: if it has been deleted since, that is a conflict, too, so it is read again. */
 export function conflictIfGone(error: unknown): never {
   if (error instanceof ApiError && error.status === 404) throw new ApiError(error.message, 409, 'Conflict');
   throw error;
 }
 
-/** An answer that the API server itself does not give: cut off, or of another kind than asked for. Whether a write was done is unknown. */
+/** An answer that the API server itself would not give: cut off, or of the wrong kind. It is unknown whether a write was done. */
 export class GarbledAnswer extends DevloopError {
   constructor(what: string) {
     super('cluster.rejected', `The API server answered with ${what}`, {
@@ -75,8 +75,8 @@ export class GarbledAnswer extends DevloopError {
 const TRANSIENT_STATUS = new Set([429, 500, 502, 503, 504]);
 
 /**
- * Whether the same may succeed a moment later: nobody answered, nobody understood the answer, or the server is overloaded, starting
- * or in trouble. After a write, only another look shows whether it was done.
+ * Whether the same call may succeed a moment later: nobody answered, nobody understood the answer, or the server is overloaded, starting or
+ * in trouble. After a write, only another look shows whether it was done.
  */
 export function isTransient(thrown: unknown): boolean {
   const error = originOf(thrown);
@@ -88,7 +88,7 @@ export function isTransient(thrown: unknown): boolean {
 
 const LONGEST_RETRY_AFTER_SECONDS = 10;
 
-/** Of the header; a date is not understood, and kube-apiserver sends none. */
+/** The seconds of the header; 0 for a date, which kube-apiserver never sends. */
 function secondsOf(retryAfter = ''): number {
   return /^\d+$/.test(retryAfter) ? Math.min(Number(retryAfter), LONGEST_RETRY_AFTER_SECONDS) : 0;
 }
@@ -113,32 +113,32 @@ export function isUnanswered(error: unknown): boolean {
   return UNANSWERED_WEBHOOK.test(refusalOf(error)?.message ?? '');
 }
 
-/** kube-apiserver's words for what a webhook decided. Its author chooses the status: 500 where the webhook itself has failed. */
+/** kube-apiserver's words for a webhook's denial. The webhook's author chooses the status, such as 500 if the webhook itself has failed. */
 const DENIED = /^admission webhook ".*" denied the request/;
 
-/** Whether a webhook refused a call: a moment later it may allow the same, but the API server is there. */
+/** Whether a webhook refused a call: the API server is there, and the webhook may allow the same call a moment later. */
 export function isDenied(error: unknown): boolean {
   return DENIED.test(refusalOf(originOf(error))?.message ?? '');
 }
 
-/** Whether the API server did not accept the credentials: it also answers so where a webhook denies a request with this status. */
+/** Whether the API server rejected the credentials. A webhook can deny a request with the same status. */
 export function isUnauthorized({ status, text }: { status: number; text: string }): boolean {
   return status === 401 && !DENIED.test(statusOf(text).message ?? '');
 }
 
-/** The API server's own answer, from itself or from the error that a caller made of it. */
+/** The API server's refusal: the error itself, or the cause of the error that a caller made of it. */
 export function refusalOf(error: unknown): ApiError | undefined {
   const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;
   return refusal instanceof ApiError ? refusal : undefined;
 }
 
-/** For lists that the account need not be allowed to read. */
+/** An empty list if the account is not allowed to read it. */
 export function noneIfForbidden(error: unknown): [] {
   if (error instanceof ApiError && error.isForbidden) return [];
   throw error;
 }
 
-/** For lists that the API server need not have, either. */
+/** An empty list if the account is not allowed to read it, or if the API server does not have it. */
 export function noneIfRefused(error: unknown): [] {
   if (error instanceof ApiError) return [];
   throw error;

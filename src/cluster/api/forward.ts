@@ -7,21 +7,21 @@ import type { Login } from './login.ts';
 /** A request that somebody else made. */
 export interface Forwarded {
   method: string;
-  /** With its query. */
+  /** Including the query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
   signal: AbortSignal;
 }
 
-/** They describe one connection rather than the request. The server's name and the credentials are set for each connection, too. */
+/** Headers that describe one connection rather than the request, and those that are set anew: the server's name, credentials and length. */
 const OWN_HEADERS = new Set(
   'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization proxy-authorization content-length'.split(
     ' ',
   ),
 );
 
-/** Without those that are about one connection, or that it names as such. */
+/** The headers without those that describe one connection: our own list, and those that `connection` names. */
 export function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   const isOwn = (name: string): boolean => OWN_HEADERS.has(name) || named.includes(name);
@@ -35,8 +35,8 @@ function isRejected(answer: IncomingMessage): boolean {
 }
 
 /**
- * Sends requests with the user's credentials, and resolves with whatever the server answers, which is not read yet: a watch goes on. Over
- * connections of its own: watches would use up those of the calls.
+ * Sends requests with the user's credentials, and resolves with whatever the server answers. The body is not read yet, since it may be that
+ * of a watch. It has connections of its own, because watches would use up those of the calls.
  */
 export function createForwarder(
   selected: Selected,
@@ -58,7 +58,7 @@ export function createForwarder(
       const sent = send(
         base,
         {
-          // As it is: `//host/` and `http://host/` would be another server's in a URL, and that one would get the credentials.
+          // The path stays text: as a URL, `//host/` or `http://host/` would send the credentials to another server.
           path: base.pathname.replace(/\/$/, '') + path,
           method,
           signal,

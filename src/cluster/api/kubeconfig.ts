@@ -16,7 +16,7 @@ export interface Selected {
   config: KubeConfig;
   context: string;
   server: string;
-  /** The context's namespace, `default` where it names none. */
+  /** The context's namespace, `default` if it names none. */
   namespace: string;
   /** Absolute paths, first wins, as client-go reads them. */
   files: string[];
@@ -59,7 +59,7 @@ export async function loadKubeconfig(
   const tokenFile = tokenFiles.get(user);
   if (tokenFile !== undefined)
     Object.assign(config.getCurrentUser()!, { token: readToken(tokenFile, context) });
-  // Not the context that may be the current one by then.
+  // Names the context, since another one may be the current one by the time of a reload.
   const reload = (): Promise<Selected> => loadKubeconfig({ ...choice, context }, env, cwd);
   return { config, context, server: cluster.server, namespace, files, reload };
 }
@@ -89,7 +89,7 @@ const ANOTHER =
 
 interface Merged {
   config: KubeConfig;
-  /** By user: the library does not know this setting. */
+  /** The `tokenFile` of each user, a setting that the library does not know. */
   tokenFiles: Map<string, string>;
 }
 
@@ -111,7 +111,7 @@ async function merge(files: string[]): Promise<Merged> {
   return { config: merged, tokenFiles: new Map(parts.toReversed().flatMap((part) => [...part.tokenFiles])) };
 }
 
-/** An entry of another context that is incomplete changes nothing for this one. */
+/** An incomplete entry of another context does not matter to this one. */
 const FILTER = { onInvalidEntry: 'filter' } as const;
 
 async function readFile(file: string, config: KubeConfig): Promise<Merged> {
@@ -139,12 +139,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Nothing, or comments alone, as a tool leaves it that has removed its last entry. */
+/** Whether the text has no entries, perhaps only comments: some tools leave that when they remove their last entry. */
 function isEmpty(text: string): boolean {
   return text.split('\n').every((line) => /^\s*(?:#.*|---|null|~)?\s*$/.test(line));
 }
 
-/** The library refuses plain HTTP, as of `kubectl proxy`, unless its settings say that no certificate is verified. */
+/** The library refuses plain HTTP, which `kubectl proxy` serves, unless its settings say that no certificate is verified. */
 function passable(cluster: Cluster): Cluster {
   return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
 }
@@ -157,7 +157,7 @@ function readToken(file: string, context: string): string {
   }
 }
 
-/** What kubectl would refuse, too. */
+/** The error for a context that kubectl would refuse, too. */
 export function notUsable(context: string, why: string): DevloopError {
   return new DevloopError(
     'kubeconfig.invalid',

@@ -9,15 +9,15 @@ export function labelQuery(labels: Labels): string {
     .join(',');
 }
 
-/** Whether all these labels are among `labels`. False where none is wanted: a Service without selector selects nothing. */
+/** Whether all `wanted` labels are among `labels`. False if none is wanted: a Service without selector selects nothing. */
 export function hasLabels(labels: Labels, wanted: Labels): boolean {
   const entries = Object.entries(wanted);
   return entries.length > 0 && entries.every(([key, value]) => labels[key] === value);
 }
 
 /**
- * Whether a selector selects these labels; an empty one selects everything. If `labels` are not all that the object has
- * (`areComplete` is false), true also where an unknown one decides.
+ * Whether a selector selects these labels; an empty one selects everything. If the object may have more labels (`areComplete` is false), an
+ * unknown one counts as matching.
  */
 export function selects(selector: LabelSelector | undefined, labels: Labels, areComplete = true): boolean {
   const equal = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => {

@@ -19,11 +19,11 @@ export interface Login {
   /** The options of a connection outside the pool. */
   ownConnection(): RequestOptions;
   /**
-   * Tries again with renewed credentials where the first ones are rejected; rejects with `cluster.unauthorized`. Calls that are
-   * rejected at the same time share one renewal.
+   * Tries again with renewed credentials if the first ones are rejected; rejects with `cluster.unauthorized`. Calls that are rejected at
+   * the same time share one renewal.
    */
   retriedWith<T>(attempt: () => Promise<T>, isRejected: (answer: T) => boolean): Promise<T>;
-  /** Called before each call: if the last one was long ago, by the clock that goes on in a sleep, closes the pool's idle connections. */
+  /** Called before each call: closes the pool's idle connections if the last call was long ago. Time asleep counts. */
   dropStaleConnections(): void;
   dropIdleConnections(): void;
   close(): void;
@@ -69,7 +69,7 @@ export async function createLogin(selected: Selected): Promise<Login> {
   };
 }
 
-/** At the start the kubeconfig itself is wrong. Later, somebody may just be writing it. */
+/** A failure at the start means that the kubeconfig is wrong. Later, somebody may just be writing it. */
 function assertUsable({ context }: Selected, use: () => void): void {
   try {
     use();

@@ -105,7 +105,7 @@ export interface WebhookClient {
   service?: { namespace: string; name: string; path?: string; port?: number };
 }
 
-/** Without a Service it is served by kube-apiserver itself. */
+/** One that names no Service is served by kube-apiserver itself. */
 export interface ApiService extends KubeObject {
   spec: { service?: { namespace: string; name: string } };
 }

@@ -6,14 +6,14 @@ import { apiGroupOf, type Kind, kindInfo, type ObjectRef } from './kinds.ts';
 
 export interface Permission {
   kind: Kind;
-  /** `portforward` of a Pod. */
+  /** Such as `portforward` of a Pod. */
   subresource?: string;
   verb: string;
-  /** Absent: asked for the whole cluster. */
+  /** If absent, the permission is for the whole cluster. */
   namespace?: string;
   /** Completes "to …". */
   why: string;
-  /** What happens without it; absent where `up` cannot do without. */
+  /** What happens without the permission; absent if `up` cannot do without it. */
   without?: string;
 }
 
@@ -31,14 +31,14 @@ const OVERWRITES = {
   without: 'devloop does not notice when somebody overwrites its changes',
 };
 
-/** To watch objects that a session changes. */
+/** Permissions to watch the objects that a session changes. */
 export function guardPermissions(objects: ObjectRef[]): Permission[] {
   return objects.flatMap(({ kind, namespace }) =>
     permissionsOn(kind, 'watch', { ...(namespace === undefined ? {} : { namespace }), ...OVERWRITES }),
   );
 }
 
-/** Asks the API server about all of them at once, and resolves to those that the account does not have. */
+/** Asks the API server about all permissions at once, and resolves to those that the account does not have. */
 export async function missing(api: ClusterApi, permissions: Permission[]): Promise<Permission[]> {
   const answers = await Promise.all(
     permissions.map(async (permission) => ({ permission, allowed: await isAllowed(api, permission) })),
@@ -47,8 +47,8 @@ export async function missing(api: ClusterApi, permissions: Permission[]): Promi
 }
 
 /**
- * Whether the account is one of those that may do everything, as `kubectl auth can-i '*' '*'` asks. One call instead of many, for most of
- * those who develop operators. false where that is not known.
+ * Whether the account may do everything, as `kubectl auth can-i '*' '*'` asks; false if that is not known. Most developers of operators
+ * may, and then one call replaces many.
  */
 export async function mayDoEverything(api: ClusterApi): Promise<boolean> {
   return await isGranted(api, { verb: '*', group: '*', resource: '*' }).catch(() => false);
@@ -83,7 +83,7 @@ async function isGranted(api: ClusterApi, resourceAttributes: Record<string, str
   return allowed;
 }
 
-/** The error that lists all missing permissions, grouped by resource. `guessed`: nobody has named their namespace. */
+/** The error that lists all missing permissions, grouped by resource. `guessed`: nobody named the namespace. */
 export function forbidden(
   api: Pick<ClusterApi, 'context'>,
   lacking: Permission[],

@@ -9,7 +9,7 @@ import { describe, type ObjectRef, objectPath } from './kinds.ts';
 export interface ForwardTarget {
   namespace: string;
   pod: string;
-  /** What listens on 127.0.0.1 in the Pod. */
+  /** The port of a program that listens on 127.0.0.1 in the Pod. */
   port: number;
 }
 
@@ -36,7 +36,7 @@ export async function portForward(
   try {
     const stream = forwarded(await open(api, target, limit), target);
     await begun(stream, limit);
-    // Its beginning and its end may have come in one packet.
+    // The stream may have begun and ended in one packet.
     if (stream.destroyed) throw stream.errored ?? failed(target, 'it ended at once');
     return stream;
   } catch (error) {
@@ -81,7 +81,7 @@ function podOf({ namespace, pod }: ForwardTarget): ObjectRef {
 /** Emitted by the stream when the kubelet has accepted it. */
 const BEGUN = 'begun';
 
-/** Resolves when both channels have started, which each does with the number of the port. */
+/** Resolves when both channels have started: each begins with the number of the port. */
 function begun(stream: Duplex, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void) => () => {
@@ -89,7 +89,7 @@ function begun(stream: Duplex, signal: AbortSignal): Promise<void> {
       stream.removeAllListeners(BEGUN).off('error', fail).off('close', close);
       outcome();
     };
-    // Stays: an error before the caller listens must not count as unhandled.
+    // This listener stays, so that an error before the caller listens does not count as unhandled.
     stream.on('error', () => {});
     const abandon = settle(() => {
       stream.destroy();

@@ -4,22 +4,22 @@ import { isTransient, refusalOf } from './errors.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** Before that, a wait is not worth a line. */
+/** A shorter wait is not worth a line of output. */
 const NOTICED_SECONDS = 1;
 
 export interface Patience {
   /**
-   * Counted from the first failure, and anew after an attempt that took longer than this: that was answered for most of it. Where the next
-   * one takes as long and fails as well, the API server is not away, and something fails each time.
+   * Counted from the first failure. The count starts again after an attempt that took longer than the limit, since the API server was there
+   * for most of that time; but not if the next attempt takes as long, since then something fails each time.
    */
   limitMs: number;
   /** Ends the repetition, never an attempt. */
   signal?: AbortSignal | undefined;
-  /** Hears that the API server is being waited for. */
+  /** Gets an event while devloop waits for the API server. */
   emit?: Emit | undefined;
   /** Which failures may pass; by default those that `isTransient` knows. */
   mayPass?: ((error: unknown) => boolean) | undefined;
-  /** Called with the first of them. */
+  /** Called with the first such failure. */
   onAway?: ((error: unknown) => void) | undefined;
 }
 
@@ -43,7 +43,7 @@ export async function whileAway<T>(attempt: () => Promise<T>, patience: Patience
   }
 }
 
-/** From when on the limit counts; called after each failure, with the time when its attempt began. */
+/** The time from which the limit counts; called after each failure, with the time when its attempt began. */
 function beginningOf(limitMs: number): (startedAt: number) => number {
   let since: number | undefined;
   let wasLong = false;
@@ -57,7 +57,7 @@ function beginningOf(limitMs: number): (startedAt: number) => number {
   };
 }
 
-/** False when the signal ended the pause, or the limit is over before its end. */
+/** False if the signal ended the pause, or if the limit would be over before the pause is. */
 async function waited(
   pauseMs: number,
   awaySince: number,
@@ -76,7 +76,7 @@ function askedPauseMs(error: unknown): number {
   return (refusalOf(error)?.retryAfterSeconds ?? 0) * 1000;
 }
 
-/** For polls: what was not answered does not hold yet. */
+/** For polls: without an answer, the condition does not hold yet. */
 export function answered(holds: () => Promise<boolean>): () => Promise<boolean> {
   return async () => {
     try {

@@ -10,8 +10,8 @@ export interface Refusal {
 }
 
 /**
- * Opens a WebSocket. It starts paused, so that nothing is lost before the caller listens: call `resume()`. Rejects with Node's own
- * errors where there is no answer at all, and with the signal's reason.
+ * Opens a WebSocket. It starts paused, so that nothing is lost before the caller listens: call `resume()`. Rejects with Node's own errors
+ * if there is no answer at all, and with the signal's reason.
  */
 export async function openWebSocket(
   url: URL,
@@ -21,7 +21,7 @@ export async function openWebSocket(
 ): Promise<WebSocket | Refusal> {
   const { WebSocket: Socket } = await import('ws');
   signal?.throwIfAborted();
-  // Servers written in Go do not support the compression.
+  // Servers written in Go do not support WebSocket compression.
   const socket = new Socket(url, [protocol], { ...options, perMessageDeflate: false });
   const abandon = (): void => socket.terminate();
   signal?.addEventListener('abort', abandon, { once: true });
@@ -32,7 +32,7 @@ export async function openWebSocket(
         socket.off('error', reject);
         resolve(socket);
       });
-      // Stays after a refusal: to the library, ending the handshake is an error.
+      // Stays after a refusal, because the library reports the end of the handshake as an error.
       socket.on('error', reject);
       socket.once('unexpected-response', (_request, response) => {
         textOf(response).then((text) => {
@@ -66,7 +66,7 @@ export async function switchProtocol(
   signal.addEventListener('abort', abandon, { once: true });
   try {
     return await new Promise<Duplex | Refusal>((resolve, reject) => {
-      // Stays: an error before the caller listens must not count as unhandled.
+      // This listener stays, so that an error before the caller listens does not count as unhandled.
       request.on('error', reject);
       request.once('upgrade', (response, stream: Socket, head) => {
         stream.on('error', () => {});

@@ -28,7 +28,7 @@ export interface StreamOptions extends CallOptions {
 type RequestSettings = CallOptions & { contentType?: string };
 
 const CALL_TIMEOUT_MS = 30_000;
-/** For what can be repeated, on a connection that was open before. */
+/** For calls that can be repeated, on a connection that was already open. */
 const REUSED_TIMEOUT_MS = 10_000;
 /** How long a read or a deletion is repeated. */
 const REPEAT_LIMIT_MS = 5_000;
@@ -36,7 +36,10 @@ const REPEAT_LIMIT_MS = 5_000;
 /** Authenticated calls to one cluster, over one pool of connections. */
 export interface Transport {
   call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T>;
-  /** A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails when it falls silent. */
+  /**
+   * A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails if the server falls
+   * silent.
+   */
   openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
   /** A GET that becomes a WebSocket over a connection of its own; it starts paused. Rejects as `call` does. */
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
@@ -90,7 +93,7 @@ interface Server {
   selected: Selected;
   base: URL;
   login: Awaited<ReturnType<typeof createLogin>>;
-  /** Since then it is waited for when it goes away. One that never answered is rather a wrong address, or a cluster that is off. */
+  /** If the server has answered once, calls wait for it when it is away. Otherwise the address is more likely wrong, or the cluster off. */
   hasAnswered: boolean;
 }
 
@@ -141,7 +144,7 @@ function openStream(
       },
     );
     request.on('timeout', () => request.destroy(new Error(`no data within ${silenceMs / 1000} s`)));
-    // Stays: an error while the answer is read reaches the reader.
+    // This listener stays: an error while the answer is read reaches the reader.
     request.on('error', reject);
     request.end();
   });
@@ -163,7 +166,7 @@ interface Answer {
   retryAfter?: string;
 }
 
-/** One call, with other credentials where the first ones are rejected. */
+/** One call, repeated with renewed credentials if the first ones are rejected. */
 async function attempt(
   server: Server,
   method: string,
@@ -227,7 +230,7 @@ function answerOf({ statusCode = 0, headers }: IncomingMessage, text: string): A
   return { status: statusCode, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
-/** Of `299 - "text"`, with quotes and backslashes escaped (RFC 7234). */
+/** The texts of headers like `299 - "text"`, in which quotes and backslashes are escaped (RFC 7234). */
 function warningsOf({ headersDistinct: { warning = [] } }: IncomingMessage): string[] {
   return warning.flatMap((header) =>
     [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text!.replace(/\\(.)/g, '$1')),
@@ -238,8 +241,8 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * Other writes are repeated by their callers, after they have looked at the object: only 429 says that nothing was done. An answer of
- * another kind often stays one: a login page.
+ * Callers repeat other writes themselves, after a look at the object: only 429 says that nothing was done. A garbled answer, such as a
+ * login page, often comes again.
  */
 function mayRepeat(error: unknown, method: string, { hasAnswered }: Server): boolean {
   if (error instanceof ApiError && error.status === TOO_MANY_REQUESTS) return true;

@@ -29,9 +29,8 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Follows objects by one list and one watch until the signal aborts. A watch that ends continues at its last version; after an
- * error, and where that version is too old (410), the objects are listed again. Rejects only where listing or watching is
- * forbidden.
+ * Follows objects by one list and one watch until the signal aborts. A watch that ends continues at its last version; after an error, or if
+ * that version is too old (410), the objects are listed again. Rejects only if listing or watching is forbidden.
  */
 export async function watchObjects<T extends KubeObject>(
   api: Pick<ClusterApi, 'call' | 'openStream'>,
@@ -86,7 +85,7 @@ async function listAll<T extends KubeObject>(
   return { objects, resourceVersion: list.metadata?.resourceVersion ?? '' };
 }
 
-/** A big cluster has tens of megabytes of CRDs. */
+/** Lists are read in pages, because a big cluster has tens of megabytes of CRDs. */
 const PAGE = '100';
 
 function same<T>(object: T): T {
@@ -101,7 +100,7 @@ interface WatchEvent<T> {
   object: T;
 }
 
-/** Follows one watch to its end, and moves `known` on. */
+/** Follows one watch to its end, and updates `known`. */
 async function follow<T extends KubeObject>(
   api: Pick<ClusterApi, 'openStream'>,
   scope: Scope,

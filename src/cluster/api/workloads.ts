@@ -41,7 +41,7 @@ export interface FieldRef {
 }
 
 export interface ResourceFieldRef {
-  /** Absent in a variable: its own container. */
+  /** Absent in an environment variable: it means its own container. */
   containerName?: string;
   resource: string;
   divisor?: string;
@@ -52,7 +52,7 @@ export interface KeyToPath {
   path: string;
 }
 
-/** One source of a projected volume, and what the simple volumes consist of. */
+/** One source of a projected volume. Most kinds of sources also exist as volumes of their own. */
 export interface ProjectedSource {
   secret?: { name: string; items?: KeyToPath[]; optional?: boolean };
   configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
@@ -101,7 +101,7 @@ export interface Workload extends KubeObject {
     replicas?: number;
     readyReplicas?: number;
     updatedReplicas?: number;
-    /** Of a DaemonSet. */
+    /** Only a DaemonSet has this, and `desiredNumberScheduled`. */
     numberReady?: number;
     desiredNumberScheduled?: number;
     observedGeneration?: number;

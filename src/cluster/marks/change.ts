@@ -39,7 +39,7 @@ export interface WantedChange {
 export async function applyChange(work: Work, wanted: WantedChange): Promise<void> {
   const { api, sessionId, emit } = work;
   const { ref, fields, detail, seen } = wanted;
-  // Only a patch that names its version notices a change. What another session had marked may be restored by now.
+  // Only a patch that names a version fails if the object has changed. The mark of another session may be gone by now.
   const isUsable = seen?.metadata.resourceVersion !== undefined && sessionOf(seen) === undefined;
   const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
   await inRounds(work, ref, async () => {
@@ -72,10 +72,10 @@ export async function restoreChange(
   seen?: KubeObject,
 ): Promise<Kept[]> {
   const { api, sessionId, emit, beside } = work;
-  // Only a patch that names its version notices a change.
+  // Only a patch that names a version fails if the object has changed.
   const isUsable = seen?.metadata.resourceVersion !== undefined;
   const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
-  // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
+  // Kept across the tries: if the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
   let fields: FieldUndo[] = [];
   let restored: KubeObject | undefined;
@@ -102,7 +102,7 @@ export async function restoreChange(
   return kept;
 }
 
-/** Reads an object, but the first time gives what is known of it already: as it was read a moment ago, or that there is none. */
+/** Reads an object, but at first returns what is already known: the object as it was read a moment ago, or that there is none. */
 export function firstKnown(
   known: { object: KubeObject | undefined } | false,
   read: () => Promise<KubeObject | undefined>,
@@ -116,8 +116,8 @@ export function firstKnown(
 }
 
 /**
- * A server-side apply of another value would conflict with devloop, which has just written these fields. Who owns them can only be changed
- * by a second write: the API server makes the writer of a value its owner. The object is restored without it, so it may fail.
+ * A server-side apply of another value would conflict with devloop, which has just written these fields. Only a second write can change
+ * their owners, since the API server makes the writer of a value its owner. It may fail: the object is restored already.
  */
 async function returnOwnership(
   api: Work['api'],
@@ -206,7 +206,7 @@ export async function inRounds<T>(
   }
 }
 
-/** The same for a round that nobody waits for while the API server is away. */
+/** Repeats a round while somebody else writes in between, but not while the API server is away. */
 export async function whileInConflict<T>(round: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -14,7 +14,7 @@ export interface FieldChange {
   path: string[];
   before?: Json;
   after?: Json;
-  /** Who owned `before`, where that is known and the mark has room for it. */
+  /** Who owned `before`, if that is known and the mark has room for it. */
   owners?: Owner[];
 }
 
@@ -39,7 +39,7 @@ export interface UndoStore {
 export interface OwnChange {
   store: UndoStore;
   fields: OwnField[];
-  /** Whether a devloop is about to restore the object: its mark is removed last. */
+  /** Whether some devloop is about to restore the object: its mark is removed last. */
   isResuming?(object: KubeObject): boolean;
 }
 
@@ -72,7 +72,7 @@ function isUndo(value: unknown): value is Undo {
 /** A field has one owner, or a few that have applied the same value. */
 const MOST_OWNERS = 10;
 
-/** They decide nothing about the values, so the rest is believed without them. */
+/** Drops owners that cannot be believed. The field is believed without them, since they do not affect its value. */
 function withBelievableOwners({ owners, ...field }: FieldChange): FieldChange {
   return ownedBy(field, Array.isArray(owners) ? owners.slice(0, MOST_OWNERS).filter(isOwner) : []);
 }
@@ -155,7 +155,7 @@ export function guard(object: KubeObject): PatchOperation[] {
   return version === undefined ? [] : [{ op: 'replace', path: '/metadata/resourceVersion', value: version }];
 }
 
-/** A node selector, for example, is absent until somebody adds to it. */
+/** Creates the missing parents of a field: a node selector, for example, is absent until somebody adds to it. */
 function missingParents(object: KubeObject, path: string[]): PatchOperation[] {
   const parents = path.slice(0, -1).map((_, index) => path.slice(0, index + 1));
   return parents

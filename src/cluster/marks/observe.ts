@@ -1,4 +1,4 @@
-/** What a session finds in an object that it changed: pure, for whoever watches such objects while the session runs. */
+/** Compares an object with what a session changed in it, while the session runs. All functions are pure. */
 import type { Json, KubeObject, ManagedFields } from '../api/objects.ts';
 import { type FieldChange, ownedBy, same, sessionOf } from './marks.ts';
 import { type Owner, ownersOf, partOf } from './owners.ts';
@@ -11,7 +11,7 @@ export type Writer = Omit<ManagedFields, 'fieldsV1'>;
 export interface Observed {
   /** Whose label the object has now: this session's, another one's, or none. */
   session: string | undefined;
-  /** Who wrote to the object last, its status aside. */
+  /** Who wrote to the object last, apart from its status. */
   lastWriter: Writer | undefined;
   /** The fields that are not as this session wrote them. */
   differing: Difference[];
@@ -19,7 +19,7 @@ export interface Observed {
 
 /** A field that somebody else wrote while the session runs. */
 export interface Difference {
-  /** What the session wrote, and found before. */
+  /** What the session wrote, and what was there before. */
   change: FieldChange;
   now: Json | undefined;
   /** What the others want: `now` without what this session had added to it. A restore has to bring this back. */
@@ -43,8 +43,8 @@ export function observe(object: KubeObject, changes: FieldChange[]): Observed {
 }
 
 /**
- * The changes with which the session takes its fields back: what others set meanwhile becomes what a restore brings back, and it is theirs
- * again. Where a field is only gone, nobody says what should be there, so a restore brings back what it did.
+ * The changes with which the session takes its fields back. What others set meanwhile becomes the value to restore, and is theirs again. If
+ * a field is just gone, nobody says what should be there, so the value to restore stays as it was.
  */
 export function changesAfter(changes: FieldChange[], { differing }: Observed): FieldChange[] {
   return changes.map((change) => {
@@ -60,7 +60,7 @@ export function writerOf(object: KubeObject, path: string[]): Writer | undefined
   );
 }
 
-/** The later entry where two have the same second. */
+/** The last writer; of two in the same second, the later entry. */
 function latest(writers: ManagedFields[]): Writer | undefined {
   const [first, ...others] = writers;
   if (first === undefined) return undefined;

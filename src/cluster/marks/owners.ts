@@ -5,26 +5,26 @@ import type { KubeObject, ManagedFields } from '../api/objects.ts';
 /** kube-apiserver calls a writer without a name of its own after its user agent. */
 export const OWN_MANAGER = USER_AGENT;
 
-/** Whose entry of managedFields names a field. */
+/** An owner of a field, as its entry of managedFields names it. */
 export interface Owner {
   manager: string;
   operation: string;
   apiVersion?: string;
   subresource?: string;
-  /** Of the last write; a write to the subresource `scale` has none. */
+  /** When it last wrote; a write to the subresource `scale` has no time. */
   time?: string;
 }
 
 type Tree = Record<string, unknown>;
 
-/** Everybody who owns a field, without devloop: server-side appliers of the same value share it. */
+/** All owners of a field except devloop; server-side appliers of the same value share it. */
 export function ownersOf(object: KubeObject, path: string[]): Owner[] {
   return entriesOf(object)
     .filter((one) => !isOwn(one) && partOf(one.fieldsV1, path) !== undefined)
     .map(ownerIn);
 }
 
-/** The part of an owner's fields that leads to this one; undefined where it is not among them. */
+/** The part of an owner's fields that leads to this field; undefined if the owner does not have it. */
 export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefined {
   if (!isTree(fields)) return undefined;
   if (key === undefined) return fields;
@@ -37,8 +37,8 @@ export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefi
 }
 
 /**
- * The managedFields without devloop, once it has restored these fields: whoever owned them before owns them again. Nobody does where the
- * owner is not known, or has written since, and so may no longer want the field. Undefined where devloop owns nothing.
+ * The managedFields without devloop, once it has restored these fields: their previous owners own them again. Nobody does if those are not
+ * known, or have written since and so may no longer want the field. Undefined if devloop owns nothing.
  */
 export function withoutDevloop(
   object: KubeObject,
@@ -65,12 +65,12 @@ function given(entries: ManagedFields[], { owner, part }: { owner: Owner; part: 
   return entries.with(index, { ...now, fieldsV1: merged(now.fieldsV1, part) });
 }
 
-/** Including the time: the owner has not written since. */
+/** Compares the time, too: if it is the same, the owner has not written since. */
 export function isSameOwner(a: Owner, b: Owner): boolean {
   return identity(a) === identity(b) && a.apiVersion === b.apiVersion && a.time === b.time;
 }
 
-/** The API server keeps one entry of each. An applier has one for all versions. */
+/** The API server keeps one entry for each of these. A server-side applier has one for all versions. */
 function identity({ manager, operation, subresource, apiVersion }: Owner): string {
   return JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion]);
 }
@@ -78,7 +78,7 @@ function identity({ manager, operation, subresource, apiVersion }: Owner): strin
 const LONGEST_NAME = 128;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Whether the API server would take it: a mark is data from strangers. */
+/** Whether the API server would accept this owner: a mark is data from strangers. */
 export function isOwner(value: unknown): value is Owner {
   const { manager, operation, apiVersion, subresource, time } = (value ?? {}) as Partial<Owner>;
   return (

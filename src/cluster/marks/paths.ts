@@ -16,10 +16,10 @@ function below(value: Json | undefined, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Lists of named objects: the API server leaves out one that is empty. */
+/** Lists of named objects. The API server leaves out an empty list. */
 const NAMED_LISTS = ['webhooks'];
 
-/** Whether a field can be written: not in an entry of a list that is gone. */
+/** Whether a field can be written: not if its entry of a list is gone. */
 export function hasPlace(object: unknown, path: string[]): boolean {
   return path.every((key, depth) => {
     const parent = valueAt(object, path.slice(0, depth));
@@ -28,7 +28,7 @@ export function hasPlace(object: unknown, path: string[]): boolean {
   });
 }
 
-/** The path in the words of JSON Pointer. */
+/** The path as a JSON Pointer. */
 export function pointerTo(object: unknown, path: string[]): string {
   const tokens = path.map((key, depth) => {
     const parent = valueAt(object, path.slice(0, depth));

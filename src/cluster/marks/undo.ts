@@ -23,7 +23,7 @@ export interface FieldUndo {
   to: Json | undefined;
   /** Somebody else changed it since: `to` is their value, without what devloop had added to it. */
   kept: boolean;
-  /** Who owned that value before devloop writes it. */
+  /** Who owns the field again after the restore. */
   owners: Owner[];
 }
 
@@ -33,7 +33,7 @@ export type Kept = { path: string[]; now: Json | undefined; before: Json | undef
 /** Why an undo is not carried out: `devloop.dev/undo is missing`. */
 export interface Fault {
   fault: string;
-  /** The object has lost its label, and the fault is what it still has of a session. */
+  /** The object has lost its label, and the fault names what else is left of a session. */
   isUnmarked?: true;
 }
 
@@ -60,14 +60,14 @@ export function undoOf(object: KubeObject, { store, fields: own }: OwnChange): F
   return fields;
 }
 
-/** The patch that restores the fields and removes the mark; without a believable undo, only why there is none. */
+/** The patch that restores the fields and removes the mark; if the undo cannot be believed, only the reason. */
 export function planUndo(
   object: KubeObject,
   own: OwnChange,
 ): { fields: FieldUndo[]; patch: PatchOperation[] } | Fault {
   const changed = undoOf(object, own);
   if ('fault' in changed) return changed;
-  // Nothing is left to restore in an entry of a list that somebody has removed.
+  // If somebody has removed an entry of a list, nothing in it is left to restore.
   const fields = changed
     .filter(({ path }) => hasPlace(object, path))
     .map((change) => undoField(object, change));
@@ -92,8 +92,8 @@ function undoField(object: KubeObject, change: FieldChange): FieldUndo {
 }
 
 /**
- * What others set in a field: a map loses the entries that devloop added or changed, since a three-way merge (`kubectl apply`, Helm)
- * puts the entries of the manifest beside them. Any other value belongs to one side as a whole.
+ * What others set in a field: a map loses the entries that devloop added or changed, since a three-way merge (`kubectl apply`, Helm) adds
+ * the entries of the manifest to them. Any other value belongs to one side as a whole.
  */
 export function withoutOwn(
   { before, after }: Omit<FieldChange, 'path'>,

@@ -29,9 +29,9 @@ export interface RelayDialer {
 }
 
 /**
- * Dials through the API server's own proxy, which is faster, or through a port-forward where the proxy is forbidden or does not reach
- * the Pod: a port-forward needs no network between the API server and the Pod, and no stranger of that network is in its way. The way
- * that was proved last is taken again; until then each dial takes the other one.
+ * Dials through the API server's own proxy, which is faster, or through a port-forward if the proxy is forbidden or does not reach the Pod:
+ * a port-forward needs no network between the API server and the Pod, and no stranger in that network is in its way. The way that was
+ * proved last is used again; until one is, the ways take turns.
  */
 export function relayDialer(api: ClusterApi): RelayDialer {
   let last: Way = 'port-forward';

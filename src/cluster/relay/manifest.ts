@@ -27,7 +27,7 @@ const FIRST_UNPRIVILEGED_PORT = 1024;
 
 /** A port on which kube-apiserver calls the relay. */
 export interface RelayPort {
-  /** The Service's targetPort, where that is a name. */
+  /** The Service's targetPort, if that is a name. */
   name?: string;
   port: number;
 }

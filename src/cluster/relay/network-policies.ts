@@ -10,13 +10,13 @@ type Ingress = NonNullable<NetworkPolicy['spec']['ingress']>[number];
 
 export interface PolicyQuestion {
   namespace: string;
-  /** Of the manager's Pods; undefined where there are none. */
+  /** Labels of the manager's Pods; undefined if there are none. */
   manager: Labels | undefined;
   relay: Labels;
   ports: RelayPort[];
 }
 
-/** A warning and a note about the namespace's policies; nothing where the account is not allowed to list them. */
+/** A warning and a note about the namespace's policies; none if the account is not allowed to list them. */
 export async function networkPolicyNotices(
   api: ClusterApi,
   question: PolicyQuestion,
@@ -66,7 +66,7 @@ function named(namespace: string, policies: NetworkPolicy[]): string {
   return `NetworkPolicy ${policies.map(({ metadata }) => `${namespace}/${metadata.name}`).join(', ')}`;
 }
 
-/** Applies to the relays of all sessions, so it is needed only once. */
+/** One policy for the relays of all sessions, so it is needed only once. */
 function opening(namespace: string, ports: number[]): NetworkPolicy {
   return {
     apiVersion: 'networking.k8s.io/v1',

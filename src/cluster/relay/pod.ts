@@ -11,7 +11,7 @@ import type { Work } from '../work.ts';
 import { assignsUserIds, type RelaySpec, relayPod, relaySecret } from './manifest.ts';
 import { refusalHint, relayState } from './state.ts';
 
-/** Most of it is for pulling the image, once for each node. */
+/** Most of this time is for pulling the image, once for each node. */
 const READY_SECONDS = 120;
 const POLL_MS = 100;
 
@@ -43,7 +43,7 @@ export async function startPod(work: Work, spec: RelaySpec, secret: KubeObject):
   const { api, sessionId } = work;
   const { namespace } = spec;
   const place: ObjectRef = { kind: 'Namespace', name: namespace };
-  // On OpenShift everybody is allowed to read it, so without that permission this is some other cluster.
+  // On OpenShift everybody is allowed to read the namespace, so if that is forbidden, this is not OpenShift.
   const runAsUser = !assignsUserIds(await api.get<KubeObject>(place).catch(() => undefined));
   const pod = relayPod(spec, sessionId, { secret, suffix: randomBytes(2).toString('hex'), runAsUser });
   const ref = refOf('Pod', pod.metadata);
@@ -93,7 +93,7 @@ function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unkno
   });
 }
 
-/** What cannot be deleted now has the session's label, and is deleted with everything else. */
+/** An object that cannot be deleted now has the session's label, so it is deleted later with everything else. */
 export async function discard({ api, emit }: Work, ref: ObjectRef): Promise<void> {
   if (await api.remove(ref).catch(() => false))
     emit({ type: 'change', action: 'delete', object: ref, detail: '' });

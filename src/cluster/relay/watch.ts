@@ -24,7 +24,7 @@ export interface Relay extends AsyncDisposable {
   readonly labels: Record<string, string>;
   /** One new connection to the program's control port. The signal ends only the attempt to connect. */
   dial(signal: AbortSignal): Promise<Duplex>;
-  /** Both ends have proved who they are over the last connection: its way is taken again. */
+  /** Both ends have proved who they are over the last connection: the next one is dialled the same way. */
   onProved(): void;
 }
 

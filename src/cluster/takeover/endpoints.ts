@@ -25,11 +25,11 @@ export function familyOf(address: string): 'IPv4' | 'IPv6' {
 /** An object that points a Service to an address. */
 export interface Pointer {
   ref: ObjectRef;
-  /** As it has to be now. What it says besides stays; undefined where there is none. */
+  /** The object as it has to be, with everything else that `now` says; `now` is undefined if there is no object. */
   wanted(now: KubeObject | undefined): KubeObject;
 }
 
-/** The session's EndpointSlice and Endpoints of a Service, as they point to where `to` says at the moment. */
+/** The session's EndpointSlice and Endpoints of a Service; they point to what `to` returns at the moment. */
 export function pointersOf(service: Service, sessionId: string, to: () => Destination): Pointer[] {
   const ref = refOf('Service', service.metadata);
   return [
@@ -53,7 +53,7 @@ export function endpointPermissions(namespace: string): Permission[] {
  */
 export async function writeEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice, endpoints] = pointersOf(service, work.sessionId, to);
-  // Named after the session, so there is none yet, if this is not done again.
+  // The slice is named after the session, so it exists only if this is done again.
   await allDone([writeOne(work, slice!, to, { isNew: true }), writeOne(work, endpoints!, to)]);
 }
 
@@ -64,7 +64,7 @@ export async function moveEndpoints(work: Work, service: Service, to: () => Dest
   await allDone(pointers.map((pointer) => writeOne(work, pointer, to, { mayWrite })));
 }
 
-/** Whether the cluster takes such endpoints: a dry run. Some providers refuse addresses that no Pod has. */
+/** Tries in a dry run whether the cluster accepts such endpoints: some providers refuse addresses that no Pod has. */
 export async function tryEndpoints(work: Work, service: Service, to: Destination): Promise<void> {
   const pointers = pointersOf(service, work.sessionId, () => to);
   await allDone(
@@ -80,7 +80,7 @@ export async function writeOldEndpoints(work: Work, service: Service, to: () => 
   await writeOne(work, endpoints!, to);
 }
 
-/** The session's EndpointSlice alone, beside those of Kubernetes: for a Service that has a selector. */
+/** The session's EndpointSlice alone, next to those of Kubernetes: for a Service that has a selector. */
 export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice] = pointersOf(service, work.sessionId, to);
   await writeOne(work, slice!, to);
@@ -88,7 +88,7 @@ export async function writeSlice(work: Work, service: Service, to: () => Destina
 
 interface Writing {
   mayWrite?(now: KubeObject | undefined): boolean;
-  /** There is none, as far as is known: it is created without a look, and read where there is one after all. */
+  /** Probably there is none: it is created without a look, and read only if there is one after all. */
   isNew?: boolean;
 }
 

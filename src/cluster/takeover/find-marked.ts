@@ -44,7 +44,7 @@ export interface Found {
   marked: Marked[];
   /** What the account is not allowed to list. */
   unseen: Unseen[];
-  /** The only namespaces that were searched; absent where the whole cluster was. */
+  /** The only namespaces that were searched; absent if the whole cluster was. */
   only?: string[];
   /** The account is not allowed to list any of it. */
   blind?: true;
@@ -64,9 +64,9 @@ export function unseenText(unseen: Unseen[]): string {
 }
 
 /**
- * Everything in the cluster that carries the mark of one session, or of any. Where the account is not allowed to list the whole
- * cluster, the given namespaces are searched. All Secrets cost a second round of calls, so a caller that only looks for sessions
- * (`secrets: false`) gets those of the given namespaces: one that was killed before it created the relay's Pod may have left nothing else.
+ * Everything in the cluster that carries the mark of one session, or of any. If the account may not list the whole cluster, the given
+ * namespaces are searched. To find all Secrets takes a second round of calls, so a caller that only looks for sessions (`secrets: false`)
+ * gets those of the given namespaces: a session killed before it created the relay's Pod may have left nothing else.
  */
 export async function findMarked(
   api: ClusterApi,
@@ -78,7 +78,7 @@ export async function findMarked(
     const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
     return (await Promise.all(found)).flat();
   };
-  // Where the session is known, so are the names of its Secrets: they are looked for at the same time.
+  // If the session is known, so are the names of its Secrets: they are looked for at the same time.
   const known = sessionId === undefined ? [] : [sessionId];
   const atOnce = new Set(secrets && sessionId === undefined ? [] : namespaces);
   const [all, first] = await Promise.all([
@@ -103,7 +103,7 @@ export async function findMarked(
   return { marked: [...marked, ...first, ...others], unseen, ...limits };
 }
 
-/** Resolves to undefined where that is forbidden. */
+/** Resolves to undefined if listing is forbidden. */
 type List = (kind: Kind, namespace: string | undefined) => Promise<Marked[] | undefined>;
 
 function lister(api: ClusterApi, sessionId: string | undefined): List {
@@ -134,9 +134,8 @@ async function everywhere(list: List, kind: Kind, namespaces: string[]): Promise
 }
 
 /**
- * The relay's Secret is in the namespace of its Pod, its Service and its Lease, so no permission on the Secrets of the whole cluster
- * is needed. Where Secrets cannot be listed at all, they are read by name: a session that was killed may have left a Secret
- * without a Pod.
+ * The relay's Secret is in the namespace of its Pod, its Service and its Lease, so no permission on the Secrets of the whole cluster is
+ * needed. If Secrets cannot be listed at all, they are read by name: a session that was killed may have left a Secret without a Pod.
  */
 async function relaySecrets(
   api: ClusterApi,
@@ -150,7 +149,7 @@ async function relaySecrets(
   return await readMarked(api, refs);
 }
 
-/** Where Pods cannot be listed, a stand-in is read by its name, which follows from that of its manager. */
+/** If Pods cannot be listed, a stand-in is read by its name, which follows from that of its manager. */
 async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[]): Promise<Marked[]> {
   const hidden = unseen.filter(({ kind }) => kind === 'Pod').map(({ namespace }) => namespace);
   const standIns = marked.flatMap(({ ref, sessionId, object }) => {
@@ -158,11 +157,11 @@ async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[
     if (manager === undefined || !hidden.includes(manager.namespace)) return [];
     return [{ ref: standInRef({ ref: manager, object: object as Workload }, sessionId), sessionId }];
   });
-  // A manager can have a mark and a Lease.
+  // A manager with both a mark and a Lease would be looked up twice.
   return await readMarked(api, new Map(standIns.map((one) => [describe(one.ref), one])).values());
 }
 
-/** Those that there are. */
+/** Those of the objects that exist. */
 async function readMarked(
   api: ClusterApi,
   refs: Iterable<{ ref: ObjectRef; sessionId: string }>,
@@ -180,7 +179,7 @@ function isEnding({ ref, object }: Marked): boolean {
   return RELAY_KINDS.has(ref.kind) && object.metadata.deletionTimestamp !== undefined;
 }
 
-/** Every API server has these kinds: what is in front of one answers so while it cannot reach it. */
+/** Every API server has these kinds, so a 404 comes from a proxy in front of it that cannot reach it. */
 function unlessMissing(error: unknown): never {
   if (error instanceof ApiError && error.status === 404) throw new GarbledAnswer(`"${error.message}"`);
   throw error;

@@ -10,7 +10,7 @@ const POLL_MS = 500;
 const LONGEST_SECONDS = 60;
 /** Longer than an answer takes, and shorter than the time between two renewals. */
 const AWAY_MS = 3_000;
-/** More often than that within one look, it is not away but slow, for everybody and all the time. */
+/** If the API server is away more often than this during one look, it is just slow, for everybody and all the time. */
 const MOST_TIMES_AWAY = 3;
 
 /** Who uses an operator, or used it. */
@@ -30,14 +30,14 @@ export interface Here {
   isRunning(holder: Holder): Promise<boolean | undefined>;
 }
 
-/** A session is alive if its process runs here; where that cannot be seen, if its Lease is renewed. */
+/** A session is alive if its process runs here. If that cannot be seen, it is alive if its Lease is renewed. */
 export async function isAlive(lease: Lease, here: Here, renewed: () => Promise<boolean>): Promise<boolean> {
   const holder = holderOf(lease);
   const running = holder && here.isHere(holder) ? await here.isRunning(holder) : undefined;
   return running ?? (await renewed());
 }
 
-/** Reads the Lease's holder, from the Lease as it was `seen` a moment ago if it is given. */
+/** Reads the Lease's holder; from the Lease `seen` a moment ago, if that is given. */
 export async function readHolder(
   observer: Observer,
   ref: ObjectRef,
@@ -64,9 +64,9 @@ export async function readHolder(
 }
 
 /**
- * Never compares clocks: a session is dead when its Lease was not renewed for the whole duration, seen from here. While the API server is
- * away nobody can renew it, so the duration starts again, a few times. `onSuccessor` gets the Lease of another session that has taken its
- * place meanwhile.
+ * Never compares clocks: a session is dead if its Lease is not renewed for the whole duration, as seen from here. While the API server is
+ * away nobody can renew it, so the duration starts again, a few times. `onSuccessor` gets the Lease of another session if that has replaced
+ * this one meanwhile.
  */
 export async function isRenewed(
   { api, emit, signal }: Observer,

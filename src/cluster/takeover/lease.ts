@@ -20,12 +20,12 @@ export interface Holder {
   user: string;
   host: string;
   pid: number;
-  /** Identifies the process beyond its pid, on Linux `<boot id>/<PID namespace>/<tick>`; empty where the system does not say. */
+  /** Identifies the process beyond its pid, on Linux `<boot id>/<PID namespace>/<tick>`; empty if the system does not say. */
   processStart: string;
   since: string;
   route: string;
   targets: ObjectName[];
-  /** Those of them that were not ready before: nobody expects that of them afterwards. */
+  /** Those targets that were not ready before, so nobody expects them to be ready afterwards. */
   unready?: ObjectName[];
   health: string;
 }
@@ -36,7 +36,7 @@ export interface HeldLease extends AsyncDisposable {
   readonly lost: Promise<string>;
 }
 
-/** Undefined for what devloop cannot have written: anybody who may write Leases can write this one, and devloop signals its pid. */
+/** Undefined if devloop cannot have written it: anybody who may write Leases can write this one, and devloop sends signals to its pid. */
 export function holderOf(lease: Lease): Holder | undefined {
   try {
     const value: unknown = JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '');
@@ -52,7 +52,7 @@ export function holderOf(lease: Lease): Holder | undefined {
   }
 }
 
-/** It is printed: whatever else is there may have any size. */
+/** Drops other fields, which may have any size, because this is printed. */
 function nameOnly({ kind, namespace, name }: ObjectName): ObjectName {
   return { kind, ...(namespace === undefined ? {} : { namespace }), name };
 }
@@ -88,8 +88,8 @@ export function leasePermissions(namespace: string): Permission[] {
 }
 
 /**
- * Creates the Lease of an object and renews it until disposed. Disposing leaves the Lease in place: it is deleted last, when
- * everything else of the session is restored. Resolves to undefined, after a warning, where Leases are forbidden.
+ * Creates the Lease of an object and renews it until disposed. Disposing leaves the Lease in place: it is deleted last, when everything
+ * else of the session is restored. Resolves to undefined, after a warning, if Leases are forbidden.
  */
 export function holdLease(
   object: ObjectRef,
@@ -142,7 +142,7 @@ async function createOrFind(
   }
 }
 
-/** No devloop finds it by its label: somebody removed that, or created the Lease. */
+/** A Lease that devloop cannot find by its label: somebody removed the label, or created the Lease. */
 function unlabelled(context: string, ref: ObjectRef, { spec }: Lease): DevloopError {
   const message = `${describe(ref)} is in the way: it names ${spec.holderIdentity ?? 'nobody'} as its holder, and has no label ${SESSION_LABEL}, so devloop status and devloop down do not see it.`;
   const remove = `kubectl --context ${shellWord(context)} -n ${ref.namespace} delete lease ${ref.name}`;
@@ -152,8 +152,8 @@ function unlabelled(context: string, ref: ObjectRef, { spec }: Lease): DevloopEr
 function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first: Holder): HeldLease {
   let holder = first;
   const lost = Promise.withResolvers<string>();
-  // With the version, the API server rejects what another session's Lease has overtaken, or a newer renewal of this one. They do not wait
-  // for each other, since one that hangs must not keep the next one back.
+  // The patch names a version, so the API server rejects it if another session or a newer renewal wrote the Lease first. Renewals do not
+  // wait for each other, since one that hangs must not delay the next.
   const renew = (): Promise<void> =>
     whileInConflict(async () => {
       const now = await api.get<Lease>(ref);

@@ -8,7 +8,7 @@ import { isPausedRevision } from './pause/daemon-set.ts';
 /** What a session took over: what its pause and its restore change. */
 export interface Taken {
   sessionId: string;
-  /** Services, and what the manager runs in. */
+  /** The Services and the manager's workload. */
   objects: ObjectRef[];
 }
 
@@ -29,8 +29,8 @@ const CONTROL_PLANE = /^system:(kube-controller-manager|kube-scheduler|serviceac
 const ADMINISTRATORS = 'system:masters';
 
 /**
- * Whether a review is about a change that pausing or restoring a manager consists of: the taken objects themselves, what
- * Kubernetes makes of them, and the removal of what devloop created. Deletions of the user's own objects never are.
+ * Whether a review is about a change that is part of pausing or restoring a manager: to the taken objects themselves, to what Kubernetes
+ * makes of them, or the removal of what devloop created. Deletions of the user's own objects never are.
  */
 export function isOwnReview(review: Review, taken: Taken): boolean {
   const { resource = {}, operation, namespace = '', name = '', object, oldObject } = review;
@@ -87,7 +87,10 @@ function isTokenOfManager(review: Review, taken: Taken): boolean {
   return isOfManager({ ...review, name: boundObjectRef.name ?? '', object: null, oldObject: null }, taken);
 }
 
-/** What the manager owns: ReplicaSets, and Pods, also those of a ReplicaSet (and their bindings, which have no owner). */
+/**
+ * Whether a review is about an object that the manager owns: a ReplicaSet, a Pod (directly or through a ReplicaSet), or the binding of a
+ * Pod, which has no owner.
+ */
 function isOfManager(
   { userInfo, namespace, name = '', object, oldObject }: Review,
   { objects }: Taken,

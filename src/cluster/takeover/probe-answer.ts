@@ -19,7 +19,7 @@ export type ProbeAnswer =
   | { reached: true; latencyMs: number }
   | { reached: false; pending: boolean; cause: string };
 
-/** Only a server that allows whatever it is asked answers a probe so. */
+/** Only a server that allows every request gives this answer to a probe. */
 export const ALLOWED = { pending: false, cause: 'something else answered the probe, and allowed it' };
 
 export function isOurs(refusal: string): boolean {

@@ -32,11 +32,13 @@ export interface Probed {
   nonce: string;
   path: string;
   timeoutSeconds: number;
-  /** A label by which several are asked with one object. */
+  /** A label with which one object asks several probes. */
   together?: string | undefined;
 }
 
-/** Each sees the objects with its own nonce, and those that ask for several together. A black hole costs the whole timeout. */
+/**
+ * Each webhook sees the objects with its own nonce, and those that ask several probes. A call that gets no answer takes the whole timeout.
+ */
 export function probeWebhook(
   { namespace, service, port, caBundle }: ProbedService,
   { nonce, path, timeoutSeconds, together }: Probed,
@@ -69,8 +71,8 @@ export function probeWebhook(
 }
 
 /**
- * Refuses its objects as soon as kube-apiserver knows the configuration, whoever answers at the Service: a webhook server may allow
- * whatever it is asked, on any path, and then a dry run passes as if nobody had been asked.
+ * Refuses its objects as soon as kube-apiserver knows the configuration, whoever answers at the Service. Without it, a webhook server that
+ * allows every request, on any path, would look as if nobody had been asked.
  */
 export function witnessOf(webhook: ProbeWebhook, nonce: string): ProbeWebhook {
   const created = {
@@ -82,7 +84,7 @@ export function witnessOf(webhook: ProbeWebhook, nonce: string): ProbeWebhook {
   return created;
 }
 
-/** What the object has for a label that the witness refuses. */
+/** The label of objects that the witness refuses. */
 export function witnessNonce(nonce: string): string {
   return `${nonce}-known`;
 }

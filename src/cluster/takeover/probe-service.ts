@@ -11,8 +11,8 @@ import { type Destination, moveEndpoints, tryEndpoints, writeEndpoints } from '.
 export const PROBE_SERVICE_PORT = 443;
 
 /**
- * What a temporary Service points to. An `externalName` is an IPv4 address that kube-apiserver calls itself, at the port of the webhook:
- * at once, where kube-proxy takes a second for an `address`. API servers with endpoint routing refuse such a Service.
+ * What a temporary Service points to. An `externalName` is an IPv4 address that kube-apiserver calls itself, at the port of the webhook.
+ * That works at once, while kube-proxy needs a second for an `address`. API servers with endpoint routing refuse such a Service.
  */
 export type ServiceTarget = { address: string } | { externalName: string } | { pods: Record<string, string> };
 
@@ -23,8 +23,8 @@ export interface ProbeService extends AsyncDisposable {
 }
 
 /**
- * A temporary Service, with the IP families of one of the user's, by which a route is verified before any object of the user's is
- * changed: by its selector for Pods, as the user's Service will be, and by its name or endpoints of ours for an address.
+ * A temporary Service with the IP families of a user's Service, to verify a route before anything of the user is changed. It leads to Pods
+ * by its selector, as the user's Service will, and to an address by its name or by endpoints of ours.
  */
 export function createProbeService(
   like: Service,
@@ -68,7 +68,7 @@ async function createAndFollow(
   let writtenPort = port();
   const wanted = manifest(ref, like, target, { port: writtenPort, sessionId: work.sessionId });
   const creating = createMarked(work, ref, wanted);
-  // A dry run does not need the Service.
+  // The dry run does not need the Service, so it does not wait for it.
   const trying = 'externalName' in target && tryEndpoints(work, wanted, destination(target.externalName)());
   await allDone<unknown>([creating, Promise.resolve(trying)]);
   const service = await creating;
@@ -118,7 +118,7 @@ function familiesOf({ ipFamilies, ipFamilyPolicy }: Service['spec']): Partial<Se
   };
 }
 
-/** Endpoints that Kubernetes wrote go with the Service, and the account may not be allowed to delete them. */
+/** Endpoints that Kubernetes wrote are deleted with the Service, and the account may not be allowed to delete them. */
 async function remove({ api, sessionId }: Work, ref: ObjectRef, target: ServiceTarget): Promise<void> {
   const endpoints: ObjectRef[] =
     'address' in target ? [sliceRef(ref, sessionId), { ...ref, kind: 'Endpoints' }] : [];

@@ -17,16 +17,16 @@ import {
 } from './probe-configuration.ts';
 
 export interface ProbeTarget extends ProbedService {
-  /** How many answers are proof, where one may be chance; 1 by default. */
+  /** How many equal answers are proof, since one may be chance; 1 by default. */
   count?: number;
 }
 
 export interface Prober extends AsyncDisposable {
   /** One dry-run creation that only our own webhook configuration sees. */
   once(): Promise<ProbeAnswer>;
-  /** The rest of the target's count, at the same moment, each over a connection of its own. */
+  /** All probes of the target's count but the first, at the same moment, each over a connection of its own. */
   others(): Promise<ProbeAnswer[]>;
-  /** The same with one dry run; false where that does not show that the gateway has answered them all. */
+  /** The same with one dry run; false if that does not show that the gateway has answered them all. */
   reachesTogether(): Promise<boolean>;
 }
 
@@ -41,9 +41,9 @@ export function probePermissions(namespace: string): Permission[] {
 }
 
 /**
- * Verifies that kube-apiserver reaches this session's gateway through a Service: a webhook configuration of our own, for objects
- * with a random label only, and a server-side dry run that the gateway denies with the nonce. Where the route is broken, the API
- * server's refusal names the exact cause.
+ * Verifies that kube-apiserver reaches this session's gateway through a Service: a webhook configuration of our own, for objects with a
+ * random label only, and a server-side dry run that the gateway denies with the nonce. If the route is broken, the API server's refusal
+ * names the exact cause.
  */
 export function createProber(target: ProbeTarget): Step<Probing> {
   const object: ObjectRef = {
@@ -110,7 +110,7 @@ export function createProber(target: ProbeTarget): Step<Probing> {
   };
 }
 
-/** The probes that the gateway answers when one object asks for all but the first; none where anything else refuses it. */
+/** The probes that the gateway answers when one object asks for all but the first; none if anything else refuses it. */
 async function warnedBy(
   { nonces }: Round,
   { namespace }: ProbeTarget,
@@ -127,19 +127,19 @@ async function warnedBy(
   return refusal === undefined ? answered : new Set();
 }
 
-/** Probes that were asked with one state of the configuration. */
+/** Probes that use the same version of the configuration. */
 interface Round {
   nonces: string[];
   timeoutSeconds: number;
-  /** Something about the route was answered. */
+  /** An answer said something about the route. */
   isUsed: boolean;
   isKnown: boolean;
   isHung: boolean;
 }
 
 /**
- * kube-apiserver keeps what it has made of a configuration until that is written again, and a review that it decides at that very moment
- * can make it keep the old one (k8s.io/apiserver, pkg/admission/configuration, configurationsCache).
+ * kube-apiserver keeps its copy of a configuration until that is written again. If it decides a review at the very moment of a write, it
+ * may keep the old copy (k8s.io/apiserver, pkg/admission/configuration, configurationsCache).
  */
 const OVERDUE_MS = 1_000;
 const WRITTEN_AGAIN = 'devloop.dev/written-again';
@@ -151,7 +151,7 @@ function togetherOf(firstNonce: string): string {
 const MOST_SECONDS = 3;
 const HUNG = /deadline exceeded|timeout/i;
 
-/** A call to a Pod that has just gone hangs, while the next one is answered: kube-proxy leads to it for up to a second. */
+/** A call to a Pod that has just gone hangs, while the next one is answered: for up to a second, kube-proxy still sends calls there. */
 function firstRound(count: number): Round {
   return { nonces: newNonces(count), timeoutSeconds: 1, isUsed: false, isKnown: false, isHung: false };
 }

@@ -51,8 +51,8 @@ export function isChanged(ref: ObjectRef, sessionId: string): boolean {
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
 /**
- * First the in-cluster manager, which is among the objects that were `taken`, is resumed, while the reviews are still answered here. One
- * that is no longer marked may have been resumed a moment ago, so it is waited for, too.
+ * The first step: resumes the in-cluster managers among the `taken` objects, while reviews are still answered here. It also waits for those
+ * without a mark, which may have been resumed a moment ago.
  */
 export async function resumeManagers(
   work: Work,
@@ -66,7 +66,7 @@ export async function resumeManagers(
     managers.map(async (ref) => {
       const object = seen.get(describe(ref));
       return await resume(work, ref, readySeconds, object).catch((error) => {
-        // What the account is not allowed to see is looked for at the end, and named there.
+        // Objects that the account is not allowed to see are looked for, and named, at the end.
         if (object === undefined && error instanceof DevloopError && error.code === 'cluster.forbidden')
           return undefined;
         throw error;
@@ -76,7 +76,7 @@ export async function resumeManagers(
   return resumed.filter((one) => one !== undefined);
 }
 
-/** Once the webhooks answer again. */
+/** Removes the marks that were blocked, once the webhooks answer again. */
 export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
   return await allDone(
     left
@@ -106,7 +106,7 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
   return { ...left, isLate: true };
 }
 
-/** A manager that cannot start is not restored. Kubernetes has just tried to create its Pods, so it tries again soon. */
+/** A manager that cannot start is not restored, so this waits: Kubernetes has just tried to create its Pods, and tries again soon. */
 export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): Promise<void> {
   const waiting = left.filter(({ isBlocked }) => isBlocked);
   await allDone(
@@ -142,7 +142,7 @@ async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: 
   }
 }
 
-/** Then the Services get their selectors back, and Kubernetes recreates their endpoints. */
+/** The second step: the Services get their selectors back, and Kubernetes recreates their endpoints. */
 export async function restoreServices(work: Work, marked: Marked[]): Promise<Left[]> {
   return await allDone(
     of(marked, 'Service').map(async (one) => {
@@ -155,8 +155,8 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
 }
 
 /**
- * Waits until each Service has a ready slice of the controller's without a Pod of our relay; then our own slices can go. Bounded:
- * without a ready Pod there is no such slice.
+ * Waits until each Service has a ready slice from Kubernetes' controller without a Pod of our relay; then our own slices can go. The wait
+ * is bounded, because without a ready Pod there is no such slice.
  */
 export async function waitForControllerSlices(
   { api, signal }: Work,
@@ -182,13 +182,13 @@ export async function waitForControllerSlices(
       ),
     ),
   );
-  // The relay route needs no permission on EndpointSlices. Without it there is no waiting.
+  // Without permission on EndpointSlices, which the relay route does not need, there is no wait.
   await waiting.catch((error) => {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
   });
 }
 
-/** Then everything that the session created for its endpoints and probes is deleted. */
+/** The third step: deletes everything that the session created for its endpoints and probes. */
 export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
   const probes = webhooksIn(marked).filter((one) => isProbeConfiguration(one.ref, work.sessionId));
   const created = [...of(marked, 'EndpointSlice'), ...probes];
@@ -198,7 +198,7 @@ export async function removeCreated(work: Work, marked: Marked[]): Promise<void>
   ]);
 }
 
-/** Once the webhooks answer in the cluster again, they have the time and the failurePolicy of before. */
+/** Restores the timeouts and the failurePolicy of the webhooks, once they answer in the cluster again. */
 export async function restoreWebhookTimes(work: Work, marked: Marked[]): Promise<Left[]> {
   const changed = webhooksIn(marked).filter((one) => !isProbeConfiguration(one.ref, work.sessionId));
   return await allDone(changed.map(async ({ ref }) => ({ ref, kept: await restoreWebhooks(work, ref) })));
@@ -221,10 +221,10 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
   else await remove(work, one, 'not recreated by Kubernetes');
 }
 
-/** After everything else: a relay carries reviews until its Service is seen to point elsewhere. */
+/** The last step: a relay carries reviews until its Service is seen to point elsewhere. */
 export async function removeRelays(work: Work, marked: Marked[]): Promise<void> {
   const pods = relayPods(marked);
-  // Where Secrets cannot be listed, their names are known from the session.
+  // If Secrets cannot be listed, their names follow from the session's id.
   const secrets = new Map(of(marked, 'Secret').map(({ ref }) => [describe(ref), ref]));
   for (const { ref } of pods) {
     const secret = relaySecretRef(ref.namespace!, work.sessionId);

@@ -78,10 +78,10 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 }
 
 /**
- * Points a Service to an address; `place` says whose it is, for display. The selector goes in a patch that carries its own undo, after the
- * Endpoints, which Kubernetes would mirror to a slice otherwise. The controllers' slices point to the address before ours is there, and go
- * last, so that there is always an endpoint, and kube-proxy, which waits a second after each change, has to follow one only. `onPointed`
- * is called before they go, if all endpoints that there are then lead to the address.
+ * Points a Service to an address; `place` says whose it is, for display. The Endpoints come before the removal of the selector, since
+ * Kubernetes would mirror the old ones to a slice. The controllers' slices are pointed there first and deleted last, so that there is
+ * always an endpoint, and kube-proxy, which waits a second after each change, has to follow only one. `onPointed` is called before they are
+ * deleted, if all endpoints lead to the address.
  */
 export function pointToAddress(
   service: Service,

@@ -15,8 +15,8 @@ const REMOVE_LIMIT_MS = 10_000;
 const POLL_MS = 25;
 
 /**
- * Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. False where one of them
- * may still lead elsewhere: it is of the other family, somebody has just written it, or the API server was away.
+ * Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. False if one of them may
+ * still lead elsewhere: it is of the other family, somebody has just written it, or the API server was away.
  */
 export async function turnControllerSlices(
   { api, sessionId }: Work,
@@ -36,7 +36,7 @@ export async function turnControllerSlices(
   return alike.length === slices.length && turned.every(Boolean);
 }
 
-/** Where the answer was lost, too: nothing depends on this write, since the slice is deleted next. */
+/** False also if the answer was lost: nothing depends on this write, since the slice is deleted next. */
 function falseIfNotTurned(error: unknown): false {
   const isStale = error instanceof ApiError && (error.status === 404 || error.status === 409);
   if (isStale || isTransient(error)) return false;
@@ -44,9 +44,8 @@ function falseIfNotTurned(error: unknown): false {
 }
 
 /**
- * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to
- * stay away for two rounds. They come back where the Service has its selector again: it is left to its guard then, or to the devloop
- * that has restored it.
+ * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to stay away
+ * for two rounds. If the Service has its selector again, they come back, and are left to its guard, or to the devloop that has restored it.
  */
 export async function removeControllerSlices(work: Work, service: Service): Promise<void> {
   const { api, emit } = work;
@@ -55,7 +54,7 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
     if (emptyRounds === 2) return;
-    // Not in the first round: where the API server is slow, nothing was deleted yet.
+    // Not in the first round: if the API server is slow, nothing was deleted yet.
     if (rounds > 0 && leftovers.length > 0) {
       const now = await api.get<Service>(refOf('Service', service.metadata));
       if (!isWithoutSelector(now, work)) return;
@@ -72,7 +71,7 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
   }
 }
 
-/** As the session left it when it pointed it to an address. */
+/** Whether the Service is as the session left it when it pointed it to an address. */
 export function isWithoutSelector(service: Service | undefined, { sessionId }: Work): boolean {
   return service !== undefined && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
 }

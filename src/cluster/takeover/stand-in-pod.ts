@@ -9,22 +9,22 @@ import type { Manager } from './pause/pause.ts';
 export interface Surroundings {
   name: string;
   sessionId: string;
-  /** Of one of the manager's own Pods, where there is one. */
+  /** Owners of one of the manager's own Pods, if there is one. */
   owners: OwnerReference[];
   /** What selects Pods in the namespace. */
   selectors: LabelSelector[];
-  /** Of its container. */
+  /** For its container. */
   resources: Resources;
 }
 
-/** Quotas can require all of them. */
+/** A quota can require any of these. */
 const LEAST = { cpu: '1m', memory: '1Mi', 'ephemeral-storage': '1Mi' };
 export const LEAST_RESOURCES: Resources = { requests: LEAST, limits: LEAST };
 
 /**
- * Never runs, and passes Pod Security `restricted` whatever the manager's own Pods do. It keeps what programs read of their Pod:
- * labels, owners, the names of the image, its pull secrets and the ServiceAccount, whose token it does not mount. On Kubernetes
- * before 1.27, which ignores the scheduling gate, the node selector holds it alone.
+ * Never runs, and passes Pod Security `restricted` whatever the manager's own Pods do. It keeps what programs read of their Pod: labels,
+ * owners, the names of the image, its pull secrets and the ServiceAccount, whose token it does not mount. On Kubernetes before 1.27, which
+ * ignores the scheduling gate, only the node selector holds it.
  */
 export function standInPod(manager: Manager, container: Container, around: Surroundings): Pod & object {
   const { name, sessionId, selectors, resources } = around;
@@ -69,7 +69,7 @@ function containerOf({ name, image }: Container, resources: Resources): Containe
 
 /**
  * The Deployment itself is the Pod's controller, because a ReplicaSet releases, or deletes, a Pod that it controls, and no controller
- * adopts a Pod that has one. The other owners are as those of the real Pods, without being its controller.
+ * adopts a Pod that has one. The other owners are those of the real Pods, but none of them is the controller.
  */
 function ownersFor({ ref, object }: Manager, real: OwnerReference[]): OwnerReference[] {
   const { uid = '' } = object.metadata;
@@ -79,12 +79,12 @@ function ownersFor({ ref, object }: Manager, real: OwnerReference[]): OwnerRefer
   return owners.length > 0 ? owners : [itself];
 }
 
-/** Labels that many operators read: they go last. */
+/** Labels that many operators read: they are dropped last. */
 const RECOMMENDED = 'app.kubernetes.io/';
 
 /**
- * As many of the labels as none of the selectors selects, since a Service would count the Pod as not ready, a disruption budget as
- * one of its own, and a controller would adopt or delete it. What most of them need goes first.
+ * Keeps as many labels as possible without any selector selecting the Pod: a Service would count it as not ready, a disruption budget as
+ * one of its own, and a controller would adopt or delete it. The label that most selectors need is dropped first.
  */
 export function unselectedLabels(labels: Labels, selectors: LabelSelector[]): Labels {
   const left = { ...labels };

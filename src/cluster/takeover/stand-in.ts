@@ -23,7 +23,7 @@ export interface PodReader extends Manager {
 
 /** The Pod while it is kept. Disposing leaves it in place. */
 export interface StandIn extends AsyncDisposable {
-  /** Of the Pod as it is now; undefined where there is none. */
+  /** The uid of the Pod as it is now; undefined if there is none. */
   uid(): string | undefined;
 }
 
@@ -51,8 +51,8 @@ function permissions(namespace: string): Permission[] {
 }
 
 /**
- * A Pod of the name that the controller gets as its own, which never runs: programs read the labels and owners of their Pod. It has
- * the session's label from the start, and is deleted with everything else. Where it cannot be created, `apply` warns and goes on.
+ * A Pod that never runs, with the name that the controller gets as its own: programs read the labels and owners of their Pod. It has the
+ * session's label from the start, and is deleted with everything else. If it cannot be created, `apply` warns and goes on.
  */
 export function createStandIn(reader: PodReader): StandInStep {
   const refFor = (sessionId: string): ObjectRef => standInRef(reader, sessionId);
@@ -92,7 +92,7 @@ async function ownersIn(api: ClusterApi, reader: Manager): Promise<OwnerReferenc
   return pod?.metadata.ownerReferences ?? [];
 }
 
-/** Of what the account is allowed to list. */
+/** The selectors of all objects that the account is allowed to list. */
 async function selectorsIn(api: ClusterApi, { ref, object }: Manager): Promise<LabelSelector[]> {
   const [services, budgets] = await Promise.all([
     api.list<Service>('Service', ref.namespace).catch(noneIfForbidden),
@@ -105,7 +105,7 @@ async function selectorsIn(api: ClusterApi, { ref, object }: Manager): Promise<L
   ];
 }
 
-/** Undefined where it could not be created. */
+/** Undefined if it could not be created. */
 async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<Pod | undefined> {
   const [first, ...others] = pods;
   try {
@@ -124,7 +124,7 @@ export function standInMissing(ref: ObjectRef, because: string): string {
   return `${describe(ref)}, which the controller may read as its own, cannot be created, so the controller may fail: ${because}`;
 }
 
-/** While others delete it again and again, each next try is later. */
+/** If others delete it again and again, each next try comes later. */
 function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
   const ending = new AbortController();
   const signal = AbortSignal.any([work.signal, ending.signal]);
@@ -144,7 +144,7 @@ function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
   const onObjects = (found: Pod[]): void => {
     if (found.length === 0) creating = creating.then(again).catch(warn);
   };
-  // Rejects where the account is not allowed to watch Pods.
+  // Rejects if the account is not allowed to watch Pods.
   const watching = watchObjects(work.api, ref, { signal, onObjects }).catch(() => {});
   return {
     uid: () => current.metadata.uid,

@@ -9,8 +9,8 @@ import type { Marked } from './find-marked.ts';
 import type { Left } from './restore.ts';
 
 /**
- * What a session took over, or has a Lease for, and what still looks taken over although it is not marked: somebody removed the
- * label, and nothing restores such an object. `isExpected`: whether one without replicas had none before.
+ * Objects that a session took over, or has a Lease for, and that look taken over without a mark: somebody removed the label, so nothing
+ * restores them. `isExpected`: whether the manager had 0 replicas before.
  */
 export async function findUnmarked(
   { api }: Work,
@@ -32,7 +32,7 @@ export async function findUnmarked(
   return (await Promise.all(judged)).flat();
 }
 
-/** Whether it was restored is then for others to say: what cannot be listed is refused elsewhere. */
+/** Skips an object that the account may not read: missing permissions are reported elsewhere. */
 function unlessForbidden(error: unknown): undefined {
   if (!(error instanceof ApiError && error.isForbidden)) throw error;
 }

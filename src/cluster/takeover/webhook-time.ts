@@ -34,7 +34,7 @@ export function webhookTimePermissions(kind: WebhookKind): Permission[] {
   return permissionsOn(kind, 'get list patch', { why: 'give the webhooks time at a breakpoint' });
 }
 
-/** One of a configuration, as it is. */
+/** One webhook of a configuration, as it is now. */
 export interface Webhook {
   name: string;
   timeoutSeconds: number;
@@ -50,8 +50,8 @@ interface Change {
 }
 
 /**
- * Gives these webhooks of a configuration 30 s for an answer, in one patch that carries its own undo. `ignore`: what they do not answer
- * is admitted. Undefined if they are like that already.
+ * Gives these webhooks of a configuration 30 s for an answer, in one patch that carries its own undo. `ignore`: a review that they do not
+ * answer is admitted. Undefined if they are like that already.
  */
 export function giveTime(
   ref: ObjectRef & { kind: WebhookKind },

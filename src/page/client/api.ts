@@ -9,10 +9,10 @@ import {
   type ReviewDetail,
 } from '../protocol.ts';
 
-/** The key belongs to the origin, and the path keeps that of an earlier session on the same port apart. */
+/** Where the key is stored for this origin. The path keeps it apart from that of an earlier session on the same port. */
 const KEY = `devloop ${location.pathname}`;
 
-/** What the server refused, in its words. */
+/** A refusal by the server, in its words. */
 export class Refused extends Error {
   readonly status: number;
 
@@ -22,7 +22,10 @@ export class Refused extends Error {
   }
 }
 
-/** The token in the link becomes a cookie and a key, and leaves the address bar. Without a token, an earlier cookie may still do. */
+/**
+ * Exchanges the token in the link for a cookie and a key, and removes it from the address bar. Without a token, an earlier cookie may still
+ * be valid.
+ */
 export async function logIn(): Promise<void> {
   const token = location.hash.slice(1);
   if (token === '') return;
@@ -70,11 +73,11 @@ export interface Listeners {
   onReviews(reviews: PageMessages['reviews']): void;
   onLate(late: PageMessages['late']): void;
   onWaiting(waiting: PageMessages['waiting']): void;
-  /** lost: the browser keeps trying. refused: it was turned away. */
+  /** `lost`: the browser keeps trying. `refused`: the server turned it away. */
   onConnection(state: 'open' | 'lost' | 'refused'): void;
 }
 
-/** Follows the session until the page is left; after a break the browser continues behind the last review that it got. */
+/** Follows the session until the page is left. After a break, the browser continues after the last review that it got. */
 export function followSession({ onStatus, onReviews, onLate, onWaiting, onConnection }: Listeners): void {
   const source = new EventSource('api/events');
   source.addEventListener('open', () => onConnection('open'));

@@ -6,7 +6,7 @@ import type { Compared, PageChange } from '../protocol.ts';
 import { readChanges } from './api.ts';
 import type { Store } from './store.ts';
 
-/** What the compiler said of the newest source. */
+/** What the compiler said about the newest source. */
 export function Build({ output }: { output: string }) {
   return (
     <section class="build" aria-labelledby="build-title">
@@ -17,7 +17,7 @@ export function Build({ output }: { output: string }) {
   );
 }
 
-/** What `up --replay` found: each opens the recorded review, which can be replayed there. */
+/** What `up --replay` found: each entry opens the recorded review, which can be replayed there. */
 export function Comparison({
   compared: { replayed, changed, ids },
   store,
@@ -41,7 +41,7 @@ export function Comparison({
   );
 }
 
-/** Read from the cluster whenever it is opened. */
+/** The list is read from the cluster whenever it is opened. */
 export function Changes() {
   const [changes, setChanges] = useState<PageChange[] | string>('Reading the cluster…');
   const read = (): void => void readChanges().then(setChanges, (error: Error) => setChanges(error.message));

@@ -9,13 +9,13 @@ import { Replay } from './replay.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
 
-/** One review: what was decided and why, and then its parts. */
+/** One review: first the verdict and its reason, and then its parts. */
 export function Detail({ id, store }: { id: string; store: Store }) {
   const [detail, setDetail] = useState<ReviewDetail>();
   const [problem, setProblem] = useState<string>();
   const listed = store.reviews.find((one) => one.id === id);
   const late = listed?.late !== undefined;
-  // A late answer may arrive while it is looked at.
+  // A late answer may arrive while the review is open.
   useEffect(() => {
     readReview(id).then(setDetail, (error: Error) => setProblem(error.message));
   }, [id, late]);
@@ -102,7 +102,7 @@ const TITLES: Record<ReviewPart['name'], string> = {
   late: 'Late answer',
 };
 
-/** In the order in which they answer a question: what the webhook changed, else what was asked. */
+/** The part that is shown first: what the webhook changed, or else what was asked, or else the answer. */
 const FIRST: ReviewPart['name'][] = ['patch', 'object', 'response'];
 
 function Parts({ detail: { review, parts } }: { detail: ReviewDetail }) {
@@ -199,7 +199,7 @@ const LABELS: [ExportFormat, string][] = [
   ['go', 'Copy as Go test'],
 ];
 
-/** Puts the review on the clipboard, in a form that can be used without devloop. */
+/** Copies the review to the clipboard, in a form that can be used without devloop. */
 function Exports({ id }: { id: string }) {
   const [said, say] = useState('');
   const copy = async (format: ExportFormat): Promise<void> => {

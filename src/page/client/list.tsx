@@ -6,14 +6,14 @@ import { duration, limitText } from '../../report/text.ts';
 import { matches } from '../query.ts';
 import type { Store } from './store.ts';
 
-/** Rows above and below those that can be seen, so that scrolling shows no gap. */
+/** Additional rows above and below the visible ones, so that scrolling shows no gap. */
 const SPARE = 8;
 const ROW_REM = 1.75;
 const PAGE_ROWS = 10;
-/** While all reviews are held, there can be many that wait. */
+/** The most that are shown: while all reviews are held, many can wait. */
 const MOST_WAITING = 5;
 
-/** Newest first. Only the rows that can be seen are in the document. New ones wait while somebody reads further down. */
+/** The newest first. Only the visible rows are in the document. New reviews wait while somebody reads further down. */
 export function List({ store }: { store: Store }) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -30,7 +30,7 @@ export function List({ store }: { store: Store }) {
     store.select(reviewAt(to).id);
     reveal(box.current!, to * rowHeight, rowHeight);
   };
-  /** Of now: keys may come faster than the page is drawn. */
+  /** Read at the moment of a key press: keys may come faster than the page is drawn. */
   const selected = (): number => {
     const at = matching.findIndex(({ id }) => id === store.selectedId);
     return at < 0 ? -1 : count - 1 - at;
@@ -79,7 +79,7 @@ function noneText({ isRead, reviews }: Store): string {
     : 'Reading the reviews…';
 }
 
-/** How many have arrived since somebody reads, and the way back to them. */
+/** Says how many reviews have arrived since somebody began to read, and leads back to them. */
 function Waiting({
   store,
   count,
@@ -103,7 +103,7 @@ function Waiting({
 
 interface RowProps {
   review: ReviewSummary;
-  /** Its index, and of how many. */
+  /** The index of the row, and the number of rows. */
   place: [number, number];
   top: number;
   store: Store;
@@ -186,10 +186,10 @@ function useHeight(box: { current: HTMLDivElement | null }): number {
   return height;
 }
 
-/** A screen reader that reads each of many would never end. */
+/** A screen reader that reads each of many new reviews would never end. */
 const AT_MOST_EVERY_MS = 5_000;
 
-/** Says what arrives, for those who cannot see it. */
+/** Announces new reviews to those who cannot see them. */
 function Arrivals({ store }: { store: Store }) {
   const [said, say] = useState('');
   const known = useRef<string>(undefined);
@@ -211,7 +211,7 @@ function Arrivals({ store }: { store: Store }) {
   );
 }
 
-/** The reviews that wait. They have no id and no verdict yet; once they have, they are in the list below. */
+/** The reviews that wait. They have no id and no verdict yet; once they are answered, they appear in the list below. */
 function Unanswered({ store: { waiting, query } }: { store: Store }) {
   const found = waiting.filter((one) => matches(query, one));
   if (found.length === 0) return null;

@@ -4,7 +4,7 @@ import { App } from './app.tsx';
 import { Store } from './store.ts';
 
 const store = new Store();
-// A link that is put into the tab of another one changes the fragment alone.
+// If another link is put into the same tab, only the fragment of its address changes.
 addEventListener('hashchange', () => location.hash !== '' && location.reload());
 render(<App store={store} />, document.body);
 await logIn().then(

@@ -25,7 +25,7 @@ function sentence({ result, why }: ReplayedReview): string {
   return result === 'changed' ? 'The controller answers differently now.' : `Not sent: ${why}.`;
 }
 
-/** Unified diffs: lines that begin with a minus are of the recorded answer. */
+/** Unified diffs: lines that begin with a minus are from the recorded answer. */
 function Differences({ of: { differences = [] } }: { of: ReplayedReview }) {
   return (
     <>

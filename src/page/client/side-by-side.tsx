@@ -7,7 +7,7 @@ interface Props {
   titles: [before: string, after: string];
 }
 
-/** Two texts in columns. A changed line says so in its signs, too, not by colour alone. */
+/** Two texts in columns. A changed line is marked by signs, too, not only by colour. */
 export function SideBySide({ before, after, titles }: Props) {
   const runs = useMemo(() => runsOf(rowsOf(before, after)), [before, after]);
   const isEqual = runs.every(({ rows }) => rows.every(({ isSame }) => isSame));

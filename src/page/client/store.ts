@@ -3,29 +3,29 @@ import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from
 import type { PageStatus } from '../protocol.ts';
 import { matches, parseQuery, type Query } from '../query.ts';
 
-/** As many as a session records. */
+/** As many as a session keeps. */
 const MOST_REVIEWS = 5_000;
 
 export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
 
-/** What the page knows, and what of it is looked at. Views are drawn once a frame, however much changes. */
+/** What the page knows, and which part of it is shown. Views are drawn once a frame, however much changes. */
 export class Store {
   status: PageStatus | undefined;
   connection: Connection = 'connecting';
-  /** Whether all reviews of before have arrived. */
+  /** Whether all earlier reviews have arrived. */
   isRead = false;
-  /** Why the last thing that was asked for did not happen. */
+  /** Why the last action that was asked for failed. */
   problem: string | undefined;
-  /** All that arrived, oldest first. */
+  /** All reviews that arrived, oldest first. */
   reviews: ReviewSummary[] = [];
-  /** Those without an answer, oldest first. */
+  /** The reviews without an answer, oldest first. */
   waiting: WaitingReview[] = [];
-  /** Those that the query selects, oldest first. */
+  /** The reviews that the query selects, oldest first. */
   matching: ReviewSummary[] = [];
   queryText = '';
   query: Query = parseQuery('');
   selectedId: string | undefined;
-  /** Reviews after this one wait, because somebody reads. */
+  /** Reviews after this one wait, because somebody is reading. */
   pausedAt: string | undefined;
   #views = new Set<() => void>();
   #isDrawing = false;
@@ -35,7 +35,7 @@ export class Store {
     addEventListener('popstate', () => this.readAddress());
   }
 
-  /** The filter and the review that is open are in the page's address. */
+  /** Reads the filter and the open review from the page's address. */
   readAddress(): void {
     const parameters = new URLSearchParams(location.search);
     this.selectedId = parameters.get('review') ?? undefined;
@@ -49,12 +49,12 @@ export class Store {
 
   connect(connection: Connection): void {
     this.connection = connection;
-    // Nobody knows how they went on.
+    // Nobody knows what became of them.
     if (connection === 'lost') this.waiting = [];
     this.#changed();
   }
 
-  /** An empty list says that those of before are complete. */
+  /** Adds new reviews. An empty list says that all earlier ones have arrived. */
   add(reviews: ReviewSummary[]): void {
     const last = this.reviews.at(-1)?.id ?? '';
     const fresh = reviews.filter(({ id }) => isLater(id, last));
@@ -70,7 +70,7 @@ export class Store {
     this.#changed();
   }
 
-  /** They belong to reviews that are here already. */
+  /** Adds late answers to reviews that are already here. */
   addLate(answers: LateReview[]): void {
     for (const { id, late } of answers) {
       const review = this.reviews.findLast((one) => one.id === id);
@@ -98,7 +98,7 @@ export class Store {
     this.#changed();
   }
 
-  /** How many of the matching reviews are shown; the others arrived since somebody reads. */
+  /** How many of the matching reviews are shown; the others arrived after somebody began to read. */
   get shownCount(): number {
     const { pausedAt, matching } = this;
     if (pausedAt === undefined) return matching.length;

@@ -11,7 +11,7 @@ import type { ResumableStream } from './wire/resumable.ts';
 const DIAL_LIMIT_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** After a connection that lasted less than this, the next dial waits as after a few failed ones, but not as long as after many. */
+/** After a connection that lasted less than this, the next dial waits as after a few failed ones, but no longer. */
 const SHORT_LIFE_MS = 1_000;
 const SHORT_LIFE_FAILURES = 2;
 
@@ -131,7 +131,7 @@ class Handshake {
     this.#fresh = fresh;
   }
 
-  /** Returns a promise of why the link closed, once the stream is attached to it. Throws where the handshake fails. */
+  /** Returns a promise of the reason why the link closed, once the stream is attached to it. Throws if the handshake fails. */
   receive(frame: Frame, link: Link): Promise<string> | undefined {
     if (frame.type === 'challenge' && !this.#challenged) {
       this.#challenged = true;

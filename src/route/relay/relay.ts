@@ -16,15 +16,15 @@ import { ResumableStream } from './wire/resumable.ts';
 const FIRST_LIMIT_MS = 20_000;
 
 export interface RelayOptions {
-  /** The relay Pod; another one after it was replaced. */
+  /** The relay Pod; after a replacement, the new one. */
   readonly pod: { namespace: string; name: string };
   /** Labels of the Pod, which the Service selects. */
   pods: Record<string, string>;
   /** Port of a gateway on 127.0.0.1 -> port in the Pod. */
   ports: Map<number, number>;
   /**
-   * Connects to the relay program, whatever the path: the API server's proxy or a port-forward. Rejects with a DevloopError whose
-   * message is the cause.
+   * Connects to the relay program, through the API server's proxy or a port-forward. Rejects with a DevloopError whose message is the
+   * cause.
    */
   dial: Dial;
   /** Called when both ends have proved who they are over the last connection. */
@@ -71,7 +71,7 @@ class Relay {
   #outage: Outage;
   #opened = Promise.withResolvers<void>();
   #wasOpened = false;
-  /** In the current stream, the program has begun to listen on the ports of the Service. */
+  /** The program has begun to listen on the ports of the Service in the current stream. */
   #listens = false;
   /** The latest failure; undefined while the route is connected. */
   #failure: unknown;
@@ -120,7 +120,7 @@ class Relay {
     return this.#options.signal.aborted || this.#closing.signal.aborted;
   }
 
-  /** One stream after the other, since a program that replaces another does not know its stream. */
+  /** Starts one stream after the other, since a program that replaces another does not know its stream. */
   async #keepStream(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
@@ -138,7 +138,7 @@ class Relay {
     }
   }
 
-  /** From the first dial until the stream ends; resolves with the program's reason, if the program ended it. */
+  /** Runs a stream from its first dial to its end; resolves with the program's reason, if the program ended it. */
   async #runStream(signal: AbortSignal): Promise<ByeReason | undefined> {
     const { dial, onProved = () => {}, keys, ports } = this.#options;
     const stream = new ResumableStream(randomBytes(TOKEN_BYTES));

@@ -14,7 +14,7 @@ interface AddressOptions {
   emit: Emit;
 }
 
-/** The address at which the cluster calls the host. Throws `route.address` if an endpoint cannot hold any that is known. */
+/** The address at which the cluster calls the host. Throws `route.address` if no known address can be used in an endpoint. */
 export async function hostAddress({ named, connected, host, emit }: AddressOptions): Promise<string> {
   const all =
     named !== undefined ? [named] : [...(connected ? [connected] : []), ...(await resolve(host.host))];

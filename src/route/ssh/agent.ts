@@ -7,9 +7,9 @@ const REQUEST_IDENTITIES = 11;
 const IDENTITIES_ANSWER = 12;
 const SIGN_REQUEST = 13;
 const SIGN_RESPONSE = 14;
-/** Short, to leave time for the host: listing rarely involves a person, and the keys in files may be enough. */
+/** Short, to leave time for the host: listing keys rarely needs a person, and the keys in files may be enough. */
 const LIST_LIMIT_MS = 5_000;
-/** A person may have to touch a key. */
+/** Long, because a person may have to touch a key. */
 const SIGN_LIMIT_MS = 60_000;
 const LARGEST_ANSWER = 256 * 1024;
 
@@ -26,7 +26,7 @@ export async function agentKeys(path: string, signal: AbortSignal): Promise<Agen
   return Array.from({ length: reader.uint32() }, () => ({ blob: reader.string(), comment: reader.text() }));
 }
 
-/** Resolves with a signature, its type in front. `flags`: 4 for rsa-sha2-512, 2 for rsa-sha2-256. */
+/** Resolves with a signature, preceded by its type. `flags`: 4 for rsa-sha2-512, 2 for rsa-sha2-256. */
 export async function agentSign(
   path: string,
   blob: Buffer,

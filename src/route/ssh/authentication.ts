@@ -60,7 +60,7 @@ export function createAuthentication(
   return {
     agent,
     handler(methods, _partial, next) {
-      // `none` comes first: the answer lists what the host accepts. The types do not know that `false` gives up.
+      // `none` comes first: its answer lists the methods that the host accepts. Passing `false` gives up, which the types do not allow.
       if (methods === null) return next({ type: 'none', username: host.user });
       accepted = methods;
       if (offered || identities.length === 0) return next(false as never);
@@ -77,17 +77,17 @@ interface Signature {
   whole: Buffer;
   type: string;
   bytes: Buffer;
-  /** The further fields that signatures of security keys have. */
+  /** The additional fields in signatures of security keys. */
   rest: Buffer;
 }
 
-/** Throws RangeError for anything that is not a signature: it may come from an agent. */
+/** Throws RangeError for anything that is not a signature: an agent may send anything. */
 function readSignature(whole: Buffer): Signature {
   const reader = new WireReader(whole);
   return { whole, type: reader.text(), bytes: reader.string(), rest: reader.rest };
 }
 
-/** Does ssh2 put this signature of a key of that type together correctly? */
+/** Whether ssh2 correctly packs this signature by a key of that type. */
 function isPlain({ type, rest }: Signature, keyType: string): boolean {
   return rest.length === 0 && (type === keyType || keyType === 'ssh-rsa');
 }

@@ -66,7 +66,7 @@ export function listeningOn(sockets: string, port: number): Listening {
 
 export function explain(findings: Findings): Explanation {
   const { dialled, listening } = findings;
-  // A host that refuses this machine, too, will not change its mind.
+  // A host that refuses even this machine will go on refusing.
   const isCertain = dialled === 'refused' || listening === 'loopback';
   return { ...causeOf(findings), ...(isCertain ? { isCertain } : {}) };
 }

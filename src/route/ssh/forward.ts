@@ -8,15 +8,15 @@ const ALL_ADDRESSES = '';
 
 /** Who reaches the host's ports. */
 export interface Callers {
-  /** The address that the cluster calls; sshd listens on it alone where it may. */
+  /** The address that the cluster calls; sshd listens only on that, if it may. */
   address?: string | undefined;
-  /** Whether this address may connect. */
+  /** Whether this address may connect to the host's ports. */
   allows?: ((address: string) => boolean) | undefined;
 }
 
 /**
- * Has the host listen on a port (0: any free one) and carries what connects there to a port of this machine. Resolves with the
- * host's port. Rejects with `ssh.forwarding` if the host refuses the port.
+ * Has the host listen on a port (0: any free one) and carries its connections to a port of this machine. Resolves with the host's port.
+ * Rejects with `ssh.forwarding` if the host refuses the port.
  */
 export type Listen = (port: number, gatewayPort: number) => Promise<number>;
 
@@ -57,14 +57,14 @@ export function forwardPorts(
 }
 
 /**
- * Carries one connection between an SSH channel and a port of this machine. Either side may end its half first. Piping keeps the
- * memory bounded: a side that does not read stops the other one, over the network by the window of the SSH channel.
+ * Carries one connection between an SSH channel and a port of this machine. Either side may end its half first. Piping keeps the memory
+ * bounded: a side that does not read stops the other one, across the network through the SSH channel's window.
  */
 export function carry(channel: Channel, port: number): Socket {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
   channel.pipe(socket);
   socket.pipe(channel);
-  // Without the end-of-file that a complete answer has, the far side sees a reset.
+  // The close without the end-of-file of a complete answer makes the far side see a reset.
   socket.on('error', () => channel.close());
   channel.on('error', () => channel.close());
   // The far side has closed both halves. What it sent before is still delivered.

@@ -9,7 +9,7 @@ import { type HostSettings, nameOf } from './settings.ts';
 
 /** sshd may look up this machine's name and call PAM before it answers. */
 const LIMIT_MS = 12_000;
-/** Our own watch ends a dead connection: ssh2 counts only answers to its own questions, not the data that arrives. */
+/** Our own watch ends a dead connection: ssh2 would count only answers to its keepalives, not other data that arrives. */
 const NEVER = 1e9;
 
 /** What stays the same for all hops and all connections of a route. */
@@ -33,7 +33,7 @@ export async function handshake(
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
   const fail = (error: Error): void => failed.reject(error);
-  // Before anything is awaited, so that a host that closes the connection at once is not reported as silent.
+  // These listeners come before any await, so that a host that closes the connection at once is not reported as silent.
   stream.on('error', (error) => fail(unusable(host, error)));
   stream.once('close', () => fail(unusable(host, new Error('the connection was closed'))));
   using deadline = new PausableDeadline(LIMIT_MS, () => fail(tooSlow(host)));
@@ -91,8 +91,8 @@ async function connect(stream: Duplex, host: HostSettings, attempt: Attempt): Pr
 }
 
 /**
- * ssh2 calls it again whenever new session keys are exchanged. Then the same host key has to be accepted synchronously: while data
- * is being sent, a later answer makes ssh2 (1.17) encrypt with the wrong session keys.
+ * ssh2 also calls it whenever new session keys are exchanged. Then the same host key has to be accepted synchronously: while data is being
+ * sent, a later answer makes ssh2 (1.17) encrypt with the wrong session keys.
  */
 function hostVerifier({ verify }: HostKeys, fail: (error: Error) => void): HostVerifier {
   let trusted: Buffer | undefined;
@@ -132,7 +132,7 @@ function unusable(host: HostSettings, error: Error): DevloopError {
   });
 }
 
-/** Does not count the time in which a person is asked something. */
+/** Does not count the time while a person is being asked. */
 export class PausableDeadline implements Disposable {
   readonly #expire: () => void;
   #leftMs: number;

@@ -17,7 +17,7 @@ type Env = Record<string, string | undefined>;
 export async function readHops(to: Destination, env: Env, signal: AbortSignal): Promise<HostSettings[]> {
   const local = localAccount(env);
   const hops = [await settingsOf(to, local, signal)];
-  // The ProxyJump of the first jump host is followed; the others are reached through the one before them.
+  // Only the ProxyJump of the first jump host is followed; the other hosts are reached through the one before them.
   while (hops[0]!.jumps.length > 0 && hops[0]!.proxyCommand === undefined) {
     const { jumps } = hops[0]!;
     if (hops.length + jumps.length > MAX_HOPS) {
@@ -60,7 +60,7 @@ function runSsh(args: string[], env: Env, signal: AbortSignal): Promise<string> 
   });
 }
 
-/** OpenSSH uses the account's home directory. A user who set HOME to another one means that one. */
+/** OpenSSH uses the account's home directory. A user who set HOME to another directory wants that one. */
 async function configOf({ home, accountHome }: LocalAccount): Promise<string[]> {
   if (home === accountHome) return [];
   const own = join(home, '.ssh/config');

@@ -83,7 +83,7 @@ interface Unknown {
 async function confirmUnknown({ host, key, ask, verdict: { others, authority } }: Unknown): Promise<void> {
   const shown = `The key of SSH host ${nameOf(host)} (${typeOf(key)} ${fingerprint(key)})`;
   const besides = describe(others, authority);
-  // A host that known_hosts has with another key may be an impostor, so a person has to decide.
+  // A host for which known_hosts has another key may be an impostor, so a person has to decide.
   if (host.unknownHosts === 'accept' && others.length === 0) return;
   if (host.unknownHosts === 'refuse' || ask === undefined) {
     throw new DevloopError('ssh.host-key', `${shown} is not in known_hosts.${besides}`, {

@@ -21,7 +21,7 @@ export interface Identity {
   blob: Buffer;
   /** Where it comes from, for display: a path, or the agent. */
   source: string;
-  /** Resolves with a signature, its type in front. `hash`: sha1, sha256 or sha512, for RSA only. */
+  /** Resolves with a signature, preceded by its type. `hash`: sha1, sha256 or sha512, for RSA only. */
   sign(data: Buffer, hash: string): Promise<Buffer>;
 }
 
@@ -34,11 +34,11 @@ export interface Keyring {
 
 export interface FoundIdentities {
   identities: Identity[];
-  /** Why others could not be used. Reported if the host accepts none. */
+  /** Why other identities could not be used. Reported if the host accepts none. */
   problems: string[];
 }
 
-/** In the order of OpenSSH: certificates, the agent's keys that ssh_config names, its other keys, then files. */
+/** The identities in the order of OpenSSH: certificates, the agent's keys that ssh_config names, its other keys, then files. */
 export async function findIdentities(host: HostSettings, keyring: Keyring): Promise<FoundIdentities> {
   const problems: string[] = [];
   const inAgent = await fromAgent(host, keyring, problems);
@@ -103,7 +103,7 @@ async function fromFile(file: KeyFile, keyring: Keyring, problems: string[]): Pr
   }
 }
 
-/** The private key. Asks for its passphrase if it has one. Rejects with a message for people. */
+/** The private key. Asks for its passphrase if it has one. Rejects with a message that the user can read. */
 async function unlockedKey(file: KeyFile, { ask, unlocked, signal }: Keyring): Promise<PrivateKey> {
   const before = unlocked.get(file.path);
   if (before) return before;

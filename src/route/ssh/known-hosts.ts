@@ -16,7 +16,7 @@ export interface KnownLine {
 
 export type Verdict =
   | { kind: 'known' }
-  /** `others`: known keys of the host of other types; `authority`: a certificate authority for it, which devloop cannot check. */
+  /** `others`: known keys of the host that have other types; `authority`: its certificate authority, which devloop cannot check. */
   | { kind: 'unknown'; others: KnownLine[]; authority?: KnownLine }
   | { kind: 'changed'; line: KnownLine }
   | { kind: 'revoked'; line: KnownLine };
@@ -38,7 +38,7 @@ export function knownName(host: string, port: number): string {
   return port === 22 ? host.toLowerCase() : `[${host.toLowerCase()}]:${port}`;
 }
 
-/** `names`: the host's own name, then others under which a matching key is as good (the host without its port). */
+/** `names`: first the host's own name, then others for which a matching key is as good (the host without its port). */
 export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict {
   const base64 = key.toString('base64');
   const [first] = names;
@@ -54,7 +54,9 @@ export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict
   return { kind: 'unknown', others: plain, ...(authority && { authority }) };
 }
 
-/** Signature algorithms for the host key, those with a key in known_hosts first. Otherwise a host with several keys could look unknown. */
+/**
+ * Signature algorithms for the host key; those with a key in known_hosts come first, or else a host with several keys could look unknown.
+ */
 export function preferredAlgorithms(lines: KnownLine[], names: string[]): string[] {
   const held = new Set(
     lines
@@ -88,7 +90,7 @@ function matchesHashed(hosts: string, name: string): boolean {
   return actual.equals(Buffer.from(hash, 'base64'));
 }
 
-/** By hand, because a regular expression with many `*` takes minutes on a name that does not match. */
+/** Not a regular expression: with many `*`, that takes minutes on a name that does not match. */
 function matchesPattern(pattern: string, name: string): boolean {
   let [at, in_] = [0, 0];
   let star = -1;

@@ -50,7 +50,7 @@ export async function openLink(
   watchAlive(transport, host, () => {
     lost.resolve(`${nameOf(host)} stopped responding`);
     for (const one of clients) one.destroy();
-    // A jump host that is dead as well would keep the connection inside it open.
+    // A dead jump host would keep the connection inside it open.
     transport.destroy();
   });
   const resources = opened.move();
@@ -64,9 +64,9 @@ export async function openLink(
 }
 
 /**
- * Calls `dead` after `aliveCount` + 1 rounds of `aliveSeconds` in which nothing arrived, although ssh2 sends a keepalive in each.
- * Any data counts, because behind a full send buffer an answer can take long. Rounds are counted instead of time, because a process
- * that was stopped for a while could not listen.
+ * Calls `dead` after `aliveCount` + 1 rounds of `aliveSeconds` in which nothing arrived, although ssh2 sends a keepalive in each. Any data
+ * counts, because behind a full send buffer an answer can take long. Rounds are counted instead of time, because a process that was stopped
+ * for a while has heard nothing in that time.
  */
 function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSettings, dead: () => void): void {
   let heard = false;
@@ -85,8 +85,8 @@ function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSetting
 }
 
 /**
- * Before version 10.1, sshd leaves Nagle's algorithm on until a session runs a command, which delays the answer on each new
- * connection by 40 ms. So one runs `true`. If the host does not allow sessions, the tunnel works, but slower.
+ * Before version 10.1, sshd leaves Nagle's algorithm on until a session runs a command, which delays the answer on each new connection by
+ * 40 ms. So this runs `true`. If the host does not allow sessions, the tunnel works, but slower.
  */
 function endNagleDelays(client: Client): void {
   try {

@@ -21,14 +21,14 @@ export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   return { path, text, ...(blob && { blob }) };
 }
 
-/** A file with a public key or certificate in one line: `type base64 comment`. Undefined if there is none in it. */
+/** The public key or certificate in a file with one line: `type base64 comment`. Undefined if there is none in it. */
 export async function readPublicKey(path: string): Promise<Buffer | undefined> {
   const [, base64] = (await readFile(path, 'utf8').catch(() => '')).trim().split(/\s+/);
   const blob = Buffer.from(base64 ?? '', 'base64');
   return isPublicKey(blob) ? blob : undefined;
 }
 
-/** The public key precedes the encrypted part: devloop asks for the passphrase only if the host accepts the key. */
+/** The public key, which precedes the encrypted part, so that devloop asks for the passphrase only if the host accepts the key. */
 function publicPart(text: string): Buffer | undefined {
   const armoured = ARMOUR.exec(text)?.[1];
   if (armoured === undefined) return undefined;
@@ -55,7 +55,7 @@ export type Unlocked =
   | { kind: 'locked' }
   | { kind: 'unusable'; why: string };
 
-/** `locked`: the key needs a passphrase, or a different one. */
+/** `locked`: the key needs a passphrase, or another one. */
 export async function unlock({ text }: KeyFile, passphrase: string | undefined): Promise<Unlocked> {
   const { utils } = (await import('ssh2')).default;
   const parsed = utils.parseKey(text, passphrase);
@@ -77,7 +77,7 @@ function isEncrypted(text: string): boolean {
   return new WireReader(Buffer.from(armoured, 'base64').subarray(MAGIC.length)).text() !== 'none';
 }
 
-/** A signature, its type in front, as it is sent. `hash`: sha1, sha256 or sha512, for RSA only. */
+/** A signature as it is sent, preceded by its type. `hash`: sha1, sha256 or sha512, for RSA only. */
 export function signWith(key: KeyObject, data: Buffer, hash: string): Buffer {
   switch (key.asymmetricKeyType) {
     case 'ed25519':

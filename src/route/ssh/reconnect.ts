@@ -20,7 +20,7 @@ export interface Reconnection {
   signal: AbortSignal;
 }
 
-/** Replaces the tunnel after each drop, until the signal aborts. Then it resolves; it never rejects because of a host. */
+/** Replaces the tunnel after each drop, until the signal aborts; then it resolves. No failure of a host makes it reject. */
 export async function keepConnected(reconnection: Reconnection): Promise<void> {
   const { current, replace, via, emit, signal } = reconnection;
   const aborted = new Promise<undefined>((resolve) => {
@@ -40,7 +40,7 @@ export async function keepConnected(reconnection: Reconnection): Promise<void> {
   }
 }
 
-/** Undefined if the signal aborted. Reports a cause when it differs from the one before. */
+/** Undefined if the signal aborted. Reports each cause that differs from the one before. */
 async function reconnect(
   { reopen, emit, signal }: Reconnection,
   lostAt: number,
@@ -65,13 +65,13 @@ async function reconnect(
 
 function causeOf(error: unknown): string {
   if (!(error instanceof DevloopError)) return messageOf(error);
-  // A port that this session had before is most likely still held for its broken connection.
+  // The host most likely still holds a port that this session had before, for the broken connection.
   if (error.code === 'ssh.forwarding')
     return `${error.message} The host may still hold it for the broken connection; waiting until it is free.`;
   return error.message;
 }
 
-/** A changed host key and refused keys do not get better with time. */
+/** Waiting does not help against a changed host key or refused keys. */
 function needsPerson(error: unknown): boolean {
   return error instanceof DevloopError && (error.code === 'ssh.auth' || error.code === 'ssh.host-key');
 }
@@ -92,7 +92,10 @@ export function retryDelayMs(attempt: number, lostForMs: number, random: number)
   return bounded * (0.75 + random / 4);
 }
 
-/** How long a TCP connection may take. Short at first, because a lost SYN is sent again only after 1, 3 and 7 seconds. A whole number, since timeouts take no other. */
+/**
+ * How long a TCP connection may take, as a whole number, which timeouts need. Short at first, because a lost SYN is sent again only after
+ * 1, 3 and 7 seconds.
+ */
 export function connectLimitMs(lostForMs: number): number {
   return Math.round(Math.min(Math.max(1_200, lostForMs / 8), LONGEST_DELAY_MS));
 }

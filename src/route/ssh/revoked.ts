@@ -15,8 +15,8 @@ const LIMIT_MS = 10_000;
 type Env = Record<string, string | undefined>;
 
 /**
- * Throws `ssh.host-key` if the file of RevokedHostKeys contains the key of that host, or cannot be read: then any key could be
- * revoked, and OpenSSH trusts none either.
+ * Throws `ssh.host-key` if the file of RevokedHostKeys contains this key of the host, or cannot be read: then any key could be revoked, so
+ * OpenSSH trusts none either.
  */
 export async function refuseRevoked(file: string, key: Buffer, host: string, env: Env): Promise<void> {
   const revoked = await isRevoked(file, key, env).catch((error) => {
@@ -40,7 +40,7 @@ async function isRevoked(file: string, key: Buffer, env: Env): Promise<boolean> 
   return listed(content.toString('utf8')).some((one) => one.equals(key));
 }
 
-/** One public key per line. */
+/** The file has one public key per line. */
 function listed(text: string): Buffer[] {
   return text.split('\n').flatMap((line, index): Buffer[] => {
     const [type, base64 = ''] = line.trim().split(/\s+/);
@@ -52,7 +52,7 @@ function listed(text: string): Buffer[] {
   });
 }
 
-/** A KRL also names keys by hash and by range. Only OpenSSH can read it, but it also comes from OpenSSH's configuration. */
+/** Only OpenSSH can read a KRL, which also names keys by hash and by range. The file comes from its configuration, so it is installed. */
 async function isInKrl(file: string, key: Buffer, env: Env): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-key-'));
   try {

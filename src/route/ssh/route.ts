@@ -16,9 +16,9 @@ export interface SshOptions {
   to: string;
   /** The address that the cluster calls, if it is not the one that this machine connects to. */
   address?: string | undefined;
-  /** The port of the host for the first gateway port; the others get the numbers after it. Any free ports by default. */
+  /** The port of the host for the first gateway port; the other gateway ports get the next numbers. Any free ports by default. */
   port?: number | undefined;
-  /** Whether this address may connect to the host's ports; by default every one. */
+  /** Whether this address may connect to the host's ports; by default every address may. */
   allows?: (address: string) => boolean;
   /** Ports on 127.0.0.1 of this machine to which connections are carried. */
   gatewayPorts: number[];
@@ -50,7 +50,7 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const listeners: (() => void)[] = [];
   const via = nameOf(host);
   const ended = keepConnected({
-    // A question would appear between the lines of a running session, with perhaps nobody there to answer it.
+    // No question is asked then: it would appear between the lines of a running session, perhaps with nobody there to answer.
     reopen: (connectMs) => openTunnel(plan, connectMs, { ...context, ask: undefined }),
     current: () => tunnel,
     replace(next) {

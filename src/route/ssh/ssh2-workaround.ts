@@ -20,7 +20,7 @@ export function asParsedKey(ssh2: Ssh2, blob: Buffer): ParsedKey {
   return Object.assign(Object.create(template) as ParsedKey, { type, getPublicSSH: () => blob });
 }
 
-/** RSA certificates are signed with SHA-2 since OpenSSH 7.8, and the request has to say so. */
+/** Since OpenSSH 7.8, RSA certificates are signed with SHA-2, and the request has to say so. */
 function requestType(type: string): string {
   return type === 'ssh-rsa-cert-v01@openssh.com' ? 'rsa-sha2-512-cert-v01@openssh.com' : type;
 }
@@ -38,7 +38,7 @@ interface PrivateFields {
 /**
  * Sends a signed request for publickey authentication in place of ssh2.
  * @param request what was signed: the session's id, then the request without its signature
- * @param signature with its type in front
+ * @param signature preceded by its type
  */
 export function sendSigned(client: Client, request: Buffer, signature: Buffer): void {
   const protocol = (client as unknown as PrivateFields)._protocol;

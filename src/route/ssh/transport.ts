@@ -5,7 +5,7 @@ import type { Client } from 'ssh2';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { type HostSettings, nameOf } from './settings.ts';
 
-/** The addresses of one name are tried one after the other. */
+/** A name's addresses are tried one after the other, each for this long. */
 const PER_ADDRESS_MS = 1_000;
 
 /** The bytes to and from an SSH host: over TCP, or over the ProxyCommand of its configuration. */
@@ -107,8 +107,8 @@ function causeOf(
 const SAFE_IN_SHELL = /^[\w.@%+:[\]-]+$/;
 
 /**
- * A ProxyCommand is a line for the shell, so the names in it must mean nothing to a shell. A terminal sends Ctrl-C to all of its
- * processes, but the tunnel is needed until everything is restored: the command ignores what the shell before `exec` ignored.
+ * A ProxyCommand is a line for the shell, so the names in it must mean nothing to a shell. A terminal sends Ctrl-C to all of the processes
+ * in it, but the tunnel is needed until everything is restored: the command ignores what the shell before `exec` ignored.
  */
 function openCommand(host: HostSettings, command: string): Duplex {
   for (const word of [host.host, host.alias, host.user]) {
@@ -129,7 +129,10 @@ function openCommand(host: HostSettings, command: string): Duplex {
   return stream;
 }
 
-/** The bytes to and from the next host, carried by the one before it. That one can take minutes to find that the next host does not respond. */
+/**
+ * The bytes to and from the next host, carried by the jump host before it, which can take minutes to find that the next host does not
+ * respond.
+ */
 export async function openThroughJumpHost(
   client: Client,
   [from, to]: [HostSettings, HostSettings],
@@ -145,7 +148,7 @@ export async function openThroughJumpHost(
       client.forwardOut('127.0.0.1', 0, to.host, to.port, (error, channel) => {
         limit.removeEventListener('abort', late);
         if (error) return reject(error);
-        // The channel would otherwise stay open in our direction after the far side has ended.
+        // Otherwise, the channel would stay open in our direction after the far side has ended.
         channel.once('end', () => channel.destroy());
         resolve(channel);
       });

@@ -12,7 +12,7 @@ export class WireReader {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** Throws RangeError if the bytes end too early, as every method does. */
+  /** Throws RangeError if the bytes end too early, like every method. */
   uint32(): number {
     const value = this.#bytes.readUInt32BE(this.#at);
     this.#at += 4;
@@ -54,7 +54,7 @@ export function typeOf(blob: Buffer): string {
   return new WireReader(blob).text();
 }
 
-/** Files and agents can contain anything. */
+/** Whether this is a public key: files and agents can contain anything. */
 export function isPublicKey(blob: Buffer): boolean {
   try {
     return /^[\w.@-]+$/.test(typeOf(blob));

@@ -4,16 +4,16 @@ import type { LocalSession } from './local-sessions.ts';
 export interface Choice {
   /** The id of a session; by default the one of this checkout. */
   wanted: string | undefined;
-  /** What else to do where no session runs. */
+  /** What else to do if no session runs. */
   otherwise?: string;
 }
 
-/** The one that was named, the one of this checkout, or the only one on this machine. Throws 'session.not-found'. */
+/** The session that was named, the one of this checkout, or the only one on this machine. Throws 'session.not-found'. */
 export function chooseSession(all: LocalSession[], checkout: string, choice: Choice): LocalSession {
   return onlyOne(candidatesOf(all, checkout, choice), all, choice);
 }
 
-/** The same, but all of this checkout: one `up` can run several. */
+/** The same, but returns all sessions of this checkout: one `up` can run several. */
 export function chooseSessions(all: LocalSession[], checkout: string, choice: Choice): LocalSession[] {
   const here = candidatesOf(all, checkout, choice);
   const areOfCheckout = here.length > 0 && here.every((one) => one.checkout === checkout);

@@ -13,12 +13,12 @@ import type { LocalSession } from './local-sessions.ts';
 import type { UpOptions } from './options.ts';
 import { sessionOnPort } from './session-on-port.ts';
 
-/** So long the port of a process that looks ended can still be in use: its last thread closes it. */
+/** How long the port of a process that looks ended can still be in use: its last thread closes it. */
 const CLOSING_MS = 500;
 
 /**
- * Throws 'port.in-use' where the controller could not listen, and names the session or the process that does. A port of one of the process
- * groups `ending` counts as free.
+ * Throws 'port.in-use' if the controller could not listen, and names the session or the process that does. A port in use by one of the
+ * process groups `ending` counts as free.
  */
 export async function requireControllerPort(
   port: number,
@@ -34,8 +34,8 @@ export async function requireControllerPort(
 }
 
 /**
- * A free port for a controller that cannot listen on this one; undefined where it can. `ending` as above; `taken` are ports that it is not
- * to get, and has this one afterwards.
+ * A free port for a controller that cannot listen on `port`; undefined if it can. `ending` as above; `taken`: ports that it must not get;
+ * the new one is added.
  */
 export async function portElsewhere(
   port: number,
@@ -62,25 +62,28 @@ async function whyElsewhere(port: number, claims: Claims, ending: number[]): Pro
   return isFree ? undefined : `port ${port} is in use by ${describeOwner(await portOwner(port))}`;
 }
 
-/** The ports that the controllers of several Deployments need here, and whose one is. */
+/** The ports that the controllers of several Deployments need here, and the Deployment that asks. */
 type Claims = Pick<UpOptions, 'claimed' | 'deployment'>;
 
-/** Throws 'port.not-allowed' where the account could not listen. For what devloop builds: a command of the user's can have more rights. */
+/** Throws 'port.not-allowed' if the account could not listen. Only for what devloop builds: a command of the user can have more rights. */
 export async function requirePermittedPort(port: number): Promise<void> {
   if (!(await isPortForbidden(port))) return;
   const message = `The controller needs port ${port}, on which your account is not allowed to listen, and devloop found no setting with which to change the port.`;
   throw new DevloopError('port.not-allowed', message, { hint: openingPort(port) });
 }
 
-/** Nothing to kill: a session that loses its controller only starts it again. */
+/** The hint does not say to kill the controller: its session would only start it again. */
 function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
   const message = `The controller needs port ${port}, which is in use by the controller of session ${id}.`;
-  // The session may be of another cluster, where `down` would not look.
+  // The session may use another cluster, where `down` would not look.
   const hint = `Press Ctrl-C in its terminal (it runs in ${checkout}), or, if it uses this cluster: devloop down`;
   return new DevloopError('port.in-use', message, { hint });
 }
 
-/** Throws 'port.in-use' where the controller of another Deployment that is taken over at the same time needs it, too: also before that one listens. */
+/**
+ * Throws 'port.in-use' if another Deployment that is taken over at the same time needs the port for its controller, even one not started
+ * yet.
+ */
 export function claimPort(port: number, { claimed, deployment }: Claims): void {
   if (claimed === undefined || deployment === undefined) return;
   const other = claimed.get(port) ?? deployment;

@@ -3,11 +3,11 @@ import type { DevloopEvent } from '../../report/events.ts';
 /** A session's health, kept separately for each part, because one part that recovers says nothing about the others. */
 export interface Health {
   phase: 'starting' | 'ready' | 'ending';
-  /** Why reviews do not arrive, and the Services for which that is not known to be over. */
+  /** Why reviews do not arrive, and the Services that are not verified again yet. */
   route: { problem: string; unverified: string[] } | undefined;
   controller: string | undefined;
   source: string | undefined;
-  /** Somebody asked that reviews wait. */
+  /** Somebody asked devloop to make reviews wait. */
   isHeld: boolean;
 }
 
@@ -28,14 +28,14 @@ const STOPPED = 'the controller is at a breakpoint, and reviews wait';
 
 const SILENT = 'the controller does not answer yet; reviews fail until it does';
 
-/** As `status` shows it. */
+/** The health as `status` shows it. */
 export function wordsFor({ phase, route, controller, source, isHeld }: Health): string {
   if (phase === 'starting') return 'starting';
   if (phase === 'ending') return ENDING;
   return route?.problem ?? controller ?? (isHeld ? HELD : source) ?? 'serving';
 }
 
-/** `services`: those that use the route. After a loss, the route counts as verified once each of them is. */
+/** `services`: those that use the route. After a loss, the route counts as verified once each of these is. */
 export function healthAfter(health: Health, event: DevloopEvent, services: string[]): Health {
   switch (event.type) {
     case 'session.ready':

@@ -17,7 +17,7 @@ export function namespacesOf(target: Target): string[] {
   return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
 }
 
-/** The Services, and what the manager runs in, that a session takes over. */
+/** The Services and the manager's workload that a session takes over. */
 export function targetsOf(target: Target): ObjectRef[] {
   return takenObjects(target).map(({ ref }) => ref);
 }
@@ -30,7 +30,7 @@ export function takenObjects({ services, manager }: Target): { ref: ObjectRef; o
   ];
 }
 
-/** How people know it: by its manager, or else by its Service. */
+/** The name by which people know the operator: that of its manager, or else of its Service. */
 export function operatorName({ services, manager }: Target): string | undefined {
   return manager?.ref.name ?? services[0]?.service.metadata.name;
 }
@@ -54,15 +54,15 @@ export async function readHolderOf(
   }
 }
 
-/** What carries the label of one session. */
+/** Everything that carries the label of one session. */
 export interface Traces {
   sessionId: string;
   objects: Marked[];
 }
 
 /**
- * The holder of a session that is alive. Throws `session.held` where nothing shows whether it is: it may be a colleague's that
- * works well. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
+ * The holder of a session that is alive. Throws `session.held` if nothing shows whether it is: it may be the working session of a
+ * colleague. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
  */
 export async function liveHolder(
   observer: Observer,
@@ -79,7 +79,8 @@ export async function liveHolder(
   };
   const listed = await holdersIn(objects, 'as listed');
   const alive = listed.find((one) => one.alive);
-  // A process that is gone stays gone, and a Lease elsewhere was seen to be renewed. The Lease of a process here may be gone by now.
+  // A process that is gone stays gone, and a Lease from elsewhere was just seen to be renewed. But a process here may have deleted its
+  // Lease by now.
   if (listed.length > 0 && !alive?.local) return alive;
   const holders = await holdersIn(objects);
   if (holders.length > 0) return holders.find((one) => one.alive);
@@ -99,7 +100,7 @@ export async function liveHolder(
   throw maybeHeld(sessionId, taken.map(describe).join(', '), because);
 }
 
-/** Not so the probes and the relay, which `doctor` creates, too, and without a Lease: no review of the user's depends on them. */
+/** Does not count the probes and the relay, which `doctor` creates without a Lease, too: no review of the user depends on them. */
 function isTakenOver(ref: ObjectRef, sessionId: string): boolean {
   const isEndpoint = ref.kind === 'Endpoints' || ref.kind === 'EndpointSlice';
   return isChanged(ref, sessionId) || (isEndpoint && !ref.name.startsWith('devloop-'));
@@ -139,7 +140,7 @@ export function markedSessions(target: Target): string[] {
   return [...new Set(sessions.filter((session) => session !== undefined))];
 }
 
-/** Nothing shows whether the session is still running; `because` says so of its Lease. */
+/** Nothing shows whether the session is still running; `because` says why its Lease does not. */
 function maybeHeld(sessionId: string, what: string, because: string): DevloopError {
   return new DevloopError(
     'session.held',
@@ -160,7 +161,7 @@ export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopEr
   return new DevloopError('session.held', `${what} ${are} held by ${live.identity}${since}.`, { hint });
 }
 
-/** Names an object of it, since without one `down` ends every session of the cluster. */
+/** The command names an object, since without one `down` ends every session of the cluster. */
 function downOf(target: Target): string {
   const [one] = targetsOf(target);
   if (one === undefined) return 'devloop down';

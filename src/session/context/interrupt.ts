@@ -1,12 +1,12 @@
 import { DevloopError } from '../../errors.ts';
 
-/** The result of work that changes nothing, and so is given up at once when the signal aborts: rejects with 'interrupted' then. */
+/** The result of work that changes nothing, so it is given up as soon as the signal aborts: then this rejects with 'interrupted'. */
 export async function unlessInterrupted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const leave = (): void => reject(new DevloopError('interrupted', 'Interrupted. Nothing was changed.'));
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
-  // Whichever is later has nobody who waits for it.
+  // Nobody waits for the one that settles later.
   for (const one of [work, promise]) one.catch(() => {});
   try {
     return await Promise.race([work, promise]);

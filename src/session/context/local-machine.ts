@@ -8,7 +8,7 @@ import { startTimeOf } from '../../machine/system.ts';
 export interface LocalMachine extends Here {
   user: string;
   host: string;
-  /** When this process started, as `startTimeOf` writes it; empty where the system does not say. */
+  /** When this process started, as `startTimeOf` writes it; empty if the system does not say. */
   processStart: string;
   /** Local state of all sessions. Losing it does no harm: everything that matters is in the cluster. */
   stateDirectory: string;
@@ -33,7 +33,7 @@ export async function thisMachine(env: Record<string, string | undefined>): Prom
   };
 }
 
-/** Where a process was started: the boot and the PID namespace. Empty where the system does not say (macOS). */
+/** Where a process was started: the boot and the PID namespace. Empty if the system does not say (macOS). */
 function placeOf(processStart: string): string {
   return processStart.slice(0, Math.max(0, processStart.lastIndexOf('/')));
 }
@@ -46,7 +46,7 @@ export async function isRunning({ pid, processStart }: ProcessIdentity): Promise
   if (isElsewhere(processStart)) return undefined;
   const start = startTimeOf(pid);
   if (start === undefined) return isHidden(pid) ? undefined : false;
-  // Any process may have that pid by now.
+  // Without a start time, the process with that pid may be any other one.
   if (processStart === '') return undefined;
   return start === processStart;
 }
@@ -56,14 +56,14 @@ interface ProcessIdentity {
   processStart: string;
 }
 
-/** In another PID namespace since the same boot. After another boot, no process of before it runs. */
+/** Whether the process is in another PID namespace since the same boot. After another boot, no earlier process runs. */
 function isElsewhere(processStart: string): boolean {
   const [boot, namespace] = placeOf(processStart).split('/');
   const [ourBoot, ourNamespace] = placeOf(startTimeOf(process.pid) ?? '').split('/');
   return boot === ourBoot && namespace !== ourNamespace;
 }
 
-/** A process of another user: it cannot be signalled, but it exists. */
+/** Whether the process is another user's: it cannot be signalled, but it exists. */
 function isHidden(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { otherWriter } from '../../machine/own-files.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
 
-/** In each session's directory, since it appeared. */
+/** The file that names the owner of a session's directory. It is there from the start. */
 export const OWNER = 'devloop.json';
 
 export interface Owner {
@@ -12,13 +12,13 @@ export interface Owner {
   processStart: string;
   /** The root of the checkout. */
   checkout: string;
-  /** Of the manager that it takes over; one checkout can have several. */
+  /** The manager that the session takes over; one checkout can have several. */
   operator?: string;
-  /** No session: `reviews verify` runs a manager of its own. */
+  /** This is not a session: `reviews verify` runs a manager of its own. */
   verifies?: true;
 }
 
-/** None where others can write: such a directory is not devloop's, and its records could name anything. */
+/** Returns none if others can write to the directory: then it is not devloop's, and its records could name anything. */
 export function sessionIds({ stateDirectory }: LocalMachine): string[] {
   if (otherWriter(stateDirectory) !== undefined) return [];
   return namesIn(stateDirectory).filter((name) => !name.startsWith('.'));
@@ -37,7 +37,7 @@ export interface LocalSession {
   id: string;
   directory: string;
   checkout: string;
-  /** Of the manager that it took over, where that is known. */
+  /** The manager that it took over, if that is known. */
   operator?: string;
 }
 
@@ -70,7 +70,7 @@ export function ownerOf(directory: string): Owner | undefined {
   }
 }
 
-/** A crash of the machine can leave anything in a file. */
+/** After a crash of the machine, a file can contain anything. */
 function isOwner(value: unknown): value is Owner {
   const { host, pid, processStart } = (value ?? {}) as Partial<Owner>;
   return (

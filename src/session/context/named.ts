@@ -20,7 +20,7 @@ export function namedSessions(marked: Marked[], named: Named): Map<string, Marke
   return new Map([...ids].sort().map((id) => [id, marked.filter((one) => one.sessionId === id)]));
 }
 
-/** A Lease counts as what it is for: that may be restored already. */
+/** A Lease counts as the object that it is for, which may be restored already. */
 function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): boolean {
   const { kind, ...taken } = leasedBy(ref) ?? ref;
   const isHere = namespace === undefined || taken.namespace === namespace;
@@ -31,7 +31,10 @@ function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): bo
   return isHere;
 }
 
-/** What a session took over: what carries its mark, and what only its Leases name, since it is restored already. */
+/**
+ * The objects that a session took over: those that have its mark, and those that only its Leases still name, because they are restored
+ * already.
+ */
 export function takenBy(sessionId: string, objects: Marked[]): TakenObject[] {
   const changed = objects.filter(({ ref }) => TAKEN_KINDS.includes(ref.kind) && isChanged(ref, sessionId));
   const leased = objects.flatMap(({ ref }) => leasedBy(ref) ?? []);
@@ -45,14 +48,14 @@ function leasedBy(ref: ObjectRef): ObjectRef | undefined {
 
 const TAKEN_KINDS: Kind[] = ['Service', ...WORKLOAD_KINDS];
 
-/** What all sessions took over: the names that the user may have meant where none of them is named. */
+/** What all sessions took over: names to suggest if none of the user's names is among them. */
 export function allTaken(marked: Marked[]): ObjectRef[] {
   return [...namedSessions(marked, { services: [] })].flatMap(([sessionId, objects]) =>
     takenBy(sessionId, objects).map(({ ref }) => ref),
   );
 }
 
-/** As the user named them; absent where no object was. */
+/** The names as the user wrote them; absent if there are none. */
 export function namesIn({ services, deployment }: Named): string[] | undefined {
   if (services.length > 0) return services;
   return deployment === undefined ? undefined : [deployment];

@@ -8,8 +8,8 @@ import type { CommandContext } from './context.ts';
 type Named = Pick<CommandContext, 'api' | 'wanted'>;
 
 /**
- * The result of work in the namespaces that the user named, while the cluster is asked whether they exist. If one does not, that is
- * the error (`target.not-found`), whatever followed from it.
+ * The result of work in the namespaces that the user named, while the cluster is asked whether they exist. If one does not, the error is
+ * `target.not-found`, whatever else failed because of that.
  */
 export async function inNamedNamespaces<T>(context: Named, work: Promise<T>): Promise<T> {
   // Awaited below; until then its failure must not count as unhandled.
@@ -24,7 +24,7 @@ function namedNamespaces({ wanted: { namespace, services, deployment } }: Named)
   return [...new Set(namespace === undefined ? named : [namespace, ...named])];
 }
 
-/** An account that is not allowed to read namespaces learns from other refusals what it cannot see. */
+/** If the account may not read namespaces, refusals of other calls tell the user what it cannot see. */
 async function requireNamespace(api: ClusterApi, name: string): Promise<void> {
   try {
     if ((await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined) return;

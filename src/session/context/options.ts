@@ -4,7 +4,7 @@ import type { Emit } from '../../report/events.ts';
 import type { SessionState } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
 
-/** What the user can say about the cluster and the operator. What is absent is discovered. */
+/** What the user can say about the cluster and the operator. devloop discovers the rest. */
 export interface CommonOptions {
   kubeconfig?: string;
   context?: string;
@@ -15,7 +15,7 @@ export interface CommonOptions {
   deployment?: string;
 }
 
-/** How kube-apiserver reaches this machine. What is absent is discovered. */
+/** How kube-apiserver reaches this machine. devloop discovers the rest. */
 export interface RouteOptions {
   route?: RouteChoice;
   /** The address that the cluster calls: one of this machine, or of the SSH host. */
@@ -29,7 +29,7 @@ export interface RouteOptions {
 }
 
 export interface PauseOptions {
-  /** How the in-cluster manager is paused; by what owns its Pods by default. */
+  /** How the in-cluster manager is paused; by default, the owner of its Pods decides. */
   pause?: PauseChoice;
 }
 
@@ -47,11 +47,11 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   redact: string[];
   /** The controller runs under a debugger; absent: it does not. */
   debug?: DebugOptions;
-  /** All that are taken over, each by a session of its own; absent where there is only one. */
+  /** All Deployments that are taken over, each by a session of its own; absent if there is only one. */
   deployments?: string[];
-  /** The ports that their controllers need on this machine, each with its Deployment, as far as they are known. */
+  /** The ports that the controllers of these Deployments need on this machine, as far as known, each with its Deployment. */
   claimed?: Map<number, string>;
-  /** What a review gets that is not answered in time; an error by default. */
+  /** The answer to a review that is not answered in time; an error by default. */
   onTimeout?: OnTimeoutChoice;
   /** Open the session's page. */
   open: boolean;
@@ -69,7 +69,7 @@ export const DEBUG_PORT = 2345;
 export interface DebugOptions {
   /** Where editors connect. */
   port: number;
-  /** While it is debugged, what the webhooks do not answer is admitted. */
+  /** While the controller is debugged, reviews that the webhooks do not answer are admitted. */
   ignore: boolean;
 }
 
@@ -78,7 +78,7 @@ export type Ide = (typeof IDES)[number];
 
 export interface InitOptions {
   ide: Ide;
-  /** Of the debugger. */
+  /** The debugger's port. */
   port: number;
 }
 
@@ -111,7 +111,7 @@ export interface ReviewsOptions {
   action: 'list' | 'show' | 'export' | 'save' | 'replay' | 'verify';
   /** What `export` prints. */
   format: ExportFormat;
-  /** Of reviews; `save` takes the name of the set before them. */
+  /** Ids of reviews; for `save`, the name of the set comes first. */
   ids: string[];
   filter: ReviewFilter;
   follow: boolean;
@@ -151,7 +151,7 @@ export interface Io {
   ask?: Ask;
   /** Shows the session at the bottom of the terminal, and hands over keys, until disposed. Absent without a terminal. */
   attend?: (session: AttendedSession) => Promise<Disposable>;
-  /** Called when it is known which cluster the command uses, where that is not simply the current context. */
+  /** Called when it is known which cluster the command uses, if that is not simply the current context. */
   onCluster?: (chosen: { context?: string | undefined; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;

@@ -17,7 +17,7 @@ export function searchedIn(
   };
 }
 
-/** Warnings about what could not be looked at. */
+/** Warnings about places where devloop could not look. */
 export function unsearched({ unseen, only }: Found, namespace: string | undefined): DevloopEvent[] {
   const warnings: DevloopEvent[] = [];
   const other = { hint: `If the operator is in another namespace: ${AGAIN} -n NAMESPACE` };

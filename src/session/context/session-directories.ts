@@ -42,7 +42,7 @@ export async function claimDirectory(
   }
 }
 
-/** For what `reviews verify` starts. It is not listed as a session. Throws 'files.not-written'. */
+/** A directory for the processes that `reviews verify` starts. It is not listed as a session. Throws 'files.not-written'. */
 export async function verifyDirectory(
   checkout: string,
   env: Record<string, string | undefined>,
@@ -50,11 +50,11 @@ export async function verifyDirectory(
   return await claimDirectory(await thisMachine(env), newSessionId(), { checkout, verifies: true });
 }
 
-/** What devloop starts, in the order in which it is ended. */
+/** The processes that devloop starts, in the order in which it ends them. */
 const STARTED = ['controller', 'kube-apiserver', 'etcd'] as const;
 type Started = (typeof STARTED)[number];
 
-/** Where a process that devloop starts is recorded, in the directory of the session or of `reviews verify`. */
+/** The file in the directory of a session or of `reviews verify` that records a process started by devloop. */
 export function processRecord(directory: string, name: Started): string {
   return join(directory, `${name}.json`);
 }
@@ -76,7 +76,7 @@ export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<
     emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });
 }
 
-/** One argument alone can have 128 KiB. */
+/** A single argument can have 128 KiB. */
 const MOST_SHOWN = 200;
 
 function orphanText({ pid, command }: Orphan): string {
@@ -94,7 +94,7 @@ async function orphans(machine: LocalMachine): Promise<Orphan[]> {
   );
 }
 
-/** The controllers that sessions of this machine run. */
+/** The pids of the controllers that sessions of this machine run. */
 export async function controllersOf(machine: LocalMachine, sessionIds: string[]): Promise<number[]> {
   const directories = sessionIds.map((sessionId) => join(machine.stateDirectory, sessionId));
   const running = await runningOf(directories.map((directory) => processRecord(directory, 'controller')));

@@ -7,11 +7,11 @@ export interface Asking {
   /** Gets the events that come before the answer. */
   emit: Emit;
   signal: AbortSignal;
-  /** For the answer; absent: as long as it takes. */
+  /** How long to wait for the answer; absent: as long as it takes. */
   limitMs?: number;
 }
 
-/** Asks a session of this machine. Rejects with what it answers, or with 'session.not-ready' if it cannot be asked. */
+/** Asks a session of this machine. Rejects with the error that it answers, or with 'session.not-ready' if it cannot be asked. */
 export async function askSession<Name extends RequestName>(
   { id, directory }: { id: string; directory: string },
   name: Name,
@@ -36,7 +36,7 @@ export async function askSession<Name extends RequestName>(
   }
 }
 
-/** Rejects with an error of the stream. node:readline would take longer to load than most answers to arrive. */
+/** Rejects with an error of the stream. Loading node:readline would take longer than most answers do. */
 async function* linesOf(stream: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   for await (const text of stream) {

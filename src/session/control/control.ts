@@ -9,7 +9,7 @@ import { NOTHING_YET, observedAfter, phaseOf } from './state.ts';
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
 export interface Control {
   state(): SessionState;
-  /** Calls the listener after each change, except of the counts `held` and `reviewsPerMinute`. It must be quick. */
+  /** Calls the listener after each change, except changes of `held` and `reviewsPerMinute`. It must be quick. */
   onState(listener: () => void): Disposable;
   /** From now on reviews wait, within their budget. Throws 'session.not-ready'. */
   hold(): void;
@@ -17,13 +17,13 @@ export interface Control {
   release(): number;
   /** Builds and restarts the controller, also if nothing has changed. Throws 'session.not-ready'. */
   restart(): void;
-  /** false: changed files are noted, and built as soon as they are followed again. Throws 'session.not-ready'. */
+  /** false: changed files are only noted, and built as soon as files are followed again. Throws 'session.not-ready'. */
   followFiles(on: boolean): void;
-  /** What whoever sends recorded reviews again has to know. */
+  /** What is needed to send recorded reviews again. */
   replaying(): ReplayFacts;
   /** Sends a recorded review to the controller again. Throws 'review.not-found'. */
   replay(id: string): Promise<ReplayedEvent>;
-  /** The reviews without an answer. All others can be read from the recording then. */
+  /** The reviews without an answer. When this resolves, all others can be read from the recording. */
   waiting(): Promise<WaitingReviews>;
 }
 
@@ -32,13 +32,13 @@ export type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
 export interface ReplayFacts {
   /** JSONPaths of values that are replaced in answers, too. */
   paths: string[];
-  /** What answers now. */
+  /** The build that answers now. */
   build?: string | undefined;
   /** Ports for which reviews are recorded, each with the one where the controller listens instead. */
   ports?: [number, number][];
 }
 
-/** The parts of a session that are controlled; absent until they exist, or where the operator has none. */
+/** The parts of a session that can be controlled; absent until they exist, or if the operator has none. */
 export interface Controlled {
   gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
   supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
@@ -49,7 +49,7 @@ export interface Controlled {
 
 export interface ControlOptions {
   session: string;
-  /** Of the operator. */
+  /** The operator's name. */
   name: string;
   controlled: Controlled;
   emit: Emit;
@@ -131,7 +131,7 @@ const NO_CONTROLLER = 'starts no controller: `devloop up` runs with --no-control
 
 const SECONDS = 60;
 
-/** Counts by the second, so that it takes as little for a thousand in a second as for one. */
+/** Counts per second, so that a thousand reviews in a second cost no more than one. */
 function createRate(): { count(): void; perMinute(): number } {
   const counts = new Map<number, number>();
   const now = (): number => Math.floor(performance.now() / 1000);

@@ -4,14 +4,14 @@ import type { DevloopEvent } from '../../report/events.ts';
 
 /** Which lines of the controller's log are shown. */
 export interface ControllerLog {
-  /** Whether an event is shown; it has to get each one, in order. */
+  /** Whether an event is shown. It needs each event, in order. */
   shows(event: DevloopEvent): boolean;
-  /** Hides all lines, or shows those again that were chosen. Returns whether any are shown from now on. */
+  /** Hides all lines, or shows the chosen ones again. Returns whether any are shown from now on. */
   toggle(): boolean;
 }
 
 export function createControllerLog(chosen: ControllerLogChoice): ControllerLog {
-  /** Of the last line with a level, by stream: a stack trace or a panic has many lines. */
+  /** Whether the last line with a level was a warning, by stream: the lines of a stack trace or a panic that follow have no level. */
   const isWarning = { stdout: true, stderr: true };
   let isHidden = chosen === 'off';
   return {
@@ -24,7 +24,7 @@ export function createControllerLog(chosen: ControllerLogChoice): ControllerLog 
     },
     toggle() {
       isHidden = !isHidden;
-      // Who asks for a log that was switched off from the start wants all of it.
+      // Whoever asks for a log that was off from the start wants all of it.
       chosen = chosen === 'off' ? 'all' : chosen;
       return !isHidden;
     },
@@ -35,18 +35,21 @@ const WARNING =
   /^(?:w|e|f|warn|warning|wrn|err|error|fail|ftl|fatal|dpanic|panic|crit|critical|severe|alert|emerg(?:ency)?)$/i;
 const LEVELS =
   'trace|trc|trce|debug|dbg|dbug|info|inf|notice|warn|warning|wrn|error|err|fail|fatal|ftl|dpanic|panic|crit|critical|severe';
-/** `E1122 10:15:02.123456`, of klog. */
+/** klog's `E1122 10:15:02.123456`. */
 const KLOG = /^([IWEF])\d{4} \d\d:\d\d:\d\d/;
 /** `level=warning`, `"level":"error"`, `lvl=eror`. */
 const FIELD = /(?:^|[\s{,"])(?:level|lvl|severity|log\.level)"?\s*[=:]\s*"?([a-z]+)/i;
-/** Upper case anywhere near the beginning, as `2026-11-22T10:15:02Z\tINFO\tsetup` and `[WARN ]`; lower case only between tabs or as `warn: …`. */
+/**
+ * A level in upper case anywhere near the beginning, as in `2026-11-22T10:15:02Z\tINFO\tsetup` or `[WARN ]`; in lower case only between
+ * tabs or as in `warn: …`.
+ */
 const WORD = new RegExp(`(?:^|[\\s[(|])(${LEVELS.toUpperCase()})(?=[\\s\\])|:]|$)`);
 const LOWER_CASE_WORD = new RegExp(`(?:^|\\t)(${LEVELS})(?=\\t|:)`);
 const BEGINNING = 120;
 /** What a runtime prints when the program ends. */
 const CRASH = /^(?:panic: |fatal error: |SIGSEGV|Traceback |Exception in thread |thread '.*' panicked)/;
 
-/** Whether a line of a log is a warning or worse; undefined where it has no level of its own. */
+/** Whether a line of a log is a warning or worse; undefined if it has no level of its own. */
 export function isWarningLine(coloured: string): boolean | undefined {
   const line = stripVTControlCharacters(coloured);
   if (CRASH.test(line)) return true;
@@ -58,7 +61,7 @@ export function isWarningLine(coloured: string): boolean | undefined {
   return level === undefined ? undefined : WARNING.test(level);
 }
 
-/** Levels as numbers are those of bunyan and pino, where 40 is a warning. Without a level (klog), only errors have an error. */
+/** Numeric levels are those of bunyan and pino, where 40 is a warning. Without a level (klog), only errors have an `error` field. */
 function isWarningObject(line: string): boolean | undefined {
   const entry = parsed(line);
   if (entry === undefined) return undefined;

@@ -7,7 +7,7 @@ import type { ControllerLog } from './controller-log.ts';
 import { handlersOf } from './requests.ts';
 import { openSocket } from './socket.ts';
 
-/** Lets people control a session by keys and from other terminals, until disposed. `directory`: of the session. */
+/** Lets people control a session by keys and from other terminals, until disposed. `directory`: the session's. */
 export async function offerControl(
   actions: KeyActions,
   { directory, io }: { directory: string; io: Pick<Io, 'attend'> },
@@ -25,12 +25,12 @@ interface KeyActions {
   openPage(): Promise<void>;
 }
 
-/** What the keys do with a running session. `?`, `q` and Ctrl-C are the terminal's. */
+/** What the keys do with a running session. The terminal itself handles `?`, `q` and Ctrl-C. */
 export function sessionKeys({ control, log, emit, openPage }: KeyActions): AttendedSession {
   const note = (message: string): void => emit({ type: 'note', message });
   const keys: Record<string, (all: SessionState[]) => void> = {
     r: () => control.restart(),
-    // What one key has done to all sessions, it undoes in all.
+    // If any session is held, or does not follow files, the key undoes that in all of them.
     h: (all) => void (all.some(({ isHeld }) => isHeld) ? control.release() : control.hold()),
     o: () => void openPage(),
     p: (all) => control.followFiles(all.some(({ isFollowing }) => !isFollowing)),

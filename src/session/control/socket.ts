@@ -4,10 +4,10 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { type Handlers, PROTOCOL_VERSION, type Reply, type RequestName, socketPath } from './requests.ts';
 
-/** In the address of a unix socket there is room for 108 bytes on Linux and for 104 on macOS, with a zero at the end. */
+/** The address of a unix socket has room for 108 bytes on Linux and 104 on macOS, including a zero at the end. */
 const LONGEST_PATH = 103;
 const LONGEST_REQUEST = 2 ** 20;
-/** Between the connection and its request. */
+/** How long a connection may take to send its request. */
 const REQUEST_MS = 5_000;
 
 /**
@@ -36,7 +36,7 @@ export async function openSocket(
       server.once('error', reject);
       server.listen({ path }, resolve);
     });
-    // The directory keeps other users out already.
+    // Only in addition: the directory already keeps other users out.
     await chmod(path, 0o600);
   } catch (error) {
     const message = `Other terminals cannot control this session, because its socket cannot be created: ${messageOf(error)}`;
@@ -50,7 +50,7 @@ export async function openSocket(
   };
 }
 
-/** One request, and what comes of it. Never rejects. */
+/** Serves one request. Never rejects. */
 async function serve(connection: Socket, handlers: Handlers): Promise<void> {
   const gone = new AbortController();
   connection.once('close', () => gone.abort());

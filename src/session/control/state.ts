@@ -8,11 +8,11 @@ export interface Observed {
   isReady: boolean;
   isHeld: boolean;
   isFollowing: boolean;
-  /** replaced: a new process is being started. */
+  /** `replaced`: a new process is being started. */
   controller: 'running' | 'replaced' | 'exited';
   build: SessionState['build'];
   route: SessionState['route'];
-  /** In the debugger. */
+  /** Where the controller stands in the debugger. */
   stoppedAt: string | undefined;
   last: ReviewSummary | undefined;
 }
@@ -28,7 +28,7 @@ export const NOTHING_YET: Observed = {
   last: undefined,
 };
 
-/** The same value where the event says nothing about the session. */
+/** Returns the same value if the event says nothing about the session. */
 export function observedAfter(before: Observed, event: DevloopEvent): Observed {
   switch (event.type) {
     case 'session.ready':
@@ -59,7 +59,7 @@ export function observedAfter(before: Observed, event: DevloopEvent): Observed {
   }
 }
 
-/** Several ports are verified one by one: the first one stands for them. */
+/** Several ports are verified one after the other; the first one is shown for all. */
 function routeAfter(
   before: Observed['route'],
   { route: name, address }: Extract<DevloopEvent, { type: 'route.verified' }>,
@@ -67,7 +67,7 @@ function routeAfter(
   return before?.isOpen && before.name === name ? before : { name, address, isOpen: true };
 }
 
-/** The process and the build that it runs. */
+/** The state after an event about the process or the build that it runs. */
 function programAfter(before: Observed, event: DevloopEvent): Observed {
   switch (event.type) {
     case 'build.started':
@@ -96,7 +96,7 @@ function placeOf({ file, line, function: name }: Extract<DevloopEvent, { type: '
   return [place, name].filter(Boolean).join(' in ') || 'an unknown place';
 }
 
-/** The one word for all of it: what keeps reviews from the controller comes first. */
+/** One word for the whole state: what keeps reviews from the controller comes first. */
 export function phaseOf(
   { isReady, isHeld, controller, stoppedAt, build }: Omit<Observed, 'isFollowing' | 'route' | 'last'>,
   isEnding: boolean,

@@ -34,7 +34,7 @@ export const certificateCheck: Check = {
   },
 };
 
-/** When cert-manager will renew it; undefined if cert-manager does not manage it, or its Certificate cannot be read. */
+/** When cert-manager will renew the certificate; undefined if cert-manager does not manage it, or its Certificate cannot be read. */
 async function renewalOf(api: ClusterApi, { secret }: FoundPair): Promise<Date | undefined> {
   if (secret.certificate === undefined) return undefined;
   const path = `/apis/cert-manager.io/v1/namespaces/${secret.namespace}/certificates/${secret.certificate}`;

@@ -11,7 +11,7 @@ import type { Allowed } from '../start/permissions.ts';
 export interface Finding {
   verdict: Verdict;
   answer: string;
-  /** How that is known, one fact each. */
+  /** How the answer is known, one fact each. */
   proof?: string[];
   latencyMs?: number;
   /** What to do next, ideally a command. */
@@ -33,7 +33,7 @@ export interface Check {
 }
 
 /**
- * What the checks share. Each promise is worked out once and can reject; a check that needs it is then not made. Without a
+ * What the checks share. The result of each promise is found out only once. If it rejects, the checks that need it are not made. Without a
  * cluster, `context` rejects, and only the checks of this machine give an answer.
  */
 export interface DoctorRun {
@@ -77,7 +77,7 @@ export interface Version {
 /** What the check needs is missing; another check reports why. */
 export class NotChecked extends Error {}
 
-/** There is no cluster, or no checkout. One finding says so, and none of another check. */
+/** There is no cluster, or no checkout. One finding says so; this check prints nothing. */
 export class NothingToCheck extends NotChecked {}
 
 /** The result of earlier work. If that failed, this check cannot be made. */
@@ -91,7 +91,7 @@ export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise
   }
 }
 
-/** What the cluster answers, for checks that leave it to another one to say why it does not. */
+/** The cluster's answer, for checks that let another check say why there is none. */
 export async function neededOfCluster<T>(earlier: Promise<T>): Promise<T> {
   return await earlier.catch(() => Promise.reject(new NothingToCheck('the cluster does not answer')));
 }

@@ -2,7 +2,7 @@ import { type Account, accountOf } from '../../cluster/api/account.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { type Check, type Finding, neededOfCluster, type Version } from './check.ts';
 
-/** Times a second call, over the connection that the first one opened: that is what every later call takes. */
+/** Times a second call, over the connection that the first one opened, since every later call takes that long. */
 export async function readVersion(api: ClusterApi): Promise<Version> {
   await api.call('GET', '/version');
   const started = performance.now();

@@ -25,7 +25,7 @@ export const debuggerCheck: Check = {
 
 /** What Linux says about who may trace processes; nothing is known on other systems. */
 export interface TracingLimits {
-  /** kernel.yama.ptrace_scope, where the kernel has it: 2 is for CAP_SYS_PTRACE alone, and 3 for nobody. */
+  /** kernel.yama.ptrace_scope, if the kernel has it: 2 allows only CAP_SYS_PTRACE, and 3 nobody. */
   scope?: number;
   /** This process has CAP_SYS_PTRACE. */
   isPrivileged: boolean;
@@ -52,7 +52,10 @@ export function tracingLimitsIn(yama: string, status: string): TracingLimits {
   };
 }
 
-/** delve starts the program that it traces, so what is forbidden among strangers does not matter. Where nothing says enough, it is tried. */
+/**
+ * delve starts the program that it traces, so limits for tracing other processes do not matter. If the known limits do not decide, delve is
+ * tried.
+ */
 export async function tracingFinding(
   dlv: string,
   limits: TracingLimits | undefined,
@@ -72,7 +75,7 @@ export async function tracingFinding(
 
 const LATER = 'Set kernel.yama.ptrace_scope=1 in /etc/sysctl.d, and restart the machine.';
 
-/** Has delve debug the go tool, which is there whatever the checkout is. Undefined if it does. */
+/** Has delve debug the go tool, which exists whatever the checkout is. Undefined if that works. */
 async function refusal(dlv: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { stdout } = await runTool(['go', 'env', 'GOROOT'], { signal });
   const go = join(stdout.trim(), 'bin', 'go');

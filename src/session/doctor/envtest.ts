@@ -25,8 +25,8 @@ export const envtestCheck: Check = {
 };
 
 /**
- * ENVTEST_K8S_VERSION of a Makefile. kubebuilder's own derives it from the module k8s.io/api, whose v0.36.2 is of Kubernetes 1.36; a
- * replacement of that module counts.
+ * The ENVTEST_K8S_VERSION of a Makefile. kubebuilder's Makefile derives it from the module k8s.io/api, whose v0.36.2 means Kubernetes 1.36;
+ * a replacement of that module counts.
  */
 export function envtestVersion(makefile: string, goMod: string): string | undefined {
   const value = /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*((?:[^\n]*\\\n)*[^\n]*)/m.exec(makefile)?.[1] ?? '';
@@ -51,7 +51,7 @@ export interface Envtest {
   assets: { path: string; missing: string[]; version: string } | undefined;
   /** USE_EXISTING_CLUSTER */
   existingCluster: string | undefined;
-  /** What the Makefile asks for. */
+  /** The version that the Makefile asks for. */
   wanted: string | undefined;
   /** Undefined if the cluster does not answer. */
   cluster: string | undefined;

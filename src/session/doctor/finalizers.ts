@@ -5,7 +5,7 @@ import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
 import { type Check, type Finding, needed } from './check.ts';
 
-/** Per kind. Where there are more, the finding says so. */
+/** The most objects listed per kind. If there are more, the finding says so. */
 const LIMIT = 500;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 

@@ -12,7 +12,7 @@ export interface LocalGo {
 export interface GoMod {
   /** The oldest version that builds the module, such as `1.26.0`; empty if go.mod does not say. */
   go: string;
-  /** The toolchain that go.mod suggests, such as `go1.27.1`; empty for none. */
+  /** The toolchain that go.mod suggests, such as `go1.27.1`; empty if it suggests none. */
   toolchain: string;
 }
 

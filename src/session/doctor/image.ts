@@ -37,7 +37,7 @@ function runningImage(pods: Pod[], container: string): Running | undefined {
 
 export interface NewestSource {
   at: Date;
-  /** `commit 1a2b3c4`, or the name of an uncommitted file. */
+  /** What changed: `commit 1a2b3c4`, or the name of an uncommitted file. */
   what: string;
   /** The commit that is checked out; empty without git. */
   head: string;
@@ -45,7 +45,7 @@ export interface NewestSource {
 
 const CHANGED = 'status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all'.split(' ');
 
-/** The last commit of Go sources, or a later edit. The times of files that git wrote say nothing. */
+/** The last commit of Go sources, or a later edit. The times of files that git wrote mean nothing. */
 export async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
   const sources = ['--', '*.go', 'go.mod', 'go.sum'];
   const options = { cwd: root, signal };

@@ -18,7 +18,7 @@ async function planOf(run: Base): Promise<TakeOverPlan> {
   const settings = routeSettings(run.options, opened);
   const target = await targetOf(run);
   if (target === undefined) return planAnyTakeOver(opened.wanted.namespace ?? opened.api.namespace, settings);
-  // Another check reports why it cannot be paused.
+  // Another check reports why the manager cannot be paused.
   return planTakeOver(target, settings, await run.pause.catch(() => []));
 }
 

@@ -49,12 +49,15 @@ export const portCheck: Check = {
   },
 };
 
-/** As `up` does for what it builds. */
+/** Like `up`, which requires this only for what it builds. */
 async function requirePermission(port: number, isForbidden: boolean, { context }: DoctorRun): Promise<void> {
   if (isForbidden && (await context).config.controller?.run === undefined) await requirePermittedPort(port);
 }
 
-/** The arguments, variables, mounted files and defaults of flags that name the port, as `up` would find them; for a default, if the program has the flag. */
+/**
+ * The arguments, variables, mounted files and flag defaults that name the port, as `up` would find them; a default counts only if the
+ * program has that flag.
+ */
 async function settingsWith(
   port: number,
   target: Target,

@@ -70,7 +70,7 @@ async function verifyPermitted(run: DoctorRun, route: string, signal: AbortSigna
   return await verify(run, target, route, signal);
 }
 
-/** What probes need: a namespace for their temporary objects, and the permissions to create them. */
+/** The target, in whose namespaces probes create their temporary objects; throws NotChecked if the account may not create these. */
 export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
   const { target } = await targetWithServices(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');
@@ -81,7 +81,7 @@ export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions
   return { ...target, services: target.services.map(withSomePort) };
 }
 
-/** The probe uses a Service of devloop, so if the user's ports are wrong, any port will do. */
+/** The probe uses a Service of devloop, so any port will do if the user's are wrong. */
 function withSomePort(service: TargetService): TargetService {
   return service.ports.length > 0
     ? service
@@ -98,7 +98,7 @@ async function verify(run: DoctorRun, target: Target, route: string, signal: Abo
     await using _ = await openRoute(
       {
         api: opened.api,
-        // Routes are verified side by side; with an id of its own, none meets another one's temporary objects.
+        // Routes are verified in parallel; an id of its own keeps each from the temporary objects of the others.
         sessionId: newSessionId(),
         target,
         settings,

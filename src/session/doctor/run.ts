@@ -54,7 +54,7 @@ export function doctorRun(
   };
 }
 
-/** Several checks await it, each in its own time; until then a failure must not count as unhandled. */
+/** Several checks await this, each at its own time; until then a failure must not count as unhandled. */
 function shared<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
@@ -71,7 +71,7 @@ async function planOfPause(
   return await planPause(observer, target, pauseChoice(options, opened));
 }
 
-/** Discovers as `up` does, but continues where a Service has wrong ports, so that the rest can still be checked. */
+/** Discovers as `up` does, but continues if a Service has wrong ports, so that the rest can still be checked. */
 async function discoverOperator({
   context: opening,
   options,
@@ -89,7 +89,7 @@ async function discoverOperator({
   return { target, groups: facts.groups, events, refusals };
 }
 
-/** Watches a Lease for up to 15 s. */
+/** May watch a Lease for up to 15 s. */
 async function findDeadSessions(
   run: Pick<DoctorRun, 'context' | 'operator' | 'machine' | 'io'>,
 ): Promise<string[]> {
@@ -100,7 +100,7 @@ async function findDeadSessions(
     .sessions;
 }
 
-/** The target's webhook Services; NotChecked where there are none. */
+/** The target's webhook Services; throws NotChecked if there are none. */
 export async function targetWithServices(run: Pick<DoctorRun, 'operator'>): Promise<DiscoveredOperator> {
   const operator = await needed(run.operator, 'there is no target');
   if (operator.target.services.length === 0) throw new NotChecked('the target has no webhook Service');

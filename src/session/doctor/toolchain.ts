@@ -29,7 +29,7 @@ export async function judgeToolchain({
 }: ToolchainQuestion): Promise<Finding> {
   if (hasOwnCommand) throw new NotChecked("devloop.yaml sets the controller's command");
   if (!isCheckout(root)) throw new NothingToCheck(`${root} is not a checkout`);
-  // Both name the Go version in the same way.
+  // Both files name the Go version in the same way.
   const mod = (await readTextFile(join(root, 'go.mod'))) || (await readTextFile(join(root, 'go.work')));
   if (mod === '') throw new NotChecked(`there is no go.mod and no go.work in ${root}`);
   return goFinding(await localGo(env, signal), readGoMod(mod));
@@ -59,7 +59,7 @@ export const programCheck: Check = {
         proof: ['devloop.yaml: controller.run'],
       };
     if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
-    // In a module that is too new for it, go would download another toolchain.
+    // If the module is too new for this Go, the go tool would download another toolchain.
     const toolchain = await run.toolchain.catch(() => undefined);
     if (toolchain?.verdict === 'fail' || toolchain?.verdict === 'warn')
       throw new NotChecked("this machine's Go is too old for the checkout");
@@ -73,7 +73,7 @@ export const programCheck: Check = {
   },
 };
 
-/** Any other failure of discovery leaves a checkout whose program can be found. */
+/** After any other failure of discovery, the program of the checkout can still be found. */
 function unlessMissing(error: unknown): undefined {
   if (error instanceof DevloopError && error.code === 'target.no-operator')
     throw new NothingToCheck('there is no checkout');
@@ -89,7 +89,7 @@ function programFinding(goPackage: string, proof: string[], build: Preflight): F
   return { verdict: 'fail', answer: failed, proof, hint, code: 'controller.build-failed' };
 }
 
-/** Asked outside the module and with a local toolchain, so that asking downloads nothing. */
+/** Runs outside the module and with a local toolchain, so that nothing is downloaded. */
 async function localGo(env: Env, signal: AbortSignal): Promise<LocalGo> {
   const words = ['go', 'env', '-json', 'GOVERSION', 'GOMODCACHE', 'GOOS', 'GOARCH'];
   const local = await runTool(words, { cwd: tmpdir(), env: { ...env, GOTOOLCHAIN: 'local' }, signal });

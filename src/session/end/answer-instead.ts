@@ -20,7 +20,7 @@ import { routePorts } from '../route/point.ts';
 import { type OpenRoute, type RouteSettings, type Routing, routeSettings } from '../route/routing.ts';
 import { type ProbeResult, probeUntil, serviceProber } from '../route/verify.ts';
 
-/** How the cluster can reach this machine, and with which key pair it is answered. */
+/** How the cluster can reach this machine, and the key pair for the answers. */
 export interface AnswerMeans {
   settings: RouteSettings;
   /** The Secret that the user named, as `[namespace/]name`. */
@@ -35,9 +35,9 @@ export function answerMeans(context: CommandContext, { env, ask }: Io, options: 
 }
 
 /**
- * Answers the webhooks of an operator in place of its dead session, until it is disposed: allows what restores the operator, and
- * refuses everything else, as before. The endpoints that the session left are moved here, under its own mark, so whatever happens,
- * they are restored with the rest. Writes nothing that a webhook for Services reviews.
+ * Answers the webhooks of an operator in place of its dead session, until it is disposed: allows what restores the operator, and refuses
+ * everything else, as before. The endpoints that the session left are pointed here but keep its mark, so they are restored with the rest in
+ * any case. Writes nothing that a webhook for Services reviews.
  */
 export async function answerInstead(work: Work, target: Target, means: AnswerMeans): Promise<OpenRoute> {
   const { api, sessionId } = work;
@@ -72,7 +72,7 @@ type Ends = Pick<OpenRoute, 'route' | 'gateways'>;
 
 const OF_SESSION = 'of the dead session';
 
-/** Where the dead session listened, if that was an address of this machine: then no endpoint has to change. */
+/** Where the dead session listened, if at an address of this machine: then no endpoint has to change. */
 async function addressBefore(
   { api, sessionId }: Work,
   { services }: Target,
@@ -84,7 +84,7 @@ async function addressBefore(
   return address !== undefined && port !== undefined && isOwn(address) ? { address, port } : undefined;
 }
 
-/** Points the Services of the user here, and resolves when kube-apiserver gets answers, several of them. */
+/** Points the Services of the user here, and resolves when kube-apiserver has got answers to several calls. */
 async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
   const { target, sessionId, signal } = routing;
   const { gateways } = ends;
@@ -95,14 +95,14 @@ async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: num
     target.services.map(async (service) => {
       await using prober = await serviceProber(routing, service);
       await pointHere(routing, ends, service);
-      // Where the session was killed early, or its restore late, the manager answers, too.
+      // If the session was killed early, or late in its restore, the manager answers, too.
       return await probeUntil(prober, { wanted: 'any', limitMs }, signal);
     }),
   );
   return results.find(({ reached }) => !reached) ?? results[0]!;
 }
 
-/** By endpoints alone, since nothing answers a webhook that reviews changes of the Service. */
+/** Changes only endpoints, since nothing answers a webhook that reviews changes of the Service. */
 async function pointHere(routing: Routing, ends: Ends, service: TargetService): Promise<void> {
   const { api, sessionId } = routing;
   const { metadata, spec } = service.service;
@@ -118,7 +118,7 @@ async function pointHere(routing: Routing, ends: Ends, service: TargetService): 
   await write(routing, service.service, to);
 }
 
-/** That of the route, or of the relay's Pod. */
+/** The address of the route, or of the relay's Pod. */
 async function addressOf({ api }: Work, { route: { target } }: Ends, namespace: string): Promise<string> {
   if ('address' in target) return target.address;
   const query = { labelSelector: labelQuery(target.pods) };

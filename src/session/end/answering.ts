@@ -32,9 +32,9 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
 }
 
 /**
- * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. A courtesy to whoever uses the
- * webhooks next, so it is bounded, and an account that is not allowed to probe does without it. One answer may be chance: while
- * kube-proxy catches up, calls still go to the endpoint that is gone, too.
+ * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. That helps whoever uses the webhooks
+ * next, so it is bounded, and an account that may not probe does without. One answer may be chance: while kube-proxy catches up, some calls
+ * still go to the old endpoint.
  */
 export async function waitUntilAnswering(
   work: Work,
@@ -49,7 +49,7 @@ export async function waitUntilAnswering(
       if (call === undefined) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle, count: PROBES };
-      // All at once; a failure counts below.
+      // These run in parallel; a failure is rethrown below.
       const looking = Promise.all([hasReadyPods(api, { metadata: ref }), oldPodsEnded(work, ref, object)]);
       looking.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
@@ -60,8 +60,8 @@ export async function waitUntilAnswering(
 }
 
 /**
- * The manager's Pods of before may still be ending, where `up` was killed right after it had paused the manager. kube-apiserver has
- * connections to them, and kube-proxy leads to them as long as there is no other.
+ * Waits for old Pods of the manager to end, in case `up` was killed right after it had paused the manager. kube-apiserver has connections
+ * to them, and kube-proxy sends calls to them as long as there is no other Pod.
  */
 async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeObject): Promise<void> {
   const service = (seen as Service | undefined) ?? (await api.get<Service>(ref));
@@ -75,7 +75,7 @@ async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeOb
   });
 }
 
-/** Whether anything could answer. The relay needs no permission on slices: an account without it waits. */
+/** Whether anything could answer. An account that may not read slices, which the relay does not need, waits in any case. */
 async function hasReadyPods(api: ClusterApi, service: Parameters<typeof slicesOf>[1]): Promise<boolean> {
   try {
     return (await slicesOf(api, service)).some(isReadySlice);

@@ -12,8 +12,8 @@ import { reportKept } from './unfinished.ts';
 
 /**
  * Prints what `down` would restore and delete of a session, with the values of each field now and then. Returns what it would leave as it
- * is, and throws where `down` would because of what the account is not allowed to list. A `holder` that is alive restores its own session,
- * and guards it until then.
+ * is. Throws if `down` would, because the account may not list something. A `holder` that is alive restores its own session, and guards it
+ * until then.
  */
 export async function printRestore(
   work: Work,
@@ -51,7 +51,7 @@ function printPlanned({ sessionId, emit }: Work, one: Marked): Left {
 /** What the end of a session does with one object. */
 export interface PlannedRestore {
   action: 'restore' | 'delete';
-  /** Of the user's objects that the session changed. */
+  /** Fields of a user's object that the session changed. */
   fields?: FieldValues[];
   /** Why nothing is restored. */
   fault?: string;
@@ -70,7 +70,7 @@ export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
   return { action, fields };
 }
 
-/** Undefined for what is deleted as a whole. */
+/** Undefined for an object that is deleted as a whole. */
 function planOf({ ref, object }: Marked, sessionId: string): ReturnType<typeof planUndo> | undefined {
   const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
   return own && planUndo(object, own);

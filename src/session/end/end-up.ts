@@ -27,7 +27,7 @@ export interface Standing {
   debug?: (AsyncDisposable & { end(): Promise<void> }) | undefined;
   pausing?: Pausing[];
   recorder?: AsyncDisposable;
-  /** What was not ready before. */
+  /** The objects that were not ready before. */
   unready?: ObjectRef[];
   /** Something may have been written to the cluster. */
   mayHaveChanged: boolean;
@@ -36,7 +36,7 @@ export interface Standing {
 /** Why `up` ends. */
 export interface Ending {
   reason: string;
-  /** It failed, and nobody pressed Ctrl-C: if nothing had been changed, the error is all there is to say. */
+  /** It failed, and nobody pressed Ctrl-C: if nothing had been changed, only the error is reported. */
   isFailure: boolean;
 }
 
@@ -46,14 +46,14 @@ export interface Ending {
  * restores the rest.
  */
 export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
-  // Behind what the controller prints at its end.
+  // The event comes after the last output of the controller.
   const result = await restoreAndStop(work, target, standing, ending);
   if (result?.event) work.emit(result.event);
   if (result) refuseUnfinished(result.left, result.notStarted);
 }
 
 interface Result {
-  /** Absent where nothing had been changed, and an error says all there is to say. */
+  /** Absent if nothing had been changed and only the error is reported. */
   event: DevloopEvent | undefined;
   /** Objects that somebody else changed, too. */
   left: Left[];
@@ -67,11 +67,11 @@ async function restoreAndStop(
   ending: Ending,
 ): Promise<Result | undefined> {
   await using local = new AsyncDisposableStack();
-  // The last one to end, so that it has all reviews.
+  // Ends last, so that it gets all reviews.
   if (standing.recorder) local.use(standing.recorder);
   if (standing.debug) local.use(standing.debug);
   if (standing.supervisor) local.use(standing.supervisor);
-  // Before the controller, so that a last review finds one.
+  // Ends before the controller, so that a last review still finds that.
   if (standing.route) local.use(standing.route);
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
 }
@@ -88,18 +88,18 @@ async function restoreAll(
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
   // A controller at a breakpoint answers nothing.
   await debug?.end();
-  // Whatever has become of the controller, its manager can come back.
+  // From now on the manager can come back, whatever has become of the controller.
   route?.gateways.answerOwn(ownAnswers(target, sessionId));
-  // Where no controller answers, a review that waits would only delay the manager's own Pods.
+  // If no controller answers, a review that waits would only delay the manager's own Pods.
   route?.gateways.releaseForUser();
   if (route) refuseUnanswered(route.gateways, supervisor);
-  // A review that meets the closing of an idle connection is lost, so each connection in use is closed with an answer.
+  // A review that arrives while an idle connection is being closed is lost, so each connection in use is closed together with an answer.
   route?.gateways.closeAfterNextAnswer();
   const afterServices =
     route &&
     (async () => {
       await waitUntilLetGo(work, target);
-      // While the route is still open, so that the last answers arrive.
+      // The route is still open here, so that the last answers arrive.
       await route.gateways.drain();
     });
   const onFound = (changes: number): void => {
@@ -107,7 +107,7 @@ async function restoreAll(
   };
   const onAway = (error: unknown): void => emit(away(error, ending));
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
-  // Another devloop may have removed the mark: this machine still answers until the manager is back.
+  // Another devloop may have removed the mark. Even then, this machine answers until the manager is back.
   const taken = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
   const own = { targets: targetsOf(target), route: route?.plan.name ?? '' };
   const options = {
@@ -128,7 +128,7 @@ async function restoreAll(
   return { event: isReported(changes) ? event : undefined, left, notStarted };
 }
 
-/** The user's own process, which devloop does not see, may answer until it ends. */
+/** Without a supervisor, the user's own process may answer, and devloop does not see when it ends. */
 function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined): void {
   if (supervisor) return void supervisor.leave(gateways);
   gateways.failFast(NO_CONTROLLER);

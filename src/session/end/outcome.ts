@@ -1,16 +1,16 @@
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 
-/** What was thrown, in a value of its own: anything can be thrown, even undefined. */
+/** Anything can be thrown, even undefined, so this wraps what was thrown. */
 export interface Failure {
   error: unknown;
 }
 
 /** What became of a run of `up`. */
 export interface Run {
-  /** Of the take-over or the session. */
+  /** Why the take-over or the session failed. */
   failure: Failure | undefined;
-  /** Of the restoration. */
+  /** Why the restoration failed. */
   restoring: Failure | undefined;
   mayHaveChanged: boolean;
   /** Somebody pressed Ctrl-C before anything failed. */
@@ -23,7 +23,7 @@ export interface Outcome {
   failure?: Failure;
 }
 
-/** What failed first is the command's error. What could not be restored is reported in addition. */
+/** The command's error is what failed first. A failed restoration is reported in addition. */
 export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }: Run): Outcome {
   const own = failure && isInterrupted && isExpected(failure.error) ? undefined : failure;
   if (restoring === undefined) {
@@ -35,7 +35,7 @@ export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }:
   return { failure: own, warning: warningOf(restoring.error) };
 }
 
-/** Which step Ctrl-C ended, and in what way that step failed, no longer matters. A bug still does. */
+/** Which step Ctrl-C ended, and how that step failed, no longer matters. A bug still does. */
 function isExpected(thrown: unknown): boolean {
   const error = originOf(thrown);
   return error instanceof DevloopError || !(error instanceof Error) || error.name === 'AbortError';
@@ -52,7 +52,7 @@ function warningOf(error: unknown): DevloopEvent {
   return { type: 'warning', message, hint: 'devloop down' };
 }
 
-/** There is nothing left for `devloop down` to do. */
+/** Nothing is left for `devloop down` to do. */
 function isAllDone({ code }: DevloopError): boolean {
   return code === 'undo.incomplete' || code === 'manager.not-started';
 }
@@ -64,7 +64,7 @@ function notRestored(error: unknown): unknown {
   return new DevloopError(error.code, message, { hint, cause: error });
 }
 
-/** For what failed beside the command's error. What another session was ended for is no news to it. */
+/** Warns of a failure besides the command's error. A session that ended only because another one did has nothing to report. */
 export function warnOf(thrown: unknown, emit: Emit): void {
   const error = originOf(thrown);
   if (error instanceof DevloopError && error.code === 'interrupted') return;

@@ -4,12 +4,12 @@ import { type Found, type Unseen, unseenText } from '../../cluster/takeover/find
 import { type Holder, holderOf } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
 
-/** What a session may have changed: its targets, and what points their Services along its route. */
+/** What a session may have changed: its targets, and the objects that point its Services to its route. */
 export type Changing = Pick<Holder, 'targets' | 'route'>;
 
 /**
- * A Lease says which objects may have been changed: the one that it is for, and what its holder wrote into it; a session that ends
- * itself knows that without its Leases. If the account cannot list their kinds, nothing shows whether they were restored.
+ * A Lease names the objects that may have been changed: the one that it is for, and those that its holder wrote into it. A session that
+ * ends itself knows them anyway. If the account cannot list their kinds, nothing shows whether they were restored.
  */
 export function refusePart(
   sessionId: string,
@@ -31,7 +31,7 @@ export function refusePart(
   );
 }
 
-/** Over the relay, Kubernetes itself writes the endpoints, and accounts without permissions on them are common. */
+/** Over the relay, Kubernetes itself writes the endpoints, so an account that may not list them, as is common, is not refused. */
 function mayHaveChanged({ targets, route }: Changing, { kind, namespace }: Unseen): boolean {
   const isOfRoute = kind === 'EndpointSlice' || kind === 'Endpoints';
   const wanted = isOfRoute && /^(direct|ssh)\b/.test(route) ? 'Service' : kind;

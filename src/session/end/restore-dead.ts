@@ -35,16 +35,16 @@ export interface DeadSession {
   /** Where its objects are. */
   namespaces: string[];
   taken: TakenObject[];
-  /** It is to be restored whether its process is gone or not. */
+  /** It may still run and answer: it is restored whether its process is gone or not. */
   mayAnswer: boolean;
-  /** Whether the in-cluster Pods are waited for until they answer again. */
+  /** Whether to wait until the in-cluster Pods answer again. */
   isAwaited: boolean;
   /** The operator that it took over. */
   target(): Promise<Target>;
 }
 
 /**
- * Restores a dead session. If the operator's own webhooks fail closed on that, somebody has to answer them until its manager does:
+ * Restores a dead session. If the operator's own webhooks fail closed on the restore, somebody has to answer them until its manager does:
  * this machine, or else nothing is changed and the error names all of them.
  */
 export async function restoreDead(
@@ -58,7 +58,7 @@ export async function restoreDead(
   const takenServices = taken.filter(({ ref }) => ref.kind === 'Service');
   const services = takenServices.map(({ ref }) => ref);
   const configurations = listConfigurations(api);
-  // A second list of the marked ones costs little: the API server filters it by their label.
+  // Listing the marked objects again costs little: the API server filters them by label.
   const [closed, found] = await Promise.all([
     closedWebhooks(api, taken, configurations),
     findMarked(api, namespaces, { sessionId }).catch(whileAway),
@@ -67,7 +67,7 @@ export async function restoreDead(
     ? async () =>
         waitUntilAnswering(work, takenServices, servicesCalledBy(await configurations.catch(() => [])))
     : undefined;
-  // A `down` that was killed may have restored some of it, and left only the Lease that names it.
+  // A `down` that was killed may have restored a part of it, and left only the Lease that names that part.
   const awaited = session.isAwaited ? { ...options, taken: taken.map(({ ref }) => ref) } : options;
   const alone = { ...awaited, found, isUnanswered: !session.mayAnswer, afterServices };
   if (closed.length === 0) return await restore(work, namespaces, alone);
@@ -88,12 +88,12 @@ export async function restoreDead(
   });
 }
 
-/** The restoration looks again, as often as it takes. */
+/** While the API server is away, nothing is found yet: the restoration looks again, as often as it takes. */
 function whileAway(error: unknown): undefined {
   if (!isAway(error)) throw error;
 }
 
-/** The session ended before it changed the operator, or after it was restored: the operator answers its own webhooks. */
+/** Whether the session ended before it changed the operator, or after it was restored: then the operator answers its own webhooks. */
 async function isUntouched(
   { api, sessionId }: Work,
   { marked, unseen }: Found,
@@ -131,8 +131,8 @@ async function answerOrRefuse(
 }
 
 /**
- * Only the dead session could use its relay, whose Pods hold connections for it as long as they run. Where a webhook that does not
- * answer keeps them from being deleted, they exit on their own.
+ * Only the dead session could use its relay, whose Pods hold connections for it as long as they run. If a webhook that does not answer
+ * keeps them from being deleted, they exit on their own.
  */
 async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   const { api, emit, signal } = work;
@@ -147,7 +147,7 @@ async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   await reportWhileWaiting(pollUntil(haveEnded, timing), what, emit);
 }
 
-/** A manager whose Pods were refused while nothing answered. */
+/** Pauses the manager once more if its Pods were refused while nothing answered. */
 async function pauseBlocked(work: Work, { manager }: Target): Promise<void> {
   if (manager === undefined) return;
   const pause = pauseFor(manager);

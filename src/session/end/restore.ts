@@ -25,7 +25,7 @@ import { DevloopError } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
 import { type Changing, refusePart } from './refuse-part.ts';
 
-/** How long a resumed in-cluster manager is waited for. */
+/** How long to wait for a resumed in-cluster manager. */
 export const MANAGER_READY_SECONDS = 90;
 
 export interface RestoreOptions {
@@ -33,44 +33,46 @@ export interface RestoreOptions {
   readySeconds: number;
   /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
   taken?: ObjectRef[] | undefined;
-  /** What a session that ends itself knows of its changes, in addition to what its Leases say. */
+  /** What a session that ends itself knows of its changes, in addition to its Leases. */
   own?: Changing | undefined;
-  /** What was not ready before the session, in addition to what its Leases say. */
+  /** What was not ready before the session, in addition to what its Leases name. */
   unready?: ObjectName[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
-  /** What a look of a moment ago has found; absent: it is looked for. */
+  /** What was found a moment ago; absent: the restore looks for it. */
   found?: Found | undefined;
   /**
-   * Nothing answers the reviews of the session, so nothing has to come first: the Services are restored while the manager is being resumed,
+   * Nothing answers the reviews of the session, so no order has to be kept: the Services are restored while the manager is being resumed,
    * and probed while devloop's own objects are deleted.
    */
   isUnanswered?: boolean | undefined;
-  /** Runs when the Services select the in-cluster Pods again and devloop's slices are gone: the time to verify that those answer. */
+  /**
+   * Runs when the Services select the in-cluster Pods again and devloop's slices are gone, so that it can verify that those Pods answer.
+   */
   afterServices?: (() => Promise<void>) | undefined;
 }
 
 export interface Restored {
   context: string;
-  /** The number of changes that were restored, also those of which others have changed a part. */
+  /** The number of restored changes, including those of which others have changed a part. */
   changes: number;
   left: Left[];
   /** Managers that are resumed, but cannot start, although they were ready before. */
   notStarted: NotStarted[];
 }
 
-/** Of one pass. */
+/** The result of one pass. */
 interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
-  /** What had been taken over; the next pass waits for that, too. */
+  /** What had been taken over; the next pass waits for these, too. */
   taken: ObjectRef[];
-  /** What failed, in order. As long as there is something, the Leases stay. */
+  /** What failed, in order. As long as there are failures, the Leases stay. */
   failures: unknown[];
 }
 
 /**
- * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is
- * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads what it restores from the
- * cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
+ * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is resumed first,
+ * then the Services select it again, then devloop's own objects are deleted. All of that is read from the cluster, so the end of `up`,
+ * `down` and the recovery after a crash are the same. A second run does nothing.
  */
 export async function restoreOnce(
   ending: Work,
@@ -89,13 +91,13 @@ export async function restoreOnce(
   const beside = (task: Promise<void>): void =>
     void besides.push(task.catch((error) => failures.push(error)));
   const work: Work = { ...ending, beside };
-  // After a step that fails, the others are still tried: each of them leaves less behind. But where the API server is only away for
-  // a while, this machine goes on answering until the next pass.
+  // If a step fails, the others are still tried, since each leaves less behind. But if the API server is only away for a while, this
+  // machine goes on answering until the next pass.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
-  // What the controller's stand-in owns goes with it: the lock of a leader for life, without which a manager may not even start to serve.
-  // A webhook whose server is not up again may block this, so it is tried again at the end.
+  // Deletes with the stand-in what it owns, such as the lock of a leader for life, without which a manager may not even start to serve. A
+  // webhook whose server is not up yet may block this, so it is tried again at the end.
   const released = removeStandIns(work, marked).then(
     () => true,
     () => false,
@@ -131,7 +133,7 @@ export async function restoreOnce(
   return { left: kept, notStarted, taken, failures };
 }
 
-/** Its undo was not carried out, so it keeps its mark. */
+/** Whether its undo was not carried out, so that it keeps its mark. */
 export function isStillMarked({ kept }: Left): boolean {
   return kept.some((one) => 'fault' in one && !one.isUnmarked);
 }
@@ -147,13 +149,13 @@ function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = [])
   return [...new Map([...changed, ...known].map((ref) => [describe(ref), ref])).values()];
 }
 
-/** Nothing is wrong with what was tried: it can be tried again, once the API server is back or its user has logged in again. */
+/** Whether the failed step can be tried again once the API server is back, or the user has logged in again. */
 export function isAway(error: unknown): boolean {
   if (isDenied(error)) return false;
   return isTransient(error) || (error instanceof DevloopError && error.code === 'cluster.unauthorized');
 }
 
-/** The answers to the writes are not proof enough: something in front of the API server may have made them up. */
+/** That the writes were answered is not proof enough: something in front of the API server may have made the answers up. */
 async function assertNothingLeft(
   { api, sessionId }: Work,
   namespaces: string[],

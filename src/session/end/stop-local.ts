@@ -11,9 +11,9 @@ const LIMIT_SECONDS = 120;
 const LOOK_EVERY_MS = 250;
 
 /**
- * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that
- * its ports are free. False if this user is not allowed to stop it, or cannot see which process it is. Whoever may write Leases can name
- * any process in them, so the session's own record has to name the same.
+ * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that its ports
+ * are free. False if this user may not stop it, or cannot see its process. Whoever may write Leases can name any process in one, so the
+ * session's own record has to name the same process.
  */
 export async function stopLocalSession(
   { sessionId, holder }: LeaseHolder,
@@ -22,9 +22,9 @@ export async function stopLocalSession(
 ): Promise<boolean> {
   const { pid, processStart, health } = holder!;
   const name = `${sessionId} (pid ${pid})`;
-  // A second signal would end it at once, before it has restored everything.
+  // Unless it is ending already: a second signal would end it at once, before it has restored everything.
   const isEnding = health === ENDING;
-  // Since it was found, its process may have ended, and another one may have its pid.
+  // Since the session was found, its process may have ended, and another one may have its pid.
   const running = await isRunning({ pid, processStart });
   if (running === false) return true;
   if (running === undefined && !isEnding) return false;

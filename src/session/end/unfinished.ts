@@ -9,7 +9,10 @@ import { shellQuoted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Restored } from './restore.ts';
 
-/** All that devloop can restore is restored. Throws where that is not all that the user expects: what it left, and what cannot start. */
+/**
+ * Called when everything that devloop can restore is restored. Throws if the user expects more: for objects that it left, and a manager
+ * that cannot start.
+ */
 export function refuseUnfinished(left: Left[], notStarted: NotStarted[]): void {
   const [first, ...others] = notStarted;
   if (first !== undefined) throw cannotStart(first, others);
@@ -35,7 +38,7 @@ function incomplete(left: Left[]): DevloopError {
   return new DevloopError('undo.incomplete', message, { hint });
 }
 
-/** Warns of what devloop left as it is, with the command that restores it. */
+/** Warns of each object that devloop left as it is, with the command that restores it. */
 export function reportKept({ context, left }: Pick<Restored, 'context' | 'left'>, emit: Emit): void {
   for (const { ref, kept } of left)
     for (const one of kept)
@@ -56,7 +59,7 @@ function keptText(
   };
 }
 
-/** The session's label stays on such an object, so that it is found again; it goes with the undo, which would look like a session's. */
+/** The session's label stays on such an object, so that it is found again. The command removes it together with the undo. */
 export function faultText(
   context: string,
   ref: ObjectRef,
@@ -85,18 +88,18 @@ function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: st
   return `kubectl --context ${shellWord(context)} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
 }
 
-/** Quotes are escaped for the shell. */
+/** The arguments of a kubectl patch, with quotes escaped for the shell. */
 function restoringPatch({ kind }: ObjectRef, path: string[], before: unknown): string {
   const [type, patch] = isWebhookKind(kind) ? webhookPatch(path, before) : jsonPatch(path, before);
   return `--type ${type} -p ${shellQuoted(JSON.stringify(patch))}`;
 }
 
-/** It finds the webhook by its name; a JSON patch would need its index. */
+/** A strategic merge patch finds the webhook by its name; a JSON patch would need its index. */
 function webhookPatch([list = '', name = '', field = '']: string[], before: unknown): [string, object] {
   return ['strategic', { [list]: [{ name, [field]: before ?? null }] }];
 }
 
-/** A merge patch would merge values that are maps. */
+/** Not a merge patch, which would merge values that are maps. */
 function jsonPatch(path: string[], before: unknown): [string, object] {
   const pointer = path.map((key) => `/${escapeToken(key)}`).join('');
   const patch = [

@@ -17,9 +17,9 @@ const AWAY_LIMIT_MS = 60_000;
 const PASSES_WITH_REST = 5;
 
 export interface UntilRestored extends RestoreOptions {
-  /** How long an API server that is away is waited for. */
+  /** How long to wait for an API server that is away. */
   awayLimitMs?: number;
-  /** Called once, when it is away for the first time. */
+  /** Called once, when the API server is away for the first time. */
   onAway?: (error: unknown) => void;
 }
 

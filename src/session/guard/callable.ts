@@ -5,25 +5,25 @@ import type { Work } from '../../cluster/work.ts';
 import { writerText } from '../../phrases.ts';
 import { DEPLOY_AGAIN } from './causes.ts';
 
-/** What others made of a Service, so that kube-apiserver no longer calls this machine through it. */
+/** A change by others to a Service that keeps kube-apiserver from calling this machine through it. */
 interface Obstacle {
   path: string[];
-  /** Behind its writer and before the name of the Service, and behind that. */
+  /** The warning's words between the writer and the name of the Service, and those after the name. */
   text: [verb: string, rest: string];
   hint: string;
 }
 
 /** What the guard remembers of one Service. */
 export interface Callable {
-  /** The field that is in the way; undefined: none. */
+  /** The field that is in the way; undefined if there is none. */
   obstacle?: string | undefined;
-  /** The last type with which it was callable. */
+  /** The last type of the Service while it was callable. */
   type?: string;
 }
 
 /**
- * Warns where a Service that the session took over can no longer be called, although all that devloop changed in it is there. These
- * fields are the user's, so devloop does not write them.
+ * Warns if a Service that the session took over can no longer be called, although everything that devloop changed in it is still there.
+ * These fields are the user's, so devloop does not write them.
  */
 export function noticeObstacle({ emit }: Work, memory: Callable, object: KubeObject): void {
   const service = object as Service;

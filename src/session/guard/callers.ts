@@ -7,12 +7,12 @@ import { DEPLOY_AGAIN } from './causes.ts';
 
 /** Some managers delete their webhook configurations when they stop, and create them again when they are ready. */
 const GRACE_MS = 60_000;
-/** Others delete what they registered before, and register it again at once. */
+/** Others delete their earlier configurations, and create them again at once. */
 const AT_ONCE_MS = 2_000;
 
 /**
- * Gets all calls to the Services, at first and after each change. A webhook configuration or CRD that no longer calls them is reported.
- * When none has called them for a while, the operator is uninstalled, and `end` is called.
+ * The function gets all calls to the Services, at first and after each change. It reports a webhook configuration or CRD that no longer
+ * calls them. If none has called them for a while, the operator is uninstalled, and `end` is called.
  */
 export function noticeUninstall(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,

@@ -16,7 +16,7 @@ export async function gone(api: ClusterApi, ref: ObjectRef): Promise<DevloopErro
   return (await goneWithNamespace(api, ref)) ?? targetGone(uninstalled);
 }
 
-/** The object's namespace is being deleted; undefined where it is not. */
+/** The error if the object's namespace is being deleted; undefined if it is not. */
 export async function goneWithNamespace(api: ClusterApi, ref: ObjectRef): Promise<DevloopError | undefined> {
   if (!(await isNamespaceEnding(api, ref))) return undefined;
   return targetGone(`Namespace ${ref.namespace} is being deleted, and ${describe(ref)} with it.`);
@@ -26,7 +26,7 @@ function targetGone(message: string): DevloopError {
   return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
 }
 
-/** False where the account is not allowed to read Namespaces. */
+/** False if the account is not allowed to read Namespaces. */
 async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
   if (namespace === undefined) return false;
   try {
@@ -63,14 +63,14 @@ export async function fought(
   });
 }
 
-/** Who deletes an object is in no object. */
+/** An object does not say who has deleted it. */
 export function deletedAgain(ref: ObjectRef): DevloopError {
   const message = `Somebody keeps deleting ${describe(ref)}, whenever devloop creates it.`;
   const hint = `Kubernetes does not record who deletes an object, except in the API server's audit log.\n${otherWay(ref)}`;
   return new DevloopError('session.overwritten', message, { hint });
 }
 
-/** How to do without the field that somebody else insists on. */
+/** How to do without the field that somebody else keeps writing. */
 function otherWay({ kind }: ObjectRef): string {
   if (isWorkload(kind))
     return `If the manager elects a leader, its Lease can be held instead: ${AGAIN} --pause lease`;

@@ -16,7 +16,7 @@ import { lastOther, type Overwritten } from './judge.ts';
 import { reportOverwritten } from './react.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
-/** Kubernetes' controllers write the endpoints of a Service that gets a selector; that ends when its own guard has removed it. */
+/** Kubernetes' controllers write the endpoints of a Service that gets a selector, until the Service's own guard has removed that. */
 const SETTLE_MS = 250;
 
 export interface GuardedPointer extends Pointer {
@@ -26,8 +26,8 @@ export interface GuardedPointer extends Pointer {
 }
 
 /**
- * An object that points a Service to this machine, as the guard watches it. Its contents are devloop's own, so there is no undo to keep, and
- * one that was deleted is created again.
+ * An object that points a Service to this machine, for the guard to watch. Its contents are devloop's own, so there is no undo to keep, and
+ * it is created again if somebody deletes it.
  */
 export function watchedPointer(pointer: GuardedPointer): Watched {
   const rounds = noRounds();
@@ -49,7 +49,7 @@ export async function reactToPointer(
   const { ref, wanted } = pointer;
   if (isIntact(pointer, seen) || !(await sleep(SETTLE_MS, signal))) return undefined;
   const [service, now] = await Promise.all([api.get<Service>(pointer.service), api.get<KubeObject>(ref)]);
-  // Otherwise the guard of the Service deals with it first, and writes its endpoints again.
+  // If the Service has a selector, its own guard acts first, and writes the endpoints again.
   if (!isWithoutSelector(service, work) || isIntact(pointer, now)) return undefined;
   const fields = now === undefined ? [] : overwritten(pointer, now);
   if (isFight(rounds)) return now === undefined ? deletedAgain(ref) : await fought(api, ref, now, fields[0]!);
@@ -69,10 +69,10 @@ function isIntact(pointer: Pointer, now: KubeObject | undefined): boolean {
   return now !== undefined && overwritten(pointer, now).length === 0;
 }
 
-/** Of Endpoints, and of an EndpointSlice. */
+/** The contents of Endpoints, and of an EndpointSlice. */
 const CONTENTS = [['subsets'], ['endpoints'], ['ports']];
 
-/** What others wrote. Where devloop did, it is at it: an SSH route that has reconnected has other ports. */
+/** What others wrote. A difference that devloop wrote is no problem: an SSH route that has reconnected is just getting its new ports. */
 function overwritten({ wanted }: Pointer, object: KubeObject): Overwritten[] {
   const next = wanted(object);
   const last = lastOther(observe(object, []));

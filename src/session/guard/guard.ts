@@ -10,17 +10,17 @@ import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 export interface Watched {
   ref: ObjectRef;
   rounds: Rounds;
-  /** The session goes on where somebody else does not give in. */
+  /** The session goes on if somebody else does not give in. */
   isOptional?: true | undefined;
-  /** Sees every version of the object, also those that `react` does not get, because a newer one is there. */
+  /** Sees every version of the object, even if `react` does not, because a newer one has arrived. */
   onObject?(object: KubeObject): void;
-  /** Deals with one version; undefined: there is none. Returns why the session has to end, if it has to. */
+  /** Deals with one version; undefined if there is no object. Returns why the session has to end, if it has to. */
   react(work: Work, object: KubeObject | undefined): Promise<DevloopError | undefined>;
 }
 
 /**
- * Watches objects of the session. What somebody else overwrites is written again; `end` is called where they do not give in, and where
- * an object is gone that the session cannot create. Disposing waits for a write that is under way, and never rejects.
+ * Watches objects of the session. What somebody else overwrites is written again; `end` is called if they do not give in, or if an object
+ * is gone that the session cannot create. Disposing waits for a write that is under way, and never rejects.
  */
 export function startGuard(work: Work, objects: Watched[], end: (error: unknown) => void): AsyncDisposable {
   const ending = new AbortController();
@@ -46,7 +46,7 @@ async function guardOne(work: Work, watched: Watched, end: (error: DevloopError)
   const reporting = watching.catch((error) => emit({ type: 'warning', message: notWatched(ref, error) }));
   let failures = 0;
   for (let state = await states.next(signal); state; state = await states.next(signal)) {
-    // After a write that did not last, each next one is later.
+    // After a write that did not last, each further one comes later.
     await sleep(pauseMs(rounds), signal);
     state = states.take() ?? state;
     if (signal.aborted) break;
@@ -75,12 +75,12 @@ function notWritten(ref: ObjectRef, error: unknown): string {
   return `${describe(ref)} could not be written again: ${messageOf(error)} devloop keeps trying.`;
 }
 
-/** Hands over the newest value only: what comes while the reader is busy replaces what came before it. */
+/** Hands over only the newest value: while the reader is busy, each new value replaces the one that waits. */
 interface Newest<T> {
   put(value: T): void;
   /** The newest value that was not taken yet, without waiting. */
   take(): { value: T } | undefined;
-  /** The same, waiting for one; undefined once the signal has aborted. */
+  /** The same, but waits for a value; undefined once the signal has aborted. */
   next(signal: AbortSignal): Promise<{ value: T } | undefined>;
 }
 

@@ -31,7 +31,7 @@ export type Judgement =
 export interface Ours {
   sessionId: string;
   own: OwnChange;
-  /** As this session wrote them, never as the object's mark says later. Undefined before that write. */
+  /** The changes as this session wrote them, whatever the object's mark says later. Undefined before that write. */
   changes: FieldChange[] | undefined;
 }
 
@@ -68,7 +68,7 @@ function markDifferences(
   const by = lastOther(observed);
   const isLabelled = observed.session === sessionId;
   const isGone = !isLabelled && valueAt(object, stored) === undefined;
-  // A manager that had no replicas before: there is nothing to remember, and nothing shows who has removed the mark.
+  // If the manager had no replicas before, there is nothing to remember, and nothing shows who has removed the mark.
   if (isGone && changes!.every(({ before, after }) => same(before, after))) return [];
   const isStored = hasUndo(object, own, changes!);
   return [
@@ -80,21 +80,21 @@ function markDifferences(
   ];
 }
 
-/** Whether the mark of an object says exactly this. */
+/** Whether the mark of an object says exactly these changes. */
 export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange[]): boolean {
   return same(undoOf(object, own) as unknown as Json, changes as unknown as Json);
 }
 
-/** Undefined where this was devloop, or nobody is recorded. */
+/** Undefined if devloop was the writer, or if nobody is recorded. */
 export function lastOther({ lastWriter }: Observed): Writer | undefined {
   return lastWriter?.manager === OWN_MANAGER ? undefined : lastWriter;
 }
 
 /**
- * The values from before, written by devloop: `devloop down` elsewhere does that, and this session does not while it is guarded. Once the
- * mark is gone, it also returns the fields to their owners: whoever else writes a value of another one's becomes its owner with the time
- * of that write, so owners who have not written since, or none, are devloop's work. A field that was removed has no owner; it counts where
- * the mark is gone, too, or says that the object is being restored.
+ * Whether devloop wrote the old values back: a `devloop down` elsewhere does that, and this session does not while it is guarded. Once the
+ * mark is gone, `down` also returns the fields to their owners. Whoever else writes such a value becomes its owner at that time, so owners
+ * with the time in the undo, or none, are devloop's work. A removed field has no owner; it counts if the mark is gone or says that the
+ * object is being restored.
  */
 function isRestored(
   object: KubeObject,

@@ -20,7 +20,7 @@ export interface Guarded {
   again?: () => Promise<void>;
   /** Has the gateways answer the reviews of what is written here, until it is disposed. */
   answerOwn?: () => Disposable | undefined;
-  /** The session goes on where the object is gone, and where somebody else does not give in. */
+  /** The session goes on if the object is gone, or if somebody else does not give in. */
   isOptional?: true;
   /** Sees every version of the object. */
   onObject?: (object: KubeObject) => void;
@@ -28,15 +28,15 @@ export interface Guarded {
 
 /** What the guard remembers of one object. */
 export interface Memory extends Rounds, Callable {
-  /** What this session changed, as it was when its mark appeared. What the mark says later may be somebody else's. */
+  /** What this session changed, as its mark said when it appeared. A later mark may be somebody else's. */
   changes: FieldChange[] | undefined;
-  /** The same after a write whose answer may have been lost. */
+  /** The changes of a write whose answer may have been lost. */
   sent?: FieldChange[];
-  /** The object was written again, but not what has to follow. */
+  /** The object was written again, but `again` has not run yet. */
   isHalfDone: boolean;
 }
 
-/** As the guard watches it. */
+/** The object in the form that the guard watches. */
 export function watchedObject(guarded: Guarded, sessionId: string): Watched {
   const { ref, own, isOptional, onObject } = guarded;
   const memory: Memory = { changes: undefined, ...noRounds(), isHalfDone: false };
@@ -112,7 +112,7 @@ async function resist(
   return await followUp(guarded, memory);
 }
 
-/** As the mark will say it: a label has no room for owners. */
+/** The changes as the mark can store them: a label has no room for owners. */
 function asStored({ store }: OwnChange, fields: FieldChange[]): FieldChange[] {
   return store.read(store.write({ v: 1, fields }))?.fields ?? fields;
 }
@@ -124,7 +124,7 @@ export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Ove
   }
 }
 
-/** Nothing is recorded. */
+/** The writer if none is recorded. */
 export const NOBODY = { manager: 'unknown', operation: '' };
 
 async function followUp({ again, answerOwn }: Guarded, memory: Memory): Promise<undefined> {

@@ -1,15 +1,15 @@
 import { backOff } from '../../async.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 
-/** When an object was written again, and when that was tried: on the clock of performance.now(). */
+/** When an object was written again, and when each try to do so began, on the clock of performance.now(). */
 export interface Rounds {
   writes: number[];
   tries: number[];
 }
 
-/** After so many writes within a minute, somebody else will not give in. */
+/** After this many writes within a minute, somebody else will not give in. */
 const MOST_WRITES = 5;
-/** A try fails when somebody writes in between, often a controller to the status. */
+/** A try fails when somebody writes in between, often a controller that writes the status. */
 const MOST_TRIES = 25;
 const ROUNDS_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
@@ -19,7 +19,7 @@ export function noRounds(): Rounds {
   return { writes: [], tries: [] };
 }
 
-/** Forgets what is a minute old, and says whether somebody else fights for the object. */
+/** Forgets what is older than a minute, and says whether somebody else fights for the object. */
 export function isFight(rounds: Rounds): boolean {
   const recent = (at: number): boolean => performance.now() - at < ROUNDS_MS;
   rounds.writes = rounds.writes.filter(recent);
@@ -33,12 +33,12 @@ export function pauseMs({ writes }: Rounds): number {
   return last === undefined ? 0 : Math.max(0, retryMs(writes.length - 1) - (performance.now() - last));
 }
 
-/** After so many writes that did not last, or failed. */
+/** The pause after this many writes that did not last, or failed. */
 export function retryMs(failures: number): number {
   return backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 }
 
-/** Makes a write. False where somebody else wrote in between: they are seen next. */
+/** Makes a write. False if somebody else wrote in between: the next round sees their version. */
 export async function wroteFirst(rounds: Rounds, write: () => Promise<unknown>): Promise<boolean> {
   rounds.tries.push(performance.now());
   try {

@@ -10,7 +10,7 @@ export interface TemplateChanges {
   affectsController: boolean;
 }
 
-/** Undefined where nothing changed that matters for the program. */
+/** Undefined if nothing changed that matters for the program. */
 export function templateChanges(
   before: Workload,
   now: Workload,

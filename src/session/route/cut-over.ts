@@ -12,17 +12,20 @@ import { notReached, type ProbeResult, probeUntil, serviceProber } from './verif
 
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
-/** kube-proxy mostly needs a little more to follow. Who asks earlier is answered from the cluster, and has to ask anew, which takes longer. */
+/**
+ * kube-proxy usually needs a little longer. A probe that comes too early is answered from the cluster and has to be made anew, which takes
+ * longer.
+ */
 const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
 /** Every webhook Service points here, and kube-apiserver has followed. */
 export interface CutOver {
-  /** Resolves when what Kubernetes left behind is gone, which nobody's reviews need. */
+  /** Resolves when the leftovers of Kubernetes are gone. No review has to wait for that. */
   cleared: Promise<void>;
 }
 
-/** Points every webhook Service to this machine. Returns when kube-apiserver has followed, which several answers prove. */
+/** Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver has followed. */
 export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
   for (const { serverName } of routing.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
@@ -53,7 +56,7 @@ async function cutOverOne(
     ({ reached }) => reached,
     () => false,
   );
-  // After a failure, this ends when nothing is being written.
+  // A failure is reported only when nothing is being written any more.
   if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
@@ -69,14 +72,14 @@ async function cutOverOne(
 
 function hintFor({ route }: OpenRoute): string {
   const trust = 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.';
-  // Through Pods, the Service needs no more from the cluster than before.
+  // If the route leads to Pods, the Service needs no more from the cluster than before.
   return 'pods' in route.target ? trust : `${trust}\nThrough a Pod in the cluster: ${AGAIN} --route relay`;
 }
 
 /**
- * After a reconnect the route may have other ports: the endpoints follow, during the cut-over too. Then the route is verified
- * again, once the cut-over is done. One verification runs after the other, each with the ports that are current then. Disposing waits for
- * the last one, which the signal ends, since it removes what it created in the cluster.
+ * After a reconnect the route may have other ports: the endpoints follow, during the cut-over too. Once the cut-over is done, the route is
+ * verified again, one verification at a time, each with the current ports. Disposing waits for the last one: the signal ends it, but it
+ * still removes what it created in the cluster.
  */
 export function followReconnects(
   routing: Routing,
@@ -108,7 +111,7 @@ export function followReconnects(
   };
 }
 
-/** What broke the route, a sleep or a VPN, may have cut off the API server too, which comes back in its own time. */
+/** The cause of the loss, such as a sleep or a VPN, may have cut off the API server, too, which comes back at a time of its own. */
 async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
   return await whileAway(step, { limitMs: Number.POSITIVE_INFINITY, signal });
 }
@@ -142,7 +145,7 @@ function verified(open: OpenRoute, service: TargetService, { latencyMs }: ProbeR
   return { type: 'route.verified', route, address, service: serviceName(service), latencyMs };
 }
 
-/** As `route.verified` names it. */
+/** The Service's name as in `route.verified`. */
 export function serviceName({ service: { metadata } }: TargetService): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

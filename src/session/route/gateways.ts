@@ -21,11 +21,11 @@ export interface Gateways extends Together, AsyncDisposable {
   portFor(targetPort: number): number;
   /** The port of the Pod for a gateway's port. */
   targetFor(port: number): number | undefined;
-  /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
+  /** From now on refuses reviews on these paths, and no longer on earlier ones, because the controller does not serve them. */
   refuse(called: CalledPath[]): void;
-  /** From now on reviews on these paths wait, because the controller is being asked whether it serves them, in place of the ones before. */
+  /** From now on reviews on these paths, and no longer on earlier ones, wait while the controller is asked whether it serves them. */
   ask(called: CalledPath[]): void;
-  /** Posts to the controller, over the connections of the gateway whose reviews go there. */
+  /** Posts to the controller, over the connections of the gateway that forwards such reviews. */
   post: PostReview;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: string[];
@@ -33,9 +33,9 @@ export interface Gateways extends Together, AsyncDisposable {
   readonly held: number;
 }
 
-/** What all of them do alike; see `Gateway`. */
+/** What all gateways do alike; see `Gateway`. */
 interface Together {
-  /** From now on takes reviews on these paths only. At first they are those of the target's calls. */
+  /** From now on takes reviews on these paths only. At first they are the paths of the target's calls. */
   accept(paths: Iterable<string>): void;
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
@@ -63,11 +63,11 @@ export interface GatewayPlan {
   target: Pick<Target, 'services' | 'apis'>;
   sessionId: string;
   settings: GatewaySettings;
-  /** Gets each review, when it has arrived, and when its answer is out. */
+  /** Get each review: when it has arrived, and when its answer is sent. */
   arrived?: GatewayOptions['arrived'];
   served?: GatewayOptions['served'];
   late?: GatewayOptions['late'];
-  /** A warning that the controller's answers get. */
+  /** A warning that is added to the controller's answers. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
   /** Ports of the Pod, and where the controller listens instead. */
@@ -182,7 +182,7 @@ function disposeAll(some: Disposable[]): Disposable {
   return stack;
 }
 
-/** Reviews of what pausing and restoring the manager consists of. They must not depend on a controller that may be gone. */
+/** Answers reviews of changes that pause or restore the manager. They must not depend on a controller that may be gone. */
 export function ownAnswers(
   target: Target,
   sessionId: string,
@@ -205,7 +205,7 @@ const KEEP_THEM_OUT =
 
 const LAST_PORT = 65_535;
 
-/** Throws 'usage.invalid' where there are too few ports from the chosen one on. */
+/** Throws 'usage.invalid' if there are too few ports from the chosen one up. */
 export function assertPorts(target: GatewayPlan['target'], { port: first }: GatewaySettings): void {
   const count = targetPorts(target.services).length;
   const highest = LAST_PORT - count + 1;

@@ -4,7 +4,7 @@ import { AGAIN, DevloopError } from '../../errors.ts';
 import { routeNames } from './kinds.ts';
 import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
 
-/** Failures of one route, after which the next one is worth a try. Any other failure would meet every route. */
+/** Failures of one route, after which the next one is worth a try. Any other failure would occur on every route. */
 const OF_THE_ROUTE = new Set(['route.none', 'route.address', 'relay.failed', 'cluster.forbidden']);
 
 /** The route that kube-apiserver uses from now on, and its plan. */
@@ -12,7 +12,7 @@ export interface ChosenRoute extends OpenRoute {
   plan: RoutePlan;
 }
 
-/** Opens the first route over which kube-apiserver reaches a gateway of this machine. Changes nothing of the user's. */
+/** Opens the first route over which kube-apiserver reaches a gateway of this machine. Changes no object of the user. */
 export async function openRoute(routing: Routing, plans: RoutePlan[]): Promise<ChosenRoute> {
   for (const { service } of routing.target.services) assertTakeable(service);
   const failures: Failed[] = [];
@@ -53,7 +53,7 @@ function none(failures: Failed[]): DevloopError {
 
 const OVER_SSH = `Over a host that both can reach: ${AGAIN} --route ssh:USER@HOST`;
 
-/** The user chose a route that does not work: there are others. */
+/** The user chose a route that does not work: the error names the others. */
 function withOtherRoutes(error: unknown, choice: RouteChoice): unknown {
   if (choice === 'auto' || !(error instanceof DevloopError)) return error;
   const isSsh = typeof choice !== 'string';

@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import { type AddressedCall, CALLERS, followCalls } from '../../operator/webhooks.ts';
 
-/** Where controller-runtime serves conversions. Taken as long as devloop cannot read the CRDs, which say where they are served. */
+/** Where controller-runtime serves conversions. Reviews are taken there until devloop has read the CRDs, which say where. */
 const CONVERSIONS = '/convert';
 
 /** The paths on which the gateways take reviews at first. */
@@ -21,8 +21,8 @@ interface Following {
 }
 
 /**
- * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change; before that,
- * `onCalls` gets the Services with the calls. Disposing waits until nothing is watched.
+ * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change. `onCalls` gets
+ * the Services with their calls before the gateways do. Disposing waits until nothing is watched.
  */
 export function followPaths(
   { api, emit, signal }: Work,

@@ -34,19 +34,19 @@ export function pointToRoutePods(service: TargetService): PointStep {
   };
 }
 
-/** After a reconnect: the endpoints follow the route's ports. Pods keep theirs. */
+/** After a reconnect, moves the endpoints to the route's new ports. A route to Pods keeps its ports. */
 export async function moveService(work: Work, open: OpenRoute, service: TargetService): Promise<void> {
   if ('address' in open.route.target)
     await moveEndpoints(work, service.service, () => destination(open, service));
 }
 
-/** The objects that point a Service to an open route; none where Kubernetes writes the endpoints. */
+/** The objects that point a Service to an open route; none if Kubernetes writes the endpoints. */
 export function routePointers(open: OpenRoute, service: TargetService, sessionId: string): Pointer[] {
   if (!('address' in open.route.target)) return [];
   return pointersOf(service.service, sessionId, () => destination(open, service));
 }
 
-/** At this moment: a tunnel that reconnected has other ports. */
+/** The destination at this moment: a tunnel that reconnected has other ports. */
 function destination(open: OpenRoute, service: TargetService): Destination {
   const { target } = open.route;
   if (!('address' in target)) throw new Error('a route to an address that has Pods');

@@ -27,7 +27,7 @@ const LET_IT_IN =
   'Check whether a NetworkPolicy or a firewall keeps the control plane from the Pods of this namespace.';
 const NO_ALLOW_FROM =
   'The relay route ignores --allow-from: a NetworkPolicy decides who can connect to its Pod.';
-/** In the Pod. If the operator itself uses it, the next free one is taken. */
+/** The program's port in the Pod. If the operator uses it, too, the next free one is taken. */
 const CONTROL_PORT = 17_717;
 
 /** kube-apiserver calls a Pod in the namespace of the webhook Service, and the Pod sends the reviews over a connection through the API server. */
@@ -51,7 +51,7 @@ async function openRelay(routing: Routing): Promise<OpenRoute> {
   if (allowFrom !== undefined) routing.emit({ type: 'note', message: NO_ALLOW_FROM });
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
-  // If one fails, the others stop too, and are awaited: what they create must be there when it is removed.
+  // If one fails, the others stop, too, and are awaited, so that nothing is created after the removal.
   const ending = new AbortController();
   const endable = { ...routing, signal: AbortSignal.any([routing.signal, ending.signal]) };
   const opening = serviceNamespaces(routing.target).map((namespace) =>
@@ -124,7 +124,7 @@ function portsBeside(taken: number[]): [control: number, proxy: number] {
   return [free[0]!, free[1]!];
 }
 
-/** One route with several ends: the labels are the same in every namespace, and the ports those of the manager's Pods. */
+/** One route with several ends: they have the same labels in every namespace, and the ports of the manager's Pods. */
 export function together(routes: Route[], gateways: Gateways): Route {
   return {
     ...routes[0]!,

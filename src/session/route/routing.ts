@@ -13,18 +13,18 @@ import type { ProbeResult } from './verify.ts';
 /** One way for kube-apiserver to reach this machine. kinds.ts lists them all. */
 export interface RouteKind {
   name: string;
-  /** Whether `auto` tries it. One that needs a setting is used only if the user names it. */
+  /** Whether `auto` tries it. A route that needs a setting is used only if the user names it. */
   isAutomatic: boolean;
   plan(target: Target, settings: RouteSettings): Omit<RoutePlan, 'name'>;
 }
 
 /** What it takes to use a route for one operator. */
 export interface RoutePlan {
-  /** Of its kind. */
+  /** The name of its kind. */
   name: string;
   /** The far end, for display. */
   detail: string;
-  /** Opens the route and verifies it. Changes no object of the user's. */
+  /** Opens the route and verifies it. Changes no object of the user. */
   open: Step<OpenApply>;
   /** Points the webhook Services to the open route. */
   point: PointStep[];
@@ -33,7 +33,7 @@ export interface RoutePlan {
 /** `isLast`: no other route will be tried after this one. */
 export type OpenApply = (routing: Routing, isLast: boolean) => Promise<OpenRoute>;
 
-/** `onPointed`: the Service leads to the route, and what is left to be done changes nothing of that. */
+/** `onPointed` is called when the Service leads to the route; the rest of the work no longer changes that. */
 type PointApply = (work: Work, open: OpenRoute, onPointed?: () => void) => Promise<void>;
 
 export interface PointStep extends Step<PointApply> {
@@ -47,20 +47,20 @@ export interface Routing extends Work {
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
-  /** Gets each review, when it has arrived, and when its answer is out. */
+  /** Get each review: when it has arrived, and when its answer is sent. */
   arrived?: GatewayOptions['arrived'];
   served?: GatewayOptions['served'];
   late?: GatewayOptions['late'];
-  /** A warning that the controller's answers get. */
+  /** A warning that is added to the controller's answers. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
   /** Ports of the Pod, and where the controller listens instead. */
   moved?: ReadonlyMap<number, number> | undefined;
-  /** Gets the removal of temporary objects, for which nothing but the end of the session has to wait. */
+  /** Gets the removal of temporary objects. Only the end of the session has to wait for it. */
   removing?: (removed: Promise<void>) => void;
   /** How many probes verify a route; 1 by default. */
   probes?: number;
-  /** Verifies a route in another way than through temporary Services. */
+  /** Verifies a route in another way than by temporary Services. */
   verify?: (ends: Pick<OpenRoute, 'route' | 'gateways'>, limitMs: number) => Promise<ProbeResult>;
 }
 
@@ -68,7 +68,7 @@ export interface RouteSettings extends GatewaySettings {
   choice: RouteChoice;
   /** The address that the cluster calls. */
   address?: string | undefined;
-  /** Where it comes from, if the user did not choose it. */
+  /** Where the address comes from, if the user did not choose it. */
   addressSource?: string;
   relayImage?: string | undefined;
 }

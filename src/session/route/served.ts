@@ -13,7 +13,7 @@ import type { Gateways } from './gateways.ts';
 const SETTLE_MS = 2_000;
 const POLL_MS = 200;
 
-/** What is asked whether the controller serves the webhooks. */
+/** What it takes to ask whether the controller serves the webhooks. */
 export interface ServedCheck {
   work: Pick<Work, 'emit' | 'signal'>;
   target: Pick<Target, 'services'>;
@@ -22,7 +22,7 @@ export interface ServedCheck {
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
-  /** Resolves when a new program may get reviews; absent: at once. */
+  /** Resolves when a new program may get reviews; if absent, it may at once. */
   settled?: (() => Promise<void>) | undefined;
 }
 
@@ -39,14 +39,14 @@ export function calledPaths(services: TargetService[], moved?: ReadonlyMap<numbe
   return [...new Map(all.map((one) => [`${one.port} ${one.path}`, one])).values()];
 }
 
-/** The gate of the controller: it opens only to a program that was asked for each path. */
+/** The controller's gate: it opens only to a program that has been asked for each path. */
 export interface ServedGate extends Gate {
   /**
-   * For the first program. Throws 'controller.wrong-program' if it serves none of the paths; where it serves some, this warns, and the
+   * For the first program. Throws 'controller.wrong-program' if it serves none of the paths; if it serves only some, this warns, and the
    * gateways refuse the others.
    */
   requireServed(): Promise<void>;
-  /** The Services have these calls now. Reviews on new paths wait until the program that runs was asked for them. */
+  /** Tells that the Services now have these calls. Reviews on new paths wait until the program that runs has been asked for them. */
   called(services: TargetService[]): void;
 }
 
@@ -57,7 +57,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
   let program = newProgram([]);
   let isHeld = true;
   const asks = createAsks();
-  /** Resolves to what to warn of. A program that is replaced in the meantime has no say. */
+  /** Resolves to the paths to warn of. The answers of a program that has been replaced meanwhile do not count. */
   const ask = async (some: CalledPath[]): Promise<CalledPath[]> => {
     const asked = program;
     for (const one of some) asked.known.add(keyOf([one]));
@@ -108,13 +108,13 @@ export function createServedGate(check: ServedCheck): ServedGate {
   };
 }
 
-/** That a process has ended is seen a moment later. */
+/** devloop sees the end of a process a moment later. */
 const SEEN_LATE_MS = 500;
 
 const GIVEN_UP =
   'The controller ended while devloop sent it reviews without an object, to see which webhooks it serves.\nSo devloop does not ask it again in this session, and forwards all reviews.';
 
-/** A server that was written for the reviews of its own webhooks alone may end at another one. */
+/** A server that only expects the reviews of its own webhooks may end when it gets another one. */
 function createAsks() {
   let under = 0;
   let lastAt = Number.NEGATIVE_INFINITY;
@@ -128,7 +128,7 @@ function createAsks() {
       lastAt = performance.now();
       return isGivenUp ? [] : unserved;
     },
-    /** For a program that nobody ended: whether it was being asked, for the first time. */
+    /** Called if a program ended on its own. Returns whether it was being asked then; true only once. */
     giveUp(): boolean {
       const isBecause = !isGivenUp && (under > 0 || performance.now() - lastAt < SEEN_LATE_MS);
       isGivenUp ||= isBecause;
@@ -139,11 +139,11 @@ function createAsks() {
 
 /** What is known of the program that runs. */
 interface AskedProgram {
-  /** What it does not serve; at first, what the one before it did not. */
+  /** The paths that it does not serve; at first, those that the program before did not serve. */
   unserved: CalledPath[];
-  /** New paths that it is being asked for while reviews arrive. */
+  /** New paths for which it is being asked while reviews arrive. */
   asking: CalledPath[];
-  /** The keys of all paths that it was, or is being, asked for. */
+  /** The keys of all paths for which it was asked, or is being asked. */
   known: Set<string>;
 }
 
@@ -156,7 +156,7 @@ function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
   return (one) => keys.has(keyOf([one]));
 }
 
-/** What was unserved before is not waited for. */
+/** Does not wait for paths that were unserved before. */
 async function findUnserved(
   { work: { signal }, gateways }: ServedCheck,
   called: CalledPath[],

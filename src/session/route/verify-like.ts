@@ -19,8 +19,8 @@ import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './ve
 export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
 
 /**
- * By the name of the address first, since kube-proxy needs a second to learn of a Service with endpoints: kube-apiserver then calls the
- * address itself. What fails so is verified with endpoints of our own, and so is what has to be proved by many probes: see
+ * First tries the address as the Service's name, which kube-apiserver calls itself, since kube-proxy needs a second to learn of a Service
+ * with endpoints. If that fails, or if many probes have to prove it, the Service gets endpoints of our own: see
  * docs/adr/0026-verified-by-name.md.
  */
 export async function verifyLike(
@@ -41,7 +41,7 @@ export async function verifyLike(
   const probed = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count: routing.probes ?? 1 };
   const resultOf = async (probing: Promise<Probed>): Promise<ProbeResult> => {
     const { removed, ...result } = await probing;
-    // Another attempt creates objects of the same names.
+    // Another attempt creates objects with the same names.
     await (result.reached ? removeBeside(routing, removed) : removed);
     return result;
   };
@@ -61,13 +61,13 @@ export async function verifyLike(
   return await resultOf(probeThrough(work, through, { wanted: 'us', ...limit }));
 }
 
-/** Of the family that kube-apiserver would call the Service's cluster IP by. An IPv6 address is no name. */
+/** The address as a name, if it has the family of the Service's cluster IP that kube-apiserver calls. An IPv6 address cannot be a name. */
 function callableName({ spec }: Service, target: RouteTarget): { externalName: string } | undefined {
   if (!('address' in target) || familyOf(target.address) === 'IPv6') return undefined;
   return otherFamily(spec, target) === undefined ? { externalName: target.address } : undefined;
 }
 
-/** A policy of the cluster may refuse such a Service, or the endpoints, which the second attempt then says. */
+/** A policy of the cluster may refuse such a Service, or the endpoints; the second attempt then reports that. */
 function notByName(error: unknown): Probed {
   if (!(error instanceof DevloopError && REFUSED.has(error.code))) throw error;
   return { reached: false, latencyMs: 0, cause: error.message, removed: Promise.resolve() };
@@ -92,7 +92,7 @@ async function probeThrough(
   probing: Probing,
 ): Promise<Probed> {
   await using stack = new AsyncDisposableStack();
-  // At the same time: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
+  // In parallel: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
   const creating = createProbeService(like).apply(routing, to, port);
   const probingIt = createProber(probed).apply(routing, PROBE_LANGUAGE);
   await allDone<unknown>([
@@ -107,7 +107,7 @@ async function probeThrough(
   return { ...result, removed: removed.then(() => {}) };
 }
 
-/** The first family of a Service and an address that is not of it: only endpoint routing reaches that, and it does so at once. */
+/** The first family of a Service and an address of another family: only endpoint routing reaches that, and it does so at once. */
 export function otherFamily(
   { ipFamilies: [first] = [] }: Service['spec'],
   target: RouteTarget,

@@ -10,7 +10,7 @@ import { changesOf, permissionsOf, type Routing } from './routing.ts';
 import type { ProbeResult } from './verify.ts';
 import { otherFamily, type RouteEnds, verifyLike } from './verify-like.ts';
 
-/** Every route is verified in this way before any object of the user's is changed. */
+/** Every route is verified in this way before any object of the user is changed. */
 export function verifyStep(target: Target): Step<typeof verifyRoute> {
   const likes = likelyServices(target).map(({ service }) => service);
   const probes = likes.map(({ metadata }) =>
@@ -25,8 +25,8 @@ function distinct(changes: PlannedChange[]): PlannedChange[] {
 }
 
 /**
- * Verifies a route through temporary Services: one in each namespace of the user's Services, and for each combination of IP
- * families among them, since the families decide where kube-apiserver calls. The first Service that is not reached decides.
+ * Verifies a route through temporary Services: one in each namespace of the user's Services, and for each combination of IP families among
+ * them, since the families decide which address kube-apiserver calls. The first Service that is not reached decides.
  */
 export async function verifyRoute(routing: Routing, ends: RouteEnds, limitMs: number): Promise<ProbeResult> {
   if (routing.verify !== undefined) return await routing.verify(ends, limitMs);
@@ -57,7 +57,10 @@ function likelyServices({ services }: Target): TargetService[] {
   return [...alike.values()].map(([first]) => first!);
 }
 
-/** Without endpoint routing, kube-apiserver calls the cluster IP of the first family, behind which kube-proxy puts that family alone. */
+/**
+ * Without endpoint routing, kube-apiserver calls the cluster IP of the first family, and kube-proxy puts only endpoints of that family
+ * behind it.
+ */
 function withFamily(cause: string, { metadata, spec }: Service, target: RouteTarget): string {
   const other = otherFamily(spec, target);
   if (other === undefined || cause.includes(other.address)) return cause;

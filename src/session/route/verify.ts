@@ -11,7 +11,7 @@ import type { Route } from '../../route/route.ts';
 export const PROBE_LANGUAGE = { path: probePath, read: readProbe };
 /** Each miss changes the webhook configuration of the probe, which every kube-apiserver then reads again. */
 const PAUSE_MS = { first: 25, most: 100, factor: 1.25 };
-/** While kube-proxy catches up, either end may answer by chance. Ten equal answers are no longer chance. */
+/** While kube-proxy catches up, either end may answer by chance. Ten equal answers are proof. */
 export const PROBES = 10;
 
 const UNKNOWN = /services? "[^"]+" not found/;
@@ -31,7 +31,7 @@ export interface Probing {
   limitMs: number;
   /** The first answer about the route is the result. */
   isImpatient?: true;
-  /** Whether it is known already why nothing will answer. It is asked once, when that has taken longer than kube-proxy needs. */
+  /** Whether it is already known that nothing will answer. Asked once, when the answer has taken longer than kube-proxy needs. */
   isHopeless?: (() => Promise<boolean>) | undefined;
 }
 
@@ -42,8 +42,8 @@ const UNANSWERED =
   /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
 
 /**
- * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober counts, or the time is up. More than
- * once, because each kube-proxy and kube-apiserver learns of a new endpoint in its own time; at the same moment, because a cluster can be
+ * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober counts, or the time is up. Several
+ * probes, because each kube-proxy and kube-apiserver learns of a new endpoint at its own time; at the same moment, because a cluster can be
  * far away.
  */
 export async function probeUntil(
@@ -71,7 +71,7 @@ export async function probeUntil(
   return { reached: false, latencyMs: 0, cause };
 }
 
-/** Of several that something else has answered, kube-apiserver would pass on one. */
+/** If something else answered several probes at once, kube-apiserver would pass on only one answer, so each gets a dry run of its own. */
 async function otherAnswers(
   prober: Pick<Prober, 'others' | 'reachesTogether'>,
   wanted: Wanted,
@@ -79,7 +79,7 @@ async function otherAnswers(
   return wanted === 'us' && (await prober.reachesTogether()) ? [] : await prober.others();
 }
 
-/** Only an answer about the route says that there was time enough. */
+/** Asks only after an answer about the route, since only that shows that there was time enough. */
 function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) => Promise<boolean> {
   let ask = isHopeless;
   const from = performance.now() + DOUBT_MS;
@@ -91,7 +91,7 @@ function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) =
   };
 }
 
-/** It says nothing about the route yet: kube-apiserver does not know the probe, or its Service. */
+/** Whether the answer says nothing about the route yet: kube-apiserver does not know the probe, or its Service. */
 function isPending(answer: ProbeAnswer): boolean {
   return !answer.reached && (answer.pending || UNKNOWN.test(answer.cause));
 }
@@ -122,7 +122,10 @@ export async function serviceProber(
   return await createProber(target).apply(work, PROBE_LANGUAGE);
 }
 
-/** `message` ends with kube-apiserver's own words. What this end of the route knows follows; without that, `otherwise` is the hint. */
+/**
+ * `message` ends with kube-apiserver's own words. The error adds what this end of the route knows; if that is nothing, `otherwise` is the
+ * hint.
+ */
 export async function notReached(route: Route, message: string, otherwise: string): Promise<DevloopError> {
   const explained = await route.explain();
   const why = explained === undefined ? '' : `\n  ${explained.cause}`;

@@ -44,7 +44,7 @@ export interface LocalPlan {
   dlv?: string | undefined;
 }
 
-/** The same when everything is written. */
+/** The local plan after all files are written. */
 export interface LocalParts {
   pairs: KeyPairs;
   /** Where the controller looks for its key pair. */
@@ -54,8 +54,8 @@ export interface LocalParts {
 }
 
 /**
- * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it.
- * Writes nothing. `ending`: processes that `up` ends first, with their groups.
+ * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it. Writes
+ * nothing. `ending`: processes, each with its group, that `up` ends first.
  */
 export async function planLocally(
   session: Session,
@@ -74,7 +74,7 @@ export async function planLocally(
   const inputs = { ...controllerInputs(session, pairs, connection), elsewhere };
   const controller = await planController(inputs, io);
   await requireProgram(controller.plan);
-  // The supervisor checks again when it starts; here nothing has been changed yet.
+  // The supervisor checks again when it starts; at this point nothing has been changed yet.
   for (const port of ports.map((one) => controller.moved.get(one) ?? one)) {
     claimPort(port, options);
     await requireControllerPort(port, session.machine, ending);
@@ -83,7 +83,7 @@ export async function planLocally(
   return { pairs, controller, dlv: await debuggerFor(session, controller.plan.cwd, ending) };
 }
 
-/** Loaded where it is asked for only. */
+/** The debugger's module is loaded only if it is needed. */
 async function debuggerFor(
   { options: { debug }, io }: Session,
   cwd: string,
@@ -104,7 +104,7 @@ export async function prepareLocally(
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
   const [pair] = pairs.values();
-  // The key pair for a process of the user's is removed when the session ends, unless the user named the directory.
+  // The key pair for a process of the user is removed when the session ends, unless the user named the directory.
   if (!options.controller && context.config.certificates?.directory === undefined)
     await recordOutside(files.directory, [files.keyPairDirectory]);
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
@@ -132,7 +132,9 @@ export function keyPairSearch({ api, config }: CommandContext, target: Target): 
   return { api, target, secretName: config.certificates?.secret };
 }
 
-/** For sources that connect to the cluster as in a Pod, or by one file of several; a command of the user's has its own ways. */
+/**
+ * For sources that connect to the cluster as in a Pod, or through a single kubeconfig file. A command of the user connects in its own way.
+ */
 export async function connectionFor({
   context,
   facts,
@@ -144,7 +146,7 @@ export async function connectionFor({
   return isOpened ? await openPodConnection(api) : undefined;
 }
 
-/** The go tool is asked while the cluster is, unless the build that was begun knows them. */
+/** Asks the go tool while the cluster is being asked, unless the build that was begun knows the flags. */
 export function beginGoFlags(
   context: CommandContext,
   options: UpOptions,
@@ -154,12 +156,12 @@ export function beginGoFlags(
   if (!buildsProgram({ context, options })) return undefined;
   if (begun?.goFlags !== undefined) return Promise.resolve(begun.goFlags);
   const asking = readGoFlags(context.root, { emit, signal });
-  // Whoever needs them learns why there are none.
+  // Whoever needs the flags gets the error.
   asking.catch(() => {});
   return asking;
 }
 
-/** What runs here is built by devloop, and is no command of the user's. */
+/** Whether devloop builds what runs here: it is no command of the user. */
 function buildsProgram({ context, options }: Pick<Session, 'context' | 'options'>): boolean {
   return options.controller && (options.command ?? context.config.controller?.run) === undefined;
 }
@@ -195,7 +197,7 @@ export function controllerInputs(
   };
 }
 
-/** Absent where there is none, and where the manager's Pods go on. */
+/** The stand-in's name; absent if there is none, or if the manager's Pods go on. */
 function standInFor({ target, plan, sessionId }: Session): string | undefined {
   const isAlone = plan.standIn.length > 0 && plan.pause.every(({ answersReviews }) => !answersReviews);
   return isAlone ? podNameFor(target, sessionId) : undefined;

@@ -14,19 +14,19 @@ import type { Emit } from '../../report/events.ts';
 export interface SessionDebugger extends AsyncDisposable {
   debugging: Debugging;
   /**
-   * Lets editors in, once the controller was asked for its paths: it would stop at their breakpoints. Resolves when those that are expected
-   * have set theirs, or do not come: then reviews can be let through.
+   * Lets editors in once the controller was asked for its paths, since it would stop at their breakpoints. Resolves when the expected
+   * editors have set theirs, or do not come: then reviews can be let through.
    */
   settled(): Promise<void>;
-  /** For a controller without webhooks, which no other gate is for. */
+  /** For a controller without webhooks, which has no other gate. */
   gate: Gate;
   /** The session is ending: the editors' sessions end, and the controller runs without breakpoints. */
   end(): Promise<void>;
 }
 
 /**
- * Resolves to the delve of a session whose editors connect to this port. Throws 'debug.no-delve', and 'port.in-use' unless one of the
- * processes `ending` has the port: `up` ends them first.
+ * Resolves to the delve program for a session whose editors connect to this port. Throws 'debug.no-delve', and 'port.in-use' unless one of
+ * the processes `ending` has the port: `up` ends them first.
  */
 export async function requireDebugger(
   port: number,
@@ -73,7 +73,7 @@ export async function openDebugger(
   };
 }
 
-/** Headless and continued; it tells the port of its choice on its first line. */
+/** Runs delve headless, without stopping the program. delve chooses a port, and prints it on its first line. */
 export function debugCommand(dlv: string, [program, ...args]: string[]): string[] {
   const mode = ['--headless', '--accept-multiclient', '--continue', '--api-version=2'];
   return [dlv, 'exec', ...mode, '--listen=127.0.0.1:0', program!, '--', ...args];
@@ -98,7 +98,7 @@ function attend(
     let isServed = false;
     const code = await watchController(delve, {
       onRunning() {
-        // Earlier, it would run on while an editor sets its breakpoints.
+        // If editors could connect earlier, the program would run on while they set their breakpoints.
         if (!isServed) endpoint.serve(port, delve);
         isServed = true;
         running.resolve();
@@ -106,7 +106,7 @@ function attend(
         isStopped = false;
       },
       async onStopped(at) {
-        // At a panic, too, delve stops: without an editor nobody would ever continue.
+        // delve stops at a panic, too, and without an editor nobody would ever continue.
         if (!endpoint.isUsed) return await letRun(delve).catch(() => {});
         if (!isStopped) emit({ type: 'debug.stopped', ...at });
         isStopped = true;
@@ -124,7 +124,7 @@ function attend(
       const port = isListening ? undefined : LISTENING.exec(line)?.[1];
       if (port === undefined) return false;
       isListening = true;
-      // Where delve itself ends, its process says so.
+      // If delve itself ends, the end of its process is reported.
       watch(Number(port)).catch((error) => {
         if (!ENDED.test(messageOf(error))) emit({ type: 'warning', message: lost(error) });
       });

@@ -53,7 +53,7 @@ export async function printPlan(
   }
 }
 
-/** Loaded where it is asked for only. */
+/** The debugger's module is loaded only if it is needed. */
 async function debugged(dlv: string, command: string[]): Promise<string[]> {
   const { debugCommand } = await import('./debugger.ts');
   return debugCommand(dlv, command);

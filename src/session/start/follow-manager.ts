@@ -28,8 +28,8 @@ export interface Dependent {
 const TEMPLATE = ['spec', 'template'];
 
 /**
- * Follows new versions of the manager's Deployment, or of what else it runs in: what changed is reported, and the controller gets the
- * new arguments and variables at its next start.
+ * Follows new versions of the manager's workload: reports what changed, and gives the controller the new arguments and variables at its
+ * next start.
  */
 export function followManager(
   session: Session,
@@ -73,7 +73,7 @@ function movedTo(port: number | undefined): OtherPort | undefined {
   return port === undefined ? undefined : { port, because: 'it has listened there since the session began' };
 }
 
-/** They are those of the start, except for what the event says. */
+/** Discoveries are the same as at the start, except for what the event says. */
 function withoutDiscoveries(emit: Emit): Emit {
   return (event) => (event.type === 'discovered' ? undefined : emit(event));
 }

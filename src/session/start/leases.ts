@@ -22,14 +22,14 @@ export type LeaseStep = ReturnType<typeof holdLease>;
 export interface SessionLeases extends AsyncDisposable {
   /** Creates and renews them. `onLost` runs when somebody else takes or deletes one. */
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
-  /** Renews them, if they were not held just now. When this resolves, `onLost` has run for each that is lost. */
+  /** Renews them, unless they were created just now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
   /** Writes the session's health whenever an event changes it. */
   observe(event: DevloopEvent): void;
   announce(route: Route): Promise<void>;
 }
 
-/** Who takes a Lease in this time could as well do so right after it was renewed. */
+/** Somebody who takes a Lease within this time could just as well do so right after a renewal. */
 const JUST_HELD_MS = 1_000;
 
 export function createSessionLeases(target: Target): SessionLeases {
@@ -57,7 +57,7 @@ export function createSessionLeases(target: Target): SessionLeases {
     async renew() {
       if (performance.now() - heldAt < JUST_HELD_MS) return;
       await update({});
-      // To say why one is lost takes a call, and whoever renews them is about to write.
+      // Finding out why a Lease is lost takes a call, and whoever renews the Leases is about to write.
       await Promise.all(losses);
     },
     observe(event) {
@@ -71,13 +71,13 @@ export function createSessionLeases(target: Target): SessionLeases {
   };
 }
 
-/** What keeps one Lease from being renewed keeps all of them, so each warning is printed once. */
+/** If one Lease cannot be renewed, none can, so each warning is printed once. */
 function withoutRepeats(emit: Emit): Emit {
   const warn = createWarner(emit);
   return (event) => (event.type === 'warning' ? warn(event.message) : emit(event));
 }
 
-/** With a namespace its Lease goes, too, often before the objects that the guard watches. */
+/** When a namespace is deleted, its Lease goes, too, often before the objects that the guard watches. */
 async function whyLost({ api }: Work, target: Target, by: string): Promise<DevloopError> {
   const [first] = targetsOf(target);
   return (first && (await goneWithNamespace(api, first))) ?? takenOver(target, by);
@@ -89,8 +89,8 @@ function takenOver(target: Target, by: string): DevloopError {
 }
 
 /**
- * The manager that a session finds without a ready Pod, also where none is wanted: at its end, that is as it was. One that another session
- * has paused counts as what it was before that.
+ * The manager, if a session finds it without a ready Pod, even if none is wanted: it need not be ready at the session's end either. If
+ * another session has paused it, its state before that counts.
  */
 export function unreadyManager({ manager }: Target): ObjectRef[] {
   if (manager === undefined) return [];
@@ -110,7 +110,7 @@ function holderOf({ machine, target, plan, unready }: Session): Holder {
     processStart: machine.processStart,
     since: new Date().toISOString(),
     route: plan.routes[0]?.name ?? 'none',
-    // Whoever restores the session may not be allowed to see all that it changes.
+    // Named here, because whoever restores the session may not be allowed to see all that it changes.
     targets: [
       ...targetsOf(target),
       ...plan.webhookTime.flatMap(({ changes }) => changes.map(({ object }) => object)),

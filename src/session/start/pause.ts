@@ -24,8 +24,8 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
 }
 
 /**
- * How the manager is paused while the controller runs here. Throws `pause.unsupported` where that is not possible. `isRestored`: a
- * session that had taken it over was restored a moment ago.
+ * How the manager is paused while the controller runs here. Throws `pause.unsupported` if that is not possible. `isRestored`: a session
+ * that had taken it over was restored a moment ago.
  */
 export async function planPause(
   observer: Observer,
@@ -54,7 +54,7 @@ export async function planPause(
 const EXPIRED_SECONDS = 60;
 const FREED_SECONDS = 10;
 
-/** None where a session has to be restored first: which Pod leads then is not known yet. */
+/** None if a session has to be restored first: which Pod leads after that is not known yet. */
 async function leasesToHold(
   observer: Observer,
   manager: TargetManager,
@@ -85,7 +85,7 @@ function unsupported({ ref, owner }: TargetManager): DevloopError {
   );
 }
 
-/** Kubernetes deletes the volumes of such a StatefulSet when it is scaled down, and nothing brings their data back. */
+/** Whether Kubernetes deletes the volumes of the StatefulSet when it is scaled down; nothing brings their data back. */
 function losesVolumes({ object }: TargetManager): boolean {
   const spec = object.spec as {
     volumeClaimTemplates?: unknown[];

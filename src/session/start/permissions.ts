@@ -9,7 +9,7 @@ import {
 import { permissionsOf, type RoutePlan } from '../route/routing.ts';
 import type { TakeOverPlan } from './plan.ts';
 
-/** What `up` needs whichever route it uses. */
+/** What `up` needs on any route. */
 export function commonPermissions({
   discovery,
   verify,
@@ -38,12 +38,12 @@ export function routePermissions({ open, point }: RoutePlan): Permission[] {
 /** Which parts of a plan the account is allowed to do. */
 export interface Allowed {
   asked: Permission[];
-  /** Missing whichever route is used. */
+  /** What is missing whichever route is used. */
   lacking: Permission[];
   routes: { plan: RoutePlan; lacking: Permission[] }[];
 }
 
-/** Checks all permissions that the plan requires at once, and each of them only once; none for an account that may do everything. */
+/** Checks all permissions that the plan requires at once, each only once; none are checked for an account that may do everything. */
 export async function askPermissions(
   api: ClusterApi,
   plan: TakeOverPlan,
@@ -60,14 +60,14 @@ export async function askPermissions(
   };
 }
 
-/** `up` continues without Leases. */
+/** What is missing for the Leases; `up` continues without them. */
 export async function lackingForLeases(api: ClusterApi, { leases }: TakeOverPlan): Promise<Permission[]> {
   return await missing(api, distinct(permissionsOf(leases)));
 }
 
 /**
- * The routes that the account is allowed to use. Throws if there is none, with everything that the first one lacks. `guessed`: nobody has
- * named the namespace of the plan.
+ * The routes that the account is allowed to use. If there is none, throws with everything that the first one lacks. `guessed`: nobody named
+ * the namespace of the plan.
  */
 export function permittedRoutes(
   api: Pick<ClusterApi, 'context'>,
@@ -80,7 +80,7 @@ export function permittedRoutes(
   return permitted;
 }
 
-/** Why a route that would come first is not tried. */
+/** Why routes that would come first are not tried. */
 export function untriedRoutes({ routes }: Allowed): string[] {
   return routes
     .filter(({ lacking }) => lacking.length > 0)
@@ -90,7 +90,7 @@ export function untriedRoutes({ routes }: Allowed): string[] {
     });
 }
 
-/** Two steps may need the same for different reasons; the first reason counts. */
+/** Two steps may need the same permission for different reasons; the first reason counts. */
 function distinct(permissions: Permission[]): Permission[] {
   return permissions.filter(
     (one, index) => permissions.findIndex((other) => keyOf(other) === keyOf(one)) === index,

@@ -29,14 +29,14 @@ export interface TakeOverPlan {
   /** What discovery reads; it changes nothing. */
   discovery: Permission[];
   leases: ReturnType<typeof holdLease>[];
-  /** Each route applies it while it opens. */
+  /** Applied by each route while it opens. */
   verify: Step<typeof verifyRoute>[];
   /** In the order in which they are tried; none without webhook Services. */
   routes: RoutePlan[];
   pause: PauseStep[];
   /** For a manager that reads its own Pod. */
   standIn: StandInStep[];
-  /** While the controller is debugged. */
+  /** Raises the webhooks' timeouts while the controller is debugged. */
   webhookTime: Step[];
   /** The user's objects that the session changes, and those that it depends on. */
   guarded: Guarded[];
@@ -79,7 +79,7 @@ function planWebhookTime({ services }: Target, debug: Pick<DebugOptions, 'ignore
   });
 }
 
-/** Undefined for a manager that is paused without a change of its own. */
+/** Undefined for a manager that is paused without changing its object. */
 function guardedObject(ref: ObjectRef): Guarded | undefined {
   const own = ownChangeOf(ref.kind);
   return own && { ref, own };

@@ -8,7 +8,7 @@ import { reportKept } from '../end/unfinished.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { discoverAgain } from './target.ts';
 
-/** Restores what other sessions changed on the target, and returns the target as it is then. */
+/** Restores what other sessions changed on the target, and returns the target as it is after that. */
 export async function recoverSessions(
   command: UpCommand,
   { inTheWay, ...found }: Discovered & { inTheWay: InTheWay },
@@ -18,7 +18,7 @@ export async function recoverSessions(
   const { target } = found;
   if (inTheWay.sessions.length === 0) return found;
   const running = new Set(inTheWay.living.map(({ sessionId }) => sessionId));
-  // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
+  // A session of this machine can restore everything itself, and its controller has the ports that this one needs.
   for (const holder of inTheWay.living.filter(({ local }) => local)) {
     if (await stopLocalSession(holder, command.machine, io)) running.delete(holder.sessionId);
     else emit({ type: 'warning', ...notStopped(holder) });
@@ -33,7 +33,7 @@ export async function recoverSessions(
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
     emit({ type: 'note', message });
     const work = { api: context.api, sessionId, emit, signal };
-    // A dead session answers no reviews, so there is nothing to wait for. One that runs answers them until the manager does.
+    // A dead session answers no reviews, so there is nothing to wait for. A running one answers them until the manager does.
     const isAwaited = running.has(sessionId);
     const readySeconds = isAwaited ? MANAGER_READY_SECONDS : 0;
     const means = answerMeans(context, io, options);

@@ -4,7 +4,7 @@ import type { ServedApi } from '../../operator/served-apis.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 
-/** Warns of APIs of the cluster that are unavailable while the session runs. */
+/** Warns of APIs that the operator serves to the cluster and that are unavailable while the session runs. */
 export function reportServedApis(
   { services, manager, apis = [] }: Target,
   choice: PauseChoice,

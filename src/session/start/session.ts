@@ -10,13 +10,13 @@ import type { TakeOverPlan } from './plan.ts';
 
 /** One run of `devloop up`. */
 export interface UpCommand {
-  /** In the clock of performance.now(). */
+  /** On the clock of performance.now(). */
   startedAt: number;
   context: CommandContext;
   options: UpOptions;
   io: Io;
   machine: LocalMachine;
-  /** The user's GOFLAGS, asked for beside the discovery; absent where devloop builds nothing. */
+  /** The user's GOFLAGS, read during the discovery; absent if devloop builds nothing. */
   goFlags?: Promise<string> | undefined;
 }
 
@@ -30,11 +30,11 @@ export interface Discovered {
 /** A take-over by one command. Everything that it changes in the cluster carries its id. */
 export interface Session extends UpCommand, Discovered {
   sessionId: string;
-  /** The manager, where it was not ready before anything was changed. */
+  /** The manager, if it was not ready before anything was changed. */
   unready: ObjectRef[];
   files: LocalFiles;
-  /** Ports of the Pod, and where the controller listens instead, which is known before any gateway is started. */
+  /** Ports of the Pod, and where the controller listens instead. They are known before any gateway is started. */
   moved: Map<number, number>;
-  /** The build of the last session, begun again. */
+  /** The build of the last session, started again. */
   begun?: BegunBuild | undefined;
 }

@@ -13,13 +13,15 @@ import type { Emit } from '../../report/events.ts';
 /** Stands for the uid of the stand-in Pod, which the API server chooses. */
 export const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
 
-/** The name that the controller gets as that of its Pod. A manager that runs in nothing but a Pod goes on, so that Pod is its own. */
+/**
+ * The name that the controller gets for its Pod. If the manager's workload is just a Pod, that goes on, so the controller gets its name.
+ */
 export function podNameFor({ manager }: Pick<Target, 'manager'>, sessionId: string): string {
   if (manager === undefined) return '';
   return manager.ref.kind === 'Pod' ? manager.ref.name : standInRef(manager, sessionId).name;
 }
 
-/** Absent where there is no such Pod. */
+/** Absent if there is no such Pod. */
 export function podUidFor({ manager }: Pick<Target, 'manager'>, standIn: StandInStep[]): string | undefined {
   if (manager?.ref.kind === 'Pod') return manager.object.metadata.uid;
   return standIn.length > 0 ? UID_OF_STAND_IN : undefined;
@@ -31,7 +33,7 @@ export function planStandIn({ manager }: Pick<Target, 'manager'>): StandInStep[]
     : [];
 }
 
-/** Without the step that the account is not allowed to take, after a warning. What it could not delete, it does not create. */
+/** The steps, or none after a warning if the account may not take them. A Pod that it could not delete is not created. */
 export async function permittedStandIn(
   api: ClusterApi,
   steps: StandInStep[],

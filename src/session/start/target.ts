@@ -34,7 +34,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const { api } = context;
   const settings = routeSettings(options, context);
   const facts = checkoutFactsOf(context);
-  // Asked beside the discovery.
+  // Runs during the discovery.
   const everything = mayDoEverything(api);
   const target = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
   assertAllTakeable(target, settings);
@@ -49,11 +49,11 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
-  // What the account lacks counts first.
+  // The error about missing permissions comes first.
   looking.catch(() => {});
   const [allowed, notices] = await Promise.all([askPermissions(api, plan, everything), noticing]);
   plan.routes = permittedRoutes(api, allowed);
-  // A process that the user starts does not learn its name.
+  // A process that the user starts does not learn the stand-in's name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
@@ -129,7 +129,7 @@ function assertAllTakeable({ services }: Target, { choice, address: named }: Rou
 }
 
 /**
- * What a dead session has left is restored before anything else. Where an undo cannot be carried out, nothing is begun: the mark stays, so
+ * The changes of a dead session are restored before anything else. If an undo cannot be carried out, nothing is begun: the mark stays, so
  * nobody could take the object over.
  */
 function assertRestorable(context: string, target: Target): void {

@@ -5,13 +5,13 @@ import { definitionNames } from '../../operator/webhooks.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { UpOptions } from '../context/options.ts';
 
-/** How an operator that is not deployed runs. */
+/** Tells how an operator that is not deployed runs. */
 export const RUNS_HERE =
   'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused: the controller only runs here, as `make run` would run it. If it is deployed, name it with --deployment.';
 
 /**
- * The controller of an operator that is not deployed can run here if the cluster has its CRDs. Throws 'target.not-found' where it has
- * none of them, unless the user named what to run.
+ * The controller of an operator that is not deployed can run here if the cluster has its CRDs. Throws 'target.not-found' if it has none of
+ * them, unless the user named what to run.
  */
 export async function requireDefinitions(
   { api, config }: Pick<CommandContext, 'api' | 'config'>,
@@ -33,7 +33,7 @@ export async function requireDefinitions(
 
 const SHOWN = 5;
 
-/** An account that is not allowed to list CRDs finds out when the controller starts. */
+/** If the account is not allowed to list CRDs, the start of the controller shows whether they exist. */
 function unknownIfForbidden(error: unknown): undefined {
   if (!(error instanceof ApiError && error.isForbidden)) throw error;
 }

@@ -20,7 +20,7 @@ const READY_SECONDS = 60;
 const ESTABLISHED_MS = 10_000;
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** Starts an API server with the CRDs of the checkout: empty otherwise, on the loopback interface, and gone when it is disposed. */
+/** Starts an API server that has only the CRDs of the checkout. It listens on the loopback interface, and is gone when it is disposed. */
 export async function startEnvtest(assets: string, checkout: string, io: Io): Promise<ApiServer> {
   await using started = new AsyncDisposableStack();
   const directory = await verifyDirectory(checkout, io.env);
@@ -94,12 +94,12 @@ async function apiServerArguments({
   ];
 }
 
-/** The CRDs of the checkout's manifests. Conversions would call a webhook that is not there. */
+/** Installs the CRDs of the checkout's manifests. Conversions would call a webhook that is not there, so they are left out. */
 async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: Io): Promise<void> {
   for (const { spec, ...definition } of await definitionsIn(checkout)) {
     const { conversion: _, ...kept } = spec;
     await api.call('POST', CRDS, { ...definition, spec: kept }).catch((error) => {
-      // Manifests of several ways to install the operator have it several times.
+      // Manifests for several ways to install the operator contain the same CRD several times.
       if (error instanceof ApiError && error.status === 409) return;
       const message = `The CRD ${definition.metadata.name} is not installed: ${messageOf(error)}`;
       emit({ type: 'warning', message });
@@ -114,7 +114,7 @@ async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: 
 
 async function definitionsIn(checkout: string): Promise<Definition[]> {
   const texts = (await manifestTexts(checkout)).filter((text) => OF_A_CRD.test(text));
-  // A template of a chart is no YAML.
+  // Leaves out templates of charts, which are no valid YAML.
   const objects = texts.flatMap((text) =>
     parseAllDocuments(text).flatMap((one): unknown[] => (one.errors.length > 0 ? [] : [one.toJS()])),
   );

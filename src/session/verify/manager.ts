@@ -20,20 +20,20 @@ import { processRecord, verifyDirectory } from '../context/session-directories.t
 import { keptProgram } from '../start/controller.ts';
 import type { ApiServer } from './no-cluster.ts';
 
-/** What is started, and how it is known that it serves. */
+/** What to start, and how to see that it serves. */
 export interface ManagerWanted {
   checkout: string;
   config: Config;
-  /** Where its webhooks listen, and their paths. */
+  /** The port where its webhooks listen, and their paths. */
   port: number;
   paths: string[];
-  /** Shorter than in `up`: nothing is left to wait for. */
+  /** Shorter than in `up`: here the manager has nothing to wait for. */
   readySeconds: number;
 }
 
 /** A manager of the checkout that runs against an API server which is not the user's, with a key pair of its own. */
 export interface RunningManager extends AsyncDisposable {
-  /** As people know the build. */
+  /** The build as people know it. */
   build: string | undefined;
 }
 
@@ -42,7 +42,10 @@ const NAME = 'webhook';
 const NAMESPACE = 'default';
 const REGISTERED_MS = 2_000;
 
-/** Builds it, starts it, and waits until its webhooks are served. Throws 'controller.build-failed', 'controller.exited' and others as `up` does. */
+/**
+ * Builds the manager, starts it, and waits until its webhooks are served. Throws 'controller.build-failed', 'controller.exited' and others,
+ * like `up`.
+ */
 export async function startManager(
   wanted: ManagerWanted,
   server: ApiServer,
@@ -58,7 +61,7 @@ export async function startManager(
   let build: string | undefined;
   const emit: Emit = (event) => {
     if (event.type === 'controller.started') build = event.build;
-    // A manager whose API server has nothing logs that again and again.
+    // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
   };
   const planned = await plan(wanted, { files, kubeconfig }, { ...io, emit });
@@ -96,7 +99,7 @@ async function plan(
   );
 }
 
-/** As a cluster would describe it that has the webhooks and no manager. */
+/** What discovery would find in a cluster that has the webhooks but no manager. */
 function targetOf(port: number, paths: string[]): Target {
   const from = { kind: 'ValidatingWebhookConfiguration' as const, name: NAME };
   const calls = paths.map((path) => ({ from, name: NAME, path, port: 443, caBundle: '', groups: [] }));
@@ -109,7 +112,7 @@ function targetOf(port: number, paths: string[]): Target {
   return { services: [{ service, serverName, calls, ports, source: '' }], namespace: NAMESPACE };
 }
 
-/** Nobody verifies it. A key pair of the user's stays. */
+/** Nobody verifies this key pair. One of the user is not overwritten. */
 async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCoded: string[]): Promise<void> {
   const pair = await selfSignedPair([`${NAME}.${NAMESPACE}.svc`, 'localhost'], { days: 1 });
   const names = { certificate: 'tls.crt', key: 'tls.key' };
@@ -120,7 +123,7 @@ async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCod
   for (const one of free) await writeKeyPair(one, pair, names);
 }
 
-/** A server can answer before all its handlers are registered. One that never is answers 404, which is a changed answer. */
+/** A server can answer before all its handlers are registered. A handler that never is answers 404, which is a changed answer. */
 async function untilRegistered({ port, paths }: ManagerWanted, signal: AbortSignal): Promise<void> {
   const called = paths.map((path) => ({
     ...{ path, port, serverName: `${NAME}.${NAMESPACE}.svc` },

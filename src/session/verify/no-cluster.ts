@@ -9,8 +9,8 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /**
- * Stands for the API server where there is none: it has no kinds, so a manager's caches never fill, and its webhooks are served
- * meanwhile. Whatever else is asked for gets an error that says so.
+ * Stands in for a missing API server. It has no kinds, so a manager's caches never fill, and its webhooks are served meanwhile. Any other
+ * request gets an error that says so.
  */
 export async function startNoCluster(): Promise<ApiServer> {
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ const ANSWERS: Record<string, object> = {
   '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
 };
 
-/** What a manager gets for whatever it asks for. */
+/** The answer to every other request of a manager. */
 export const NO_CLUSTER = {
   ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 503 },
   ...{ reason: 'ServiceUnavailable', message: 'devloop: this manager runs without a cluster' },

@@ -16,12 +16,12 @@ const SELECTED = ['spec', 'template', 'spec', 'nodeSelector', PAUSED];
 const OBSERVED_SECONDS = 10;
 const DETAIL = `node selector ${PAUSED} added, which no node has`;
 
-/** The label while the DaemonSet is being restored, so that a session that is still running sees it. */
+/** The label's value while the DaemonSet is being restored, so that a session that is still running sees it. */
 const RESUMING = 'resuming';
 
 /**
- * The one key is all that changes in the template, so the label alone says how to undo it. No annotation: the DaemonSet controller
- * copies annotations to each revision of the template.
+ * Only this one key changes in the template, so the label alone says how to undo it. It is not an annotation, because the DaemonSet
+ * controller copies those to each revision of the template.
  */
 const BY_LABEL: UndoStore = {
   map: 'labels',
@@ -57,7 +57,7 @@ export const daemonSetPause: Pause = {
   async restore(work, ref) {
     await resume(work, ref);
     await removePausedRevision(work, ref);
-    // The mark goes last: whoever is killed before has left it for the next restore.
+    // The mark goes last: if this devloop is killed before, the next restore still finds it.
     return await restoreChange(work, ref, OWN);
   },
   refusedBy: refusedByEvents,
@@ -91,7 +91,7 @@ async function resume(work: Work, ref: ObjectRef): Promise<void> {
 async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
   const { api, sessionId } = work;
   let isOfOther = false;
-  // The controller would create it again as long as it knows only the paused template.
+  // The controller would create the revision again as long as it knows only the paused template.
   await waitFor(work, { for: 'the DaemonSet controller', limitSeconds: OBSERVED_SECONDS }, async () => {
     const now = await api.get<Workload>(ref);
     isOfOther = now !== undefined && ![undefined, sessionId].includes(sessionOf(now));

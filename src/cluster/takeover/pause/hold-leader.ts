@@ -22,7 +22,7 @@ interface Wanted {
   detail: string;
 }
 
-/** Somebody else in the Lease, and when that was noticed, on the clock of performance.now(). */
+/** Somebody else who holds the Lease, and when that was noticed, on the clock of performance.now(). */
 interface Other {
   holder: string;
   renewTime: string | undefined;
@@ -33,14 +33,14 @@ interface Other {
 export type Turn =
   /** It is this session's, or was set free. */
   | { do: 'renew' }
-  /** Somebody else has it. Whether they renew it shows within its duration. */
+  /** Somebody else has it. Its duration shows whether they renew it. */
   | { do: 'wait'; other: Other }
   /** They did not renew it. */
   | { do: 'take' }
   | { do: 'end'; holder: string };
 
 /**
- * As leader election demands: a Lease that somebody else holds is taken only if they have not renewed it for its duration, seen from
+ * As leader election demands: a Lease that somebody else holds is taken only if they have not renewed it for its duration, as seen from
  * here. `other` is what the last turn returned.
  */
 export function turnOf(

@@ -36,7 +36,7 @@ export function leasePausePermissions(namespace: string): Permission[] {
 export interface Election {
   /** The Leases that its Pods hold. */
   leases: LeaderLease[];
-  /** A session has taken the manager over, so it may be that none of its Pods leads. */
+  /** A session has taken the manager over, so perhaps none of its Pods leads. */
   isTaken: boolean;
   /** A Lease of the namespace is free, or left by a dead session: a Pod of the manager may hold it in a moment. */
   isPending: boolean;
@@ -74,15 +74,15 @@ export function noLease({ ref }: Manager): DevloopError {
 const OTHER_WAYS = `devloop up --pause auto   # pause what owns its Pods
 devloop up --pause none   # let it run beside the controller`;
 
-/** client-go calls a candidate by its host name, which is the Pod's, with `_` and a random id. Pod `shop-1` is another one than `shop-10`. */
+/** client-go calls a candidate by its host name, which is the Pod's, with `_` and a random id. Pod `shop-1` is not Pod `shop-10`. */
 export function isHeldBy({ spec }: Lease, pod: string): boolean {
   const holder = spec.holderIdentity ?? '';
   return holder.startsWith(pod) && !/^[a-z0-9.-]/.test(holder.slice(pod.length));
 }
 
 /**
- * Pauses the manager's controllers in place, as they are when the step is applied: its Pods go on running, but the leader stops, and no other Pod becomes the leader as
- * long as this session renews the Lease. That needs no undo: a Lease that is not renewed goes back to the manager on its own.
+ * Pauses the manager's controllers but not its Pods: the leader stops, and no other Pod becomes the leader as long as this session renews
+ * the Lease. Nothing has to be undone: a Lease that is not renewed goes back to the manager on its own.
  */
 export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): PauseStep {
   const { namespace } = manager.ref;
@@ -128,8 +128,8 @@ function heldFor({ metadata }: Pod): string {
 }
 
 /**
- * A leader stops before the duration of its Lease is over: client-go guarantees that. Most managers exit then, which shows earlier:
- * their container restarts. Where nobody was seen to lead, somebody may have a moment ago.
+ * A leader stops before the duration of its Lease is over: client-go guarantees that. Most managers exit then, which shows earlier: their
+ * container restarts. If no leader was seen, there may have been one a moment ago.
  */
 async function leaderStopped(
   work: Work,

@@ -12,7 +12,7 @@ export interface Notice {
   mayResume: boolean;
 }
 
-/** Of what the account is allowed to list. */
+/** The notices about objects that the account is allowed to list. */
 export async function pauseNotices(api: ClusterApi, manager: Manager): Promise<Notice[]> {
   const { namespace } = manager.ref;
   const [autoscalers, budgets] = await Promise.all([
@@ -44,8 +44,8 @@ export function noticesOf(
 }
 
 /**
- * OLM compares a hash that it wrote itself, so it does not notice other replicas. Only when it installs the operator again, for an
- * upgrade or a new certificate, does it write them (docs/adr/0013).
+ * OLM compares a hash that it wrote itself, so it does not notice changed replicas. It writes them only when it installs the operator
+ * again, for an upgrade or a new certificate (docs/adr/0013).
  */
 function ownerNotices({ ref, object }: Manager): Notice[] {
   const owners = object.metadata.ownerReferences ?? [];

@@ -21,13 +21,13 @@ export interface Pause {
   /** What it changes in those objects; nothing else is ever restored in them. */
   own: OwnChange;
   pause(manager: Manager): PauseStep;
-  /** Resumes the manager, which a moment ago was as `seen`; returns what somebody else changed in the meantime. */
+  /** Resumes the manager; returns what somebody else changed in the meantime. `seen`: the object as it was read a moment ago. */
   restore(work: Work, ref: ObjectRef, seen?: KubeObject): Promise<Kept[]>;
-  /** Resumes the manager where a webhook that does not answer blocks `restore`; the mark stays. */
+  /** Resumes the manager if a webhook that does not answer blocks `restore`; the mark stays. */
   resumeMarked?(work: Work, ref: ObjectRef): Promise<void>;
   /** What the API server said when it last refused the manager's Pods. */
   refusedBy: RefusedBy;
-  /** Pauses such a manager once more, so that its Pods are created at once when it is resumed. */
+  /** Pauses once more a manager whose Pods were refused, so that they are created at once when it is resumed. */
   pauseAgain?(work: Work, manager: Manager): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface PauseStep extends Step<(work: Work) => Promise<Pausing>> {
 
 /** The in-cluster manager, and the object that its Pods belong to. */
 export interface Manager {
-  /** One of WORKLOAD_KINDS, or one of the Pods where they belong to nothing that devloop knows. */
+  /** One of WORKLOAD_KINDS, or one of the Pods if they belong to nothing that devloop knows. */
   ref: ObjectRef;
   object: Workload;
 }
@@ -49,9 +49,9 @@ export interface Pausing {
   idle: Promise<void>;
   /** All Pods that have to end are terminating. */
   terminating: Promise<void>;
-  /** They have ended; false when they have not within a minute. */
+  /** Whether they have ended; false if they have not after a minute. */
   ended: Promise<boolean>;
-  /** Resumes a manager that no mark resumes. */
+  /** Resumes a manager that is paused without a mark. */
   release?: (ending: Work) => Promise<void>;
   /** Resolves when the manager is no longer paused, and devloop cannot change that. */
   lost?: Promise<DevloopError>;

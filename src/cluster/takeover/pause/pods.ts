@@ -14,15 +14,15 @@ export async function podsOf(api: ClusterApi, manager: Manager): Promise<Pod[]> 
   );
 }
 
-/** Without those that are terminating. */
+/** The manager's Pods that are not terminating. */
 export async function runningPods(api: ClusterApi, manager: Manager): Promise<Pod[]> {
   const pods = await podsOf(api, manager);
   return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
 /**
- * The Pods of a Deployment belong to a ReplicaSet that is named after the Deployment and the hash of its template. The beginning
- * of the name alone would also fit Deployment `shop-canary` beside `shop`.
+ * The Pods of a Deployment belong to a ReplicaSet that is named after the Deployment and the hash of its template. The beginning of the
+ * name is not enough: Pods of Deployment `shop-canary` do not belong to `shop`.
  */
 export function isPodOf({ metadata }: Pod, { ref }: Manager): boolean {
   // devloop's own stand-in.

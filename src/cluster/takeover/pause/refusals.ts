@@ -3,26 +3,29 @@ import { noneIfForbidden, UNANSWERED_WEBHOOK } from '../../api/errors.ts';
 import type { KubeEvent, KubeObject } from '../../api/objects.ts';
 import type { Workload } from '../../api/workloads.ts';
 
-/** What the API server said when the Pods of a workload could not be created; undefined if that was not the last that happened to them. */
+/** What the API server said when the Pods of a workload could not be created; undefined if something else has happened to them since. */
 export type RefusedBy = (api: ClusterApi, workload: Workload) => Promise<string | undefined>;
 
 export const refusedByCondition: RefusedBy = async (_, { status }) =>
   status?.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True')?.message;
 
-/** StatefulSets and DaemonSets have no condition for it. Their controllers write each of these about the Pods that they make. */
+/**
+ * StatefulSets and DaemonSets have no condition for it. Their controllers write such an event about each Pod that they create, delete or
+ * fail to create.
+ */
 export const refusedByEvents: RefusedBy = async (api, workload) => {
   const last = await lastEvent(api, workload, ['SuccessfulCreate', 'SuccessfulDelete', 'FailedCreate']);
   return last?.reason === 'FailedCreate' ? last.message : undefined;
 };
 
-/** Because a webhook did not answer, which can be the operator's own. */
+/** Whether a webhook did not answer, which can be the operator's own. */
 export function isUnansweredWebhook(refusal: string | undefined): boolean {
   return UNANSWERED_WEBHOOK.test(refusal ?? '');
 }
 
 /**
- * The last event about an object with one of these reasons; of those in the same second, that with the reason that is named first. Undefined
- * also where the account is not allowed to list events.
+ * The last event about an object that has one of these reasons; of those in the same second, the one whose reason is listed first. Also
+ * undefined if the account is not allowed to list events.
  */
 export async function lastEvent(
   api: ClusterApi,

@@ -2,7 +2,7 @@ import { refusedByCondition, refusedByEvents } from './refusals.ts';
 import { byScaling } from './scale.ts';
 import { followPods } from './waits.ts';
 
-/** Starting the controller takes longer than it takes until the Pods start to terminate. */
+/** Idle at once: the Pods start to terminate sooner than the controller can start. */
 export const deploymentPause = byScaling('Deployment', {
   follow: async (work, manager) => ({ idle: Promise.resolve(), ...followPods(work, manager) }),
   refusedBy: refusedByCondition,

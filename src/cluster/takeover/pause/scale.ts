@@ -85,7 +85,7 @@ async function scaleBack(work: Work, ref: ObjectRef): Promise<void> {
   });
 }
 
-/** What somebody else has set meanwhile is what a restore brings back then. */
+/** If somebody else has set another number meanwhile, that becomes the number to restore. */
 async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
   await changeMarked(work, ref, async (object, { before, after }) => {
     const { replicas: now = 1 } = object.spec;
@@ -97,7 +97,7 @@ async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
   });
 }
 
-/** Rules of webhooks for `deployments` do not match `deployments/scale`. The mark stays as it is. */
+/** Writes `scale`, since rules of webhooks for `deployments` do not match `deployments/scale`. The mark stays as it is. */
 async function scale({ api, emit }: Work, ref: ObjectRef, seen: Workload, replicas: number): Promise<void> {
   const { resourceVersion } = seen.metadata;
   const patch = { metadata: { resourceVersion }, spec: { replicas } };
@@ -108,7 +108,7 @@ async function scale({ api, emit }: Work, ref: ObjectRef, seen: Workload, replic
   emit({ type: 'change', action, object: ref, detail });
 }
 
-/** `change` gets the object as long as this session has marked it, and what the mark says. */
+/** Calls `change` with the object and what its mark says, if the mark is this session's. */
 async function changeMarked(
   work: Work,
   ref: ObjectRef,
@@ -124,7 +124,7 @@ async function changeMarked(
 
 function scaleDown(manager: Manager, follow: Follow): PauseStep {
   const { ref, object } = manager;
-  // Where a dead session left it paused, it is restored first.
+  // If a dead session left it paused, it is restored first.
   const before = object.metadata.labels?.[REPLICAS_LABEL] ?? object.spec.replicas ?? 1;
   const detail = `replicas ${before} -> 0`;
   return {

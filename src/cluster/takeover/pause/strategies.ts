@@ -6,7 +6,7 @@ import { deploymentPause, statefulSetPause } from './replicas.ts';
 /** In the order in which they are asked whether they fit. */
 export const PAUSES: Pause[] = [deploymentPause, statefulSetPause, daemonSetPause];
 
-/** The one whose marks are on objects of this kind. */
+/** The pause whose marks are on objects of this kind. */
 export function pauseOf(kind: Kind): Pause | undefined {
   return PAUSES.find((pause) => pause.kind === kind);
 }

@@ -13,7 +13,7 @@ const REFUSAL_EVERY_MS = 250;
 const TERMINATING_SECONDS = 10;
 const ENDED_SECONDS = 60;
 
-/** Follows the manager's Pods until they are gone. A Pod that is late to terminate is waited for by `ended`. */
+/** Follows the manager's Pods until they are gone. `ended` also waits for a Pod that is late to terminate. */
 export function followPods(
   observer: Observer,
   manager: Manager,
@@ -35,13 +35,13 @@ export function followPods(
   return { terminating, ended };
 }
 
-/** `blocked`: what the API server says where the manager's Pods cannot be created because a webhook does not answer. */
+/** `blocked`: what the API server says if the manager's Pods cannot be created because a webhook does not answer. */
 export interface Resumed {
   ready: boolean;
   blocked?: string;
 }
 
-/** Ends early where a webhook that does not answer keeps the Pods from being created: it can be the operator's own. */
+/** Ends early if a webhook that does not answer keeps the Pods from being created: it can be the operator's own. */
 export async function waitUntilReady(
   observer: Observer,
   ref: ObjectRef,
@@ -75,7 +75,7 @@ export function readyPods(status: Workload['status']): number {
   return status?.numberReady ?? status?.readyReplicas ?? 0;
 }
 
-/** False when it did not hold within the limit. Throws `interrupted` when the signal aborts first. */
+/** False if the condition did not hold within the limit. Throws `interrupted` if the signal aborts first. */
 export async function waitFor(
   { emit, signal }: Pick<Observer, 'emit' | 'signal'>,
   what: { for: string; limitSeconds: number },

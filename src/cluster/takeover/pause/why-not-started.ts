@@ -11,11 +11,11 @@ import { isReady } from './waits.ts';
 export interface NotStarted {
   ref: ObjectRef;
   cause: string;
-  /** What to look at: its Pod, or the manager where there is none. */
+  /** What to look at: its Pod, or the manager if there is none. */
   look: ObjectRef;
 }
 
-/** Undefined where the manager is ready, or nothing shows that it will not be: it may only be slow. */
+/** Undefined if the manager is ready, or nothing shows that it will not be: it may only be slow. */
 export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<NotStarted | undefined> {
   const object = await api.get<Workload>(ref);
   if (object === undefined || isReady(object)) return undefined;
@@ -34,7 +34,7 @@ export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<No
   return undefined;
 }
 
-/** What a Pod waits for on its way to a running container. */
+/** The reasons that each Pod waits for on its way to a running container. */
 const STARTING = ['ContainerCreating', 'PodInitializing'];
 /** A container that ended once may have waited for something that is there now. */
 const RESTARTS = 2;

@@ -6,9 +6,9 @@ import { type Identity, isSigned, signatureFor } from '../wire/keys.ts';
 import { Link } from '../wire/link.ts';
 import { type Pace, ResumableStream } from '../wire/resumable.ts';
 
-/** A connection that has not authenticated after this time is dropped. So is the oldest one when there are too many of them. */
+/** A connection that has not authenticated after this time is dropped; so is the oldest one if there are too many. */
 const AUTHENTICATION_LIMIT_MS = 10_000;
-/** For each entrance, so that strangers at one of them do not keep the client out of the other. */
+/** One limit for each entrance, so that strangers at one do not keep the client out of the other. */
 const MOST_UNAUTHENTICATED = { proxy: 512, loopback: 64 };
 
 /** Where a connection came in: the port for the API server's proxy, which others reach too, or that for a port-forward. */
@@ -74,7 +74,7 @@ export class Control {
       return;
     }
     const stream = known ?? this.#begin(hello.token);
-    // This also catches a late hello, from a connection that the client has abandoned: the stream may be further by now.
+    // This also rejects a late hello from a connection that the client has abandoned: the stream may have gone on since.
     if (!stream.canResume(hello.received)) throw new BadFrame('the stream cannot continue from there');
     this.#answer(link, hello, { resumed: known !== undefined, received: stream.received });
     void stream.attach(link, hello.received).then(() => this.#presence());
@@ -106,7 +106,7 @@ export class Control {
   }
 }
 
-/** The client answers at once, so the oldest connection is somebody else's. */
+/** The client authenticates at once, so the oldest connection is a stranger's. */
 function dropOldest(links: Set<Link>): void {
   const [oldest] = links;
   links.delete(oldest!);

@@ -13,7 +13,7 @@ type Log = (line: string) => void;
 /** How long reviews may take to finish when the Pod stops, out of the 15 s that it has. */
 const LAST_REVIEWS_MS = 4_000;
 const POLL_MS = 50;
-/** Connections to the port for the proxy that have not asked for our protocol. */
+/** Limit for connections to the proxy's port that have not asked for our protocol yet. */
 const MOST_ASKING = 256;
 /** Limit for the head of an HTTP request. */
 const HEADERS_LIMIT_MS = 10_000;
@@ -57,7 +57,7 @@ async function listenForProxy(port: number, control: Control): Promise<Server> {
   });
   const asking = new Set<Duplex>();
   server.on('connection', (socket) => {
-    // The API server asks at once, so the oldest connection is somebody else's.
+    // The API server asks at once, so the oldest connection is a stranger's.
     if (asking.size >= MOST_ASKING) [...asking][0]!.destroy();
     asking.add(socket);
     socket.once('close', () => asking.delete(socket));

@@ -7,12 +7,12 @@ export type OpenChannel = () => Channel;
 
 /** A connection without a channel is reset after this time, which is the limit of kube-apiserver's TLS handshake. */
 const CARRY_LIMIT_MS = 10_000;
-/** Of one webhook port: more than a gateway takes. */
+/** Limit for one webhook port: more than a gateway takes. */
 const MOST_CONNECTIONS = 1024;
 const MOST_WAITING = 256;
 
 /**
- * One port of the webhook Service, in the Pod. It listens while a client serves it, so the Pod's readiness probe passes only then.
+ * One port of the webhook Service, in the Pod. It listens only while a client serves it, so the Pod's readiness probe passes only then.
  * Connections that arrive while the client redials, or is replaced by another one, wait.
  */
 export class WebhookPort {
@@ -22,7 +22,7 @@ export class WebhookPort {
   #held = false;
   #waiting = new Set<() => void>();
   #open = new Map<Socket, Traffic | undefined>();
-  /** Those that have sent nothing yet, the oldest first. */
+  /** Connections that have sent nothing yet, the oldest first. */
   #silent = new Set<Socket>();
 
   constructor(port: number) {
@@ -48,7 +48,7 @@ export class WebhookPort {
     this.#releaseWaiting();
   }
 
-  /** This client has gone. If no other has taken its place, the port stops listening; open connections stay. */
+  /** Called when this client has gone. If no other has taken its place, the port stops listening; open connections stay. */
   release(openChannel: OpenChannel): void {
     if (this.#openChannel === openChannel) this.close();
   }
@@ -74,7 +74,7 @@ export class WebhookPort {
 
   #arrived(socket: Socket): void {
     if (this.#open.size >= MOST_CONNECTIONS) {
-      // kube-apiserver sends at once, so the oldest silent connection is somebody else's.
+      // kube-apiserver sends at once, so the oldest silent connection is a stranger's.
       const [oldest = socket] = this.#silent;
       oldest.resetAndDestroy();
       if (oldest === socket) return;
@@ -93,7 +93,7 @@ export class WebhookPort {
     socket.once('end', unused);
     socket.once('data', (first) => {
       this.#silent.delete(socket);
-      // The bytes go back at once; otherwise an end that follows would be emitted now, before there is a channel.
+      // The bytes go back at once; otherwise an end that follows them would be emitted now, before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
     });
@@ -125,7 +125,7 @@ export class WebhookPort {
   }
 }
 
-/** On all addresses of both families; `::` does not exist on a node without IPv6. */
+/** Listens on all addresses of both families; `::` does not exist on a node without IPv6. */
 async function listenOnAll(port: number, arrived: (socket: Socket) => void): Promise<Server> {
   return await listen(port, '::', arrived).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EAFNOSUPPORT' && error.code !== 'EADDRNOTAVAIL') throw error;
@@ -138,9 +138,9 @@ export async function listen(port: number, host: string, arrived: (socket: Socke
   return await listening(server, port, host);
 }
 
-/** On all addresses if `host` is absent. */
+/** Listens on all addresses if `host` is absent. */
 export async function listening(server: Server, port: number, host?: string): Promise<Server> {
-  // A last resort: each port has its own rule for which connection gives way.
+  // A last resort: each port has its own rule about which connection to drop.
   server.maxConnections = 2 * MOST_CONNECTIONS;
   return await new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -9,7 +9,7 @@ export type ChannelFrame =
   /** A connection has arrived at this port of the Pod. */
   | { type: 'open'; channel: number; port: number }
   | { type: 'data'; channel: number; bytes: Buffer }
-  /** This many bytes were passed on, so as many more may be sent. */
+  /** This many bytes were passed on, so that many more may be sent. */
   | { type: 'credit'; channel: number; bytes: number }
   /** Nothing more is sent in this direction. */
   | { type: 'end'; channel: number }
@@ -20,12 +20,12 @@ export type ChannelFrame =
 
 const NUMBER = 4;
 const PORT = 2;
-/** More than one read of a socket returns. */
+/** A read of a socket never returns this many bytes. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_TEXT = 1024;
 const KIND = { open: 1, data: 2, credit: 3, end: 4, reset: 5, port: 6 } as const;
 
-/** In pieces, so that the carried bytes are not copied. */
+/** Returns pieces, so that the carried bytes are not copied. */
 export function encodeChannel(frame: ChannelFrame): Buffer[] {
   switch (frame.type) {
     case 'open': {
@@ -79,7 +79,7 @@ export function channelLimits(kind: number): readonly [least: number, most: numb
   }
 }
 
-/** For a kind and a length that `channelLimits` allows. */
+/** The caller has checked kind and length with `channelLimits`. */
 export function decodeChannel(kind: number, body: Buffer): ChannelFrame {
   if (kind === KIND.port) {
     const failure = body.length > PORT ? body.toString('utf8', PORT) : undefined;

@@ -1,6 +1,6 @@
 import type { ChannelFrame } from './channel-frames.ts';
 
-/** Bytes of one direction of a channel that may be on their way, or wait at the other end to be passed on. */
+/** How many bytes of one direction of a channel may be on their way, or wait at the other end to be passed on. */
 export const WINDOW = 512 * 1024;
 /** Credit is granted in steps of at least this many bytes. */
 const STEP = WINDOW / 8;
@@ -60,7 +60,7 @@ export class Channel {
     this.#close();
   }
 
-  /** Grants credit for the bytes that have been passed on: all that have arrived, except for `waiting` of them. */
+  /** Grants credit for bytes that have been passed on: all that have arrived, except for `waiting` of them. */
   consumed(waiting: number): void {
     const bytes = WINDOW - this.#receiveWindow - waiting;
     if (bytes < STEP || this.#closed || this.#peerEnded) return;
@@ -82,7 +82,7 @@ export class Channel {
     } else if (frame.type === 'reset') this.breakOff();
   }
 
-  /** The stream has room again. */
+  /** Called when the stream has room again. */
   continue(): void {
     if (this.#hasRoom) this.onRoom();
   }

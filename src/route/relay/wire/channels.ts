@@ -10,7 +10,7 @@ export interface ChannelsEvents {
   onPort(port: number, failure: string | undefined): void;
 }
 
-/** Many connections over one stream, each with a window of its own. Those that are open when the stream ends are reset. */
+/** Many connections over one stream, each with a window of its own. When the stream ends, those that are still open are reset. */
 export class Channels implements ChannelCarrier {
   #stream: ResumableStream;
   #events: Partial<ChannelsEvents>;

@@ -98,7 +98,7 @@ function exactly(length: number): readonly [number, number] {
   return [length, length];
 }
 
-/** For a kind and a length that `limits` allows. Throws BadFrame if the other end uses another version of the protocol. */
+/** The caller has checked kind and length with `limits`. Throws BadFrame if the other end uses another version of the protocol. */
 export function decode(kind: number, body: Buffer): Frame {
   switch (kind) {
     case KIND.challenge: {

@@ -7,7 +7,7 @@ const FAREWELL_MS = 1_000;
 
 /** One connection that carries frames. It may break at any time; `closed` then resolves with the cause, and never rejects. */
 export class Link {
-  /** Called for each frame in turn, in the same tick. To miss no frame, replace it during a call only. */
+  /** Called for each frame in turn, in the same tick. Replace it only during a call, so that no frame is missed. */
   onFrame: (frame: Frame) => void = () => {};
   readonly closed: Promise<string>;
   #connection: Duplex;
@@ -30,7 +30,7 @@ export class Link {
     connection.once('close', () => this.close('the connection was closed'));
   }
 
-  /** Time since something was received. */
+  /** Milliseconds since something was received. */
   get silentForMs(): number {
     return performance.now() - this.#lastReceived;
   }

@@ -1,4 +1,4 @@
-/** The bytes that were sent and are not acknowledged yet, so that they may have to be sent again. */
+/** The bytes that were sent but not acknowledged yet, since they may have to be sent again. */
 export class Outbox {
   #chunks: Buffer[] = [];
   #from = 0;
@@ -19,12 +19,12 @@ export class Outbox {
     this.#to += bytes.length;
   }
 
-  /** Whether the stream can continue from this offset: not if it was never sent, nor if bytes from there on are dropped already. */
+  /** Whether the stream can continue from this offset: not if it was never reached, nor if bytes after it are already dropped. */
   reaches(received: number): boolean {
     return received >= this.#from && received <= this.#to;
   }
 
-  /** The other end has everything up to this offset. A smaller offset than before has no effect. */
+  /** The other end has everything up to this offset. An offset smaller than an earlier one has no effect. */
   acknowledge(received: number): void {
     let done = 0;
     while (done < this.#chunks.length && this.#from + this.#chunks[done]!.length <= received) {

@@ -3,7 +3,7 @@ import { BadFrame } from './framing.ts';
 import type { Link } from './link.ts';
 import { Outbox, unseen } from './outbox.ts';
 
-/** How often an end sends a sign of life, and after which silence it drops the connection. */
+/** How often an end sends a sign of life, and after how much silence it drops the connection. */
 export interface Pace {
   beatMs: number;
   silenceMs: number;
