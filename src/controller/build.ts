@@ -121,6 +121,9 @@ async function contentOf(binary: string): Promise<string | undefined> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return BUILD_ID.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
+  } catch {
+    // A directory that has the name of a program on the PATH.
+    return undefined;
   } finally {
     await file.close();
   }

@@ -89,3 +89,10 @@ test('programs of checkouts that are gone are removed, with what is noted of the
     ...['broken', 'broken.json', 'here', 'here.4711.begun', 'here.json', 'kept', 'unknown'],
   ]);
 });
+
+test('a program of the PATH that has the name of a directory of the checkout is built and started', async () => {
+  const cwd = await directoryWith({ 'go/go.mod': 'module example.com/m\n' });
+  const plan = { cwd, build: ['true'], run: ['go', 'run', './go'], stateFile: join(cwd, 'state.json') };
+  const built = await buildProgram(plan, 0, { signal: NEVER, onErrors: () => {} });
+  expect(built).toMatchObject({ ok: true, program: { run: plan.run, content: undefined } });
+});
