@@ -91,5 +91,7 @@ async function packageIn(directory: string): Promise<string> {
 async function packageTexts(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  return await Promise.all(sources.map((name) => readFile(join(directory, name), 'utf8')));
+  // Editors put links that lead nowhere beside a file that they have locked.
+  const read = sources.map((name) => readFile(join(directory, name), 'utf8').catch(() => ''));
+  return (await Promise.all(read)).filter(Boolean);
 }

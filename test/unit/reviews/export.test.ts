@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -85,6 +85,20 @@ it("finds how the sample operator's own sources register a webhook", async () =>
     },
   ]);
   expect(await findWebhookSetups(SAMPLE, ['/elsewhere'])).toMatchObject([{ packageName: 'main', calls: [] }]);
+});
+
+it('reads the sources beside a file that an editor has locked', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'devloop-export-'));
+  onTestFinished(() => rm(root, { recursive: true }));
+  await writeFile(join(root, 'go.mod'), 'module example.com/shop\n');
+  const setup = 'func (r *Shop) SetupWebhookWithManager(mgr ctrl.Manager) error {\n}\n';
+  const text = `package shop\n\n// +kubebuilder:webhook:path=/validate-shop\n${setup}\nvar AddToScheme = 1\n`;
+  await writeFile(join(root, 'shop.go'), text);
+  // As Emacs does.
+  await symlink('ann@host.1:2', join(root, '.#shop.go'));
+  expect(await findWebhookSetups(root, ['/validate-shop'])).toMatchObject([
+    { packageName: 'shop', calls: ['(&Shop{}).SetupWebhookWithManager(mgr)'], schemes: ['AddToScheme'] },
+  ]);
 });
 
 const OLD: WebhookSetup = {
