@@ -25,7 +25,11 @@ const CALL = new RegExp(
   `\\b(\\w+(?:\\s*\\.\\w+\\(\\))?)\\s*\\.(?:String|U?[Ii]nt\\d*)(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?(?:(${ADDRESS})|(?:\\w+\\.)*([A-Za-z_]\\w*))\\s*,`,
   'g',
 );
-const CONSTANT = new RegExp(`\\b(\\w+)(?:[ \\t]+\\w+)?[ \\t]*=[ \\t]*(${ADDRESS})[ \\t]*(?://.*)?$`, 'gm');
+/** `const A = ":8080"`, `A string = ":8080"` */
+const CONSTANT = new RegExp(
+  `\\b(?!const\\b|var\\b)(\\w+)(?:[ \\t]+\\w+)?[ \\t]*=[ \\t]*(${ADDRESS})[ \\t]*(?://.*)?$`,
+  'gm',
+);
 
 /** `directory` is that of the file. */
 export function collectAddressFlags(

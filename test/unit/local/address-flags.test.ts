@@ -89,6 +89,11 @@ test.each([
     ['--health-port=8081'],
   ],
   [
+    'a constant and a variable, each in a line of its own',
+    'const addr = ":8081"\r\nvar port int = 8082\r\nvar a = flag.String("health-addr", addr, "")\r\nvar b = flag.Int("probe-port", port, "")',
+    ['--health-addr=:8081', '--probe-port=8082'],
+  ],
+  [
     'a constant that has two values',
     'const addr = ":1234"\nconst addr = ":4321"\nvar p = flag.String("health-addr", addr, "Where.")',
     [],
