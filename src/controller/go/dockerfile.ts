@@ -57,14 +57,25 @@ export async function readDockerfile(
 
 /** The file name of the program that words start: shells and init programs start another one. */
 export function programName(words: string[]): string | undefined {
-  return basename(words[programAt(words)] ?? '') || undefined;
+  const at = programAt(words);
+  const isScript = SHELLS.test(basename(words[0] ?? '')) && /^-[a-z]*c$/.test(words[at - 1] ?? '');
+  return isScript ? programName(wordsIn(words[at]!)) : basename(words[at] ?? '') || undefined;
+}
+
+/** What a shell becomes by a script, or all of it where that is one command. None where it is not known. */
+function wordsIn(script: string): string[] {
+  const command = script.split(/\bexec\s/).at(-1)!;
+  const isOne = command !== script || !/[;&|\n]/.test(script.trim());
+  const words = command.replaceAll(/["']/g, '').split(/\s+/);
+  return isOne ? words.filter((word) => word !== '' && !/^\w+=/.test(word)) : [];
 }
 
 function programAt(words: string[]): number {
   return words.findIndex((word) => !STARTERS.test(basename(word)));
 }
 
-const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash)$/;
+const SHELLS = /^(?:sh|bash|ash|dash)$/;
+const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash|dash)$/;
 
 /** Of several images (`docker build --target`), those with a wanted name; else all. */
 function programsIn(starts: Start[], wanted: string[]): string[] {

@@ -51,6 +51,20 @@ const LAYOUTS: Layout[] = [
     because: 'manager library',
   },
   {
+    is: 'two managers of which a shell starts one',
+    files: { 'cmd/agent/main.go': MANAGER, 'cmd/shop/main.go': MANAGER },
+    hints: { command: ['/bin/sh', '-ec', 'ulimit -n 1024; exec tini -- /shop --config=/etc/agent'] },
+    expected: './cmd/shop',
+    because: 'its name is that of the program, shop',
+  },
+  {
+    is: 'two managers of which a shell starts one without another command',
+    files: { 'cmd/agent/main.go': MANAGER, 'cmd/shop/main.go': MANAGER },
+    hints: { command: ['sh', '-c', 'GOGC=50 /shop --config=/etc/agent "$@"'] },
+    expected: './cmd/shop',
+    because: 'its name is that of the program, shop',
+  },
+  {
     is: 'two programs of which one is built from all webhooks',
     files: {
       'cmd/bridge/main.go': main('sigs.k8s.io/controller-runtime', 'example.com/shop/hooks/a'),
