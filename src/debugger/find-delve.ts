@@ -13,8 +13,8 @@ export async function findDelve(cwd: string, signal: AbortSignal): Promise<strin
   const [goVersion = '', bin = '', path = ''] = stdout.split('\n');
   const installed = bin === '' ? path.split(':')[0]! && join(path.split(':')[0]!, 'bin') : bin;
   for (const program of ['dlv', join(installed, 'dlv')]) {
-    const { missing, stdout: about } = await runTool([program, 'version'], { cwd, signal });
-    if (missing) continue;
+    const { code, stdout: about } = await runTool([program, 'version'], { cwd, signal });
+    if (code !== 0) continue;
     const version = /^Version: *(\S+)/m.exec(about)?.[1] ?? '';
     if (minorOf(version, Number.POSITIVE_INFINITY) < minorOf(goVersion, 0))
       throw tooOld(program, version, goVersion);

@@ -1,4 +1,4 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { findDelve } from '../../../src/debugger/find-delve.ts';
@@ -32,6 +32,14 @@ test('where go install puts it, it need not be on the PATH', async () => {
   await path({ go: `go1.26.8\n\n${first}:/other` });
   expect(await find()).toBe(join(first, 'bin/dlv'));
   await path({ go: `go1.26.8\n${first}/bin\n/none` });
+  expect(await find()).toBe(join(first, 'bin/dlv'));
+});
+
+test('one that cannot say its version, such as the shim of a version manager without one, is none', async () => {
+  const first = await directoryWith({ 'bin/dlv': `#!/bin/sh\necho 'Version: 1.26.0'\n` });
+  await chmod(join(first, 'bin/dlv'), 0o755);
+  const shims = await path({ go: `go1.26.8\n\n${first}`, dlv: '' });
+  await writeFile(join(shims, 'dlv'), '#!/bin/sh\necho "No version is set for command dlv" >&2\nexit 126\n');
   expect(await find()).toBe(join(first, 'bin/dlv'));
 });
 
