@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
+import type { DevloopEvent } from '../report/events.ts';
 import { noteSources } from './begun-build.ts';
 import { type Builder, createBuilder } from './builder.ts';
 import { makeStandBy, type Supervised, startable } from './plan.ts';
@@ -85,6 +86,8 @@ function createPerformer(
     void sleep(ms, AbortSignal.any([signal, ended])).then((isOver) => {
       if (isOver) report({ is: over, at: performance.now() });
     });
+  // The exit that the disposal causes is not reported.
+  const emit = (event: DevloopEvent): void => void (disposed.aborted || ports.emit(event));
   return (effect) => {
     switch (effect.do) {
       case 'hold':
@@ -92,10 +95,10 @@ function createPerformer(
       case 'release':
         return supervised.gate?.release();
       case 'down':
+        emit({ type: 'controller.down', why: effect.why });
         return supervised.gate?.controllerDown(effect.why, effect.ms);
       case 'emit':
-        // The exit that the disposal causes is not reported.
-        return disposed.aborted ? undefined : ports.emit(effect.event);
+        return emit(effect.event);
       case 'build':
         return builder.build(effect.build);
       case 'abort-build':

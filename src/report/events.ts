@@ -54,6 +54,8 @@ export type DevloopEvent =
   | { type: 'controller.silent'; pid: number; ms: number }
   /** `expected`: devloop stopped it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
+  /** No controller runs, for this reason, and reviews fail. `controller.ready` follows when one answers again. */
+  | { type: 'controller.down'; why: string }
   /** A new build serves. `ms` runs from the first changed file until reviews flow again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
   /** A line that the controller printed. */

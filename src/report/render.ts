@@ -170,6 +170,8 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.silent':
       return row('silent', `pid ${event.pid}, after ${duration(event.ms)}`);
+    case 'controller.down':
+      return row('down', oneLine(event.why));
     case 'controller.exited':
       return event.expected
         ? row('stopped', `pid ${event.pid} ${howItExited(event)}`)

@@ -20,8 +20,9 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.failed': 'normal',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
-  // A warning says so, too.
+  // Of these, a warning tells, too.
   'controller.silent': 'verbose',
+  'controller.down': 'verbose',
   'controller.exited': 'normal',
   'controller.replaced': 'normal',
   'controller.output': 'normal',

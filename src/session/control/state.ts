@@ -84,6 +84,8 @@ function programAfter(before: Observed, event: DevloopEvent): Observed {
     case 'controller.ready':
     case 'controller.replaced':
       return { ...before, controller: 'running' };
+    case 'controller.down':
+      return { ...before, controller: 'exited' };
     case 'controller.exited':
       return { ...before, controller: event.expected ? 'replaced' : 'exited' };
     default:

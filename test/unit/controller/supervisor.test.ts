@@ -587,6 +587,26 @@ test('a change while the port is still in use starts the newest program once it 
   );
 });
 
+test('a controller that cannot be started again, because its port is in use, is down', async () => {
+  const port = await freePort();
+  const webhook = { host: '127.0.0.1', port };
+  const { supervisor, recorder } = supervise(await nodePlan(program('listens-tls.mjs', port), { webhook }));
+  await supervisor.start();
+  void supervisor.follow();
+  const { pid } = recorder.all('controller.ready')[0]!;
+  const holder = createServer();
+  onTestFinished(() => void holder.close());
+  const take = (): void => void holder.listen(port, '127.0.0.1');
+  holder.on('error', () => setTimeout(take, 1));
+  take();
+  supervisor.restart();
+  await recorder.waitFor('controller.exited', (one) => one.pid === pid);
+  expect(await recorder.waitFor('controller.down')).toMatchObject({
+    why: expect.stringMatching(new RegExp(`needs port ${port}, which is in use`)),
+  });
+  expect(recorder.all('controller.started')).toHaveLength(1);
+});
+
 test('a program that writes into its own checkout is not restarted endlessly', async () => {
   const cwd = await directoryWith({
     'main.mjs':

@@ -58,6 +58,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'controller.started', pid: 7, command: [text], build: text },
     { type: 'controller.ready', pid: 7, ms: 5 },
     { type: 'controller.silent', pid: 7, ms: 5 },
+    { type: 'controller.down', why: text },
     { type: 'controller.exited', pid: 7, code: null, signal: text, expected: false },
     { type: 'controller.replaced', pid: 7, ms: 5, heldMs: 2 },
     { type: 'controller.output', stream: 'stdout', line: text },

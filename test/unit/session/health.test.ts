@@ -21,6 +21,7 @@ const [FIRST, SECOND] = SERVICES.map(
 const STOPPED: DevloopEvent = { type: 'debug.stopped', file: '/x/y.go', line: 7 };
 const RUNNING: DevloopEvent = { type: 'debug.running' };
 const SILENT: DevloopEvent = { type: 'controller.silent', pid: 1, ms: 1 };
+const DOWN: DevloopEvent = { type: 'controller.down', why: 'the port is in use' };
 const EXITED: DevloopEvent = {
   type: 'controller.exited',
   pid: 1,
@@ -55,6 +56,13 @@ it.each([
     [UP, READY, SILENT, BUILT],
   ],
   ['it answers late', 'serving', [UP, READY, SILENT, UP]],
+  ['a new controller cannot be started', 'reviews fail: the port is in use', [UP, READY, DOWN, BUILT]],
+  ['it is started later', 'serving', [UP, READY, DOWN, UP]],
+  [
+    'the controller exited, and is not started at once',
+    'the controller exited (exit code 1); reviews fail until it serves again',
+    [UP, READY, EXITED, DOWN],
+  ],
   [
     'the controller exited, and a change is built',
     'the controller exited (exit code 1); reviews fail until it serves again',

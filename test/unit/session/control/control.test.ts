@@ -63,6 +63,15 @@ it.each<[string, DevloopEvent[], string]>([
   ['while the new one starts', [READY, STARTED], 'restarting'],
   ['when it answers', [READY, STARTED, { type: 'controller.ready', pid, ms: 1 }], 'serving'],
   [
+    'without a controller, since it cannot be started again',
+    [
+      READY,
+      { type: 'controller.exited', pid, code: 0, signal: null, expected: true },
+      { type: 'controller.down', why: 'its port is in use' },
+    ],
+    'failed',
+  ],
+  [
     'after an exit that devloop did not bring about',
     [READY, { type: 'controller.exited', pid, code: 2, signal: null, expected: false }],
     'failed',
