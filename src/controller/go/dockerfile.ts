@@ -38,7 +38,7 @@ export async function readDockerfile(
   file: string,
   { module, wanted }: { module: string; wanted: string[] },
 ): Promise<Dockerfile> {
-  const text = (await readTextFile(join(root, file))).replace(COMMENTS, '');
+  const text = instructionsIn(await readTextFile(join(root, file)));
   const stages = stagesOf(text);
   const copied = await imageFiles(stages, [root, dirname(join(root, file))]);
   const starts = await Promise.all(stages.map((stage, index) => startOf(stage, copied[index]!)));
@@ -89,12 +89,20 @@ export function isPart(name: string, whole: string): boolean {
   return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
 }
 
+/** Each in one line, and each variable in an instruction of its own: `ENV NAME=value`. */
+function instructionsIn(written: string): string {
+  const joined = written.replace(COMMENTS, '').replace(/\\\r?\n/g, ' ');
+  return joined.replace(SEVERAL, oneEach).replace(WITHOUT_SIGN, 'ENV $1=$2');
+}
+
 function stagesOf(text: string): Stage[] {
-  const joined = text.replace(/\\\r?\n/g, ' ').replace(SEVERAL, oneEach);
-  const variables = buildVariables(joined);
-  const stages = joined.split(/^\s*FROM\s/im).slice(1);
+  const variables = buildVariables(text);
+  const stages = text.split(/^\s*FROM\s/im).slice(1);
   return stages.map((stage) => ({ text: stage, variables }));
 }
+
+/** `ENV NAME the value`, as it was written before Docker knew the other way. */
+const WITHOUT_SIGN = /^\s*ENV[ \t]+(\w+)[ \t]+([^=\s].*)$/gim;
 
 /** `ENV A=1 B="2"` */
 const SEVERAL = /^\s*(ENV|ARG)[ \t]+(\w+=.*)$/gim;

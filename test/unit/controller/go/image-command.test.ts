@@ -54,6 +54,11 @@ test.each<[string, Record<string, string>, unknown]>([
     [['/shop', 'a'], [], 'Dockerfile'],
   ],
   [
+    'a variable that is set without an equals sign',
+    { Dockerfile: image('ENV NAME shop', `ENTRYPOINT ["/\${NAME}", "serve"]`) },
+    [['/shop', 'serve'], [], 'Dockerfile'],
+  ],
+  [
     'words with a comment between them',
     { Dockerfile: image('ENTRYPOINT ["/shop", \\', '  # of the chart', '  "serve"]') },
     [['/shop', 'serve'], [], 'Dockerfile'],

@@ -243,6 +243,18 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
   ],
   ['of another package', { Dockerfile: 'RUN go build -o agent -tags a ./cmd/a\n' }, undefined, undefined],
   [
+    'in one of several variables of a Dockerfile',
+    { Dockerfile: 'ENV CGO_ENABLED=0 \\\n  TAGS="fips"\nRUN go build -tags $TAGS -o x .\n' },
+    undefined,
+    'fips',
+  ],
+  [
+    'in a variable of a Dockerfile without an equals sign',
+    { Dockerfile: 'ENV TAGS fips\nENV GOFLAGS -mod=mod\nRUN go build -tags $TAGS -o x .\n' },
+    undefined,
+    'fips',
+  ],
+  [
     'behind a comment in the middle of an instruction, with the line ends of Windows',
     { Dockerfile: 'RUN go build \\\r\n  # for FIPS\r\n  -tags fips \\\r\n  -o x .\r\n' },
     undefined,
