@@ -31,7 +31,9 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
-  const finding = inNamedNamespaces(context, findMarked(context.api, namespaces, { secrets: false }));
+  // One that devloop.yaml names may be gone with the operator, and a session may have left more than what was in it.
+  const typed = { api: context.api, wanted: options };
+  const finding = inNamedNamespaces(typed, findMarked(context.api, namespaces, { secrets: false }));
   const found = await unlessInterrupted(finding, io.signal);
   for (const warning of unsearched(found, options.namespace)) io.emit(warning);
   const sessions = sessionsIn(found, options);

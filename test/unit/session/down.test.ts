@@ -1,11 +1,23 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { SESSION_LABEL } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import type { Io } from '../../../src/session/context/options.ts';
 import { down } from '../../../src/session/down.ts';
-import { fakeApiServer } from '../../support/fake-api-server.ts';
+import { type FakeApiServer, fakeApiServer } from '../../support/fake-api-server.ts';
 import { directoryWith } from '../controller/support/places.ts';
+
+async function ioWith(server: FakeApiServer, files: Record<string, string> = {}) {
+  const directory = await directoryWith({ config: JSON.stringify(server.kubeconfig), ...files });
+  const events: DevloopEvent[] = [];
+  const io: Io = {
+    emit: (event) => void events.push(event),
+    signal: new AbortController().signal,
+    env: { KUBECONFIG: join(directory, 'config'), XDG_STATE_HOME: directory, HOME: directory },
+    cwd: directory,
+  };
+  return { io, events };
+}
 
 it('of several sessions that cannot be restored, each is named', async () => {
   await using server = await fakeApiServer();
@@ -13,16 +25,7 @@ it('of several sessions that cannot be restored, each is named', async () => {
     const metadata = { name: `hook-${session}`, namespace: 'shop', labels: { [SESSION_LABEL]: session } };
     server.cluster.put('Service', { metadata });
   }
-  const directory = await directoryWith();
-  const kubeconfig = join(directory, 'config');
-  await writeFile(kubeconfig, JSON.stringify(server.kubeconfig));
-  const events: DevloopEvent[] = [];
-  const io = {
-    emit: (event: DevloopEvent) => void events.push(event),
-    signal: new AbortController().signal,
-    env: { KUBECONFIG: kubeconfig, XDG_STATE_HOME: directory, HOME: directory },
-    cwd: directory,
-  };
+  const { io, events } = await ioWith(server);
   // Without a Lease, nothing shows whether a session is alive.
   await expect(down({ services: [], takeOver: false, dryRun: false }, io)).rejects.toMatchObject({
     ...{ code: 'session.held', message: expect.stringContaining('Service shop/hook-s1') },
@@ -32,4 +35,17 @@ it('of several sessions that cannot be restored, each is named', async () => {
   expect(events).toEqual(
     expect.arrayContaining([named('Service shop/hook-s2'), named('Service shop/hook-s3')]),
   );
+});
+
+it('a namespace that is gone does not keep anybody from restoring the rest, unless it was typed', async () => {
+  await using server = await fakeApiServer();
+  const config = 'namespace: shop\nservice: shop/hook\n';
+  const { io, events } = await ioWith(server, { 'devloop.yaml': config });
+  await down({ services: [], takeOver: false, dryRun: false }, io);
+  expect(events.at(-1)).toMatchObject({
+    type: 'note',
+    message: expect.stringContaining('No devloop session'),
+  });
+  const typed = { services: [], namespace: 'shop', takeOver: false, dryRun: false };
+  await expect(down(typed, io)).rejects.toMatchObject({ code: 'target.not-found' });
 });
