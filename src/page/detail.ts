@@ -1,28 +1,35 @@
 import { yaml } from '../reviews/objects.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
-import { answerIn, answerOf, askedBy, conversionOf, notKept, patchedObject } from '../reviews/show.ts';
+import {
+  answerIn,
+  answerOf,
+  answerText,
+  askedBy,
+  conversionOf,
+  notKept,
+  patchedObject,
+} from '../reviews/show.ts';
 import type { ReviewDetail, ReviewPart } from './protocol.ts';
 
 /** Returns each part as a whole; the view finds the differences. */
 export function detailOf(record: ReviewRecord): ReviewDetail {
-  const { request, response, size, redacted = 0 } = record;
+  const { request, size, redacted = 0 } = record;
   const detail = { review: summaryOf(record), redacted };
-  if (request === undefined || response === undefined)
-    return { ...detail, notKept: notKept(size), parts: [] };
+  if (request === undefined) return { ...detail, notKept: notKept(size), parts: [] };
   const parts =
-    record.kind === 'conversion' ? convertedParts(request, response) : admissionParts(request, response);
+    record.kind === 'conversion' ? convertedParts(request, record) : admissionParts(request, record);
   return { ...detail, parts: [...parts, ...latePart(record)] };
 }
 
-function admissionParts(request: unknown, response: unknown): ReviewPart[] {
+function admissionParts(request: unknown, record: ReviewRecord): ReviewPart[] {
   const asked = askedBy(request);
   const { object, oldObject, ...rest } = asked;
-  const answer = answerIn(response);
+  const answer = answerIn(record.response);
   return [
     { name: 'request', text: yaml(rest) },
     ...objectPart(object, oldObject),
     ...patchPart(object, answer.patch),
-    { name: 'response', text: yaml(answerOf(answer, response)) },
+    { name: 'response', text: answerText(answer, record) },
   ];
 }
 
@@ -50,11 +57,12 @@ function patchPart(object: Objects['object'], patch: Parameters<typeof patchedOb
 }
 
 /** All objects of a conversion, one after the other, before and after it. */
-function convertedParts(request: unknown, response: unknown): ReviewPart[] {
-  const { before, after, asked, answer } = conversionOf(request, response);
+function convertedParts(request: unknown, record: ReviewRecord): ReviewPart[] {
+  const { before, after, asked, answer } = conversionOf(request, record.response);
+  const isAnswered = record.response !== undefined;
   return [
     { name: 'request', text: yaml(asked) },
-    { name: 'object', before, text: after },
-    { name: 'response', text: yaml(answer) },
+    { name: 'object', ...(isAnswered ? { before, text: after } : { text: before }) },
+    { name: 'response', text: isAnswered ? yaml(answer) : answerText(answer, record) },
   ];
 }

@@ -13,9 +13,10 @@ export function sectionsOf({ lateResponse, ...record }: ReviewRecord): ReviewSec
   ];
 }
 
-function ownSections({ kind, request, response, size }: ReviewRecord): ReviewSection[] {
-  if (request === undefined || response === undefined) return [{ title: 'review', text: notKept(size) }];
-  if (kind === 'conversion') return convertedSections(request, response);
+function ownSections(record: ReviewRecord): ReviewSection[] {
+  const { kind, request, response, size } = record;
+  if (request === undefined) return [{ title: 'review', text: notKept(size) }];
+  if (kind === 'conversion') return convertedSections(request, record);
   const { object, oldObject } = askedBy(request);
   const answer = answerIn(response);
   const current = object ?? oldObject;
@@ -24,12 +25,12 @@ function ownSections({ kind, request, response, size }: ReviewRecord): ReviewSec
     ...(current ? [{ title: object ? 'object' : 'old object', text: yaml(current) }] : []),
     ...(object && oldObject ? [{ title: 'changed by the client', text: objectDiff(oldObject, object) }] : []),
     ...(change === undefined ? [] : [{ title: 'changed by the webhook', text: change }]),
-    { title: 'answer', text: yaml(answerOf(answer, response)) },
+    { title: 'answer', text: answerText(answer, record) },
   ];
 }
 
-function convertedSections(request: unknown, response: unknown): ReviewSection[] {
-  const { before, after, answer } = conversionOf(request, response);
+function convertedSections(request: unknown, record: ReviewRecord): ReviewSection[] {
+  const { before, after, answer } = conversionOf(request, record.response);
   return [
     { title: 'objects', text: before },
     ...(after === ''
@@ -38,8 +39,14 @@ function convertedSections(request: unknown, response: unknown): ReviewSection[]
           { title: 'converted objects', text: after },
           { title: 'changed by the webhook', text: textDiff(before, after) },
         ]),
-    { title: 'answer', text: yaml(answerOf(answer, response)) },
+    { title: 'answer', text: answerText(answer, record) },
   ];
+}
+
+/** `answer`: the part of the response that is shown. The message of the review says what came in place of a response. */
+export function answerText(answer: object, { response, verdict, size }: ReviewRecord): string {
+  if (response !== undefined) return yaml(answerOf(answer, response));
+  return verdict === 'unanswered' ? 'none' : notKept(size);
 }
 
 /**

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ServedReview } from '../../../src/gateway/review.ts';
+import { detailOf } from '../../../src/page/detail.ts';
 import { summaryOf } from '../../../src/reviews/record.ts';
 import { sectionsOf } from '../../../src/reviews/show.ts';
 import { recordOf } from '../../../src/reviews/summarize.ts';
@@ -150,6 +151,30 @@ it('shows the objects of a conversion before and after it, and what it changed',
   const failed = sections({ uid: 'u', result: { status: 'Failure', message: 'no field scale' } });
   expect([...failed.keys()]).toEqual(['objects', 'answer']);
   expect(failed.get('answer')).toContain('no field scale');
+});
+
+describe('a review whose answer was not kept', () => {
+  const conversion = {
+    ...{ kind: 'ConversionReview', apiVersion: 'apiextensions.k8s.io/v1' },
+    request: { uid: 'u', desiredAPIVersion: 'shop/v2', objects: [{ kind: 'Application' }] },
+  };
+
+  it.each([
+    ['an error of the controller', { kind: 'AdmissionReview', request }, 'panic: nil map', 'not JSON'],
+    ['nothing, since its client was gone', { kind: 'AdmissionReview', request }, undefined, 'none'],
+    ['nothing to a conversion', conversion, undefined, 'none'],
+  ])('is shown with its object: %s', (_, body, answer, said) => {
+    const record = recordOf(served(body, answer, 500), { id: 'r-000001', calls });
+    const sections = sectionsOf(record);
+    expect(sections[0]?.text).toContain('kind: Application');
+    expect(sections.at(-1)).toMatchObject({ title: 'answer', text: expect.stringContaining(said) });
+    const { notKept, parts } = detailOf(record);
+    expect(notKept).toBeUndefined();
+    const object = parts.find(({ name }) => name === 'object');
+    expect(object?.text ?? '').toContain('kind: Application');
+    expect(object?.before).toBeUndefined();
+    expect(parts.at(-1)).toMatchObject({ name: 'response', text: sections.at(-1)!.text });
+  });
 });
 
 it('says why devloop answered a conversion', () => {
