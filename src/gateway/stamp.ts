@@ -15,13 +15,14 @@ export function stamped(answer: Answer, warning: string | undefined): Answer {
 
 interface AdmissionAnswer {
   kind: 'AdmissionReview';
-  response: { uid: string; allowed: boolean; warnings?: string[] };
+  response: { uid: string; allowed: boolean; warnings?: string[] | null };
 }
 
 function isAdmissionAnswer(value: unknown): value is AdmissionAnswer {
   const { kind, response } = (value ?? {}) as Partial<AdmissionAnswer>;
   if (kind !== 'AdmissionReview' || typeof response !== 'object' || response === null) return false;
-  const { uid, allowed, warnings = [] } = response;
+  const { uid, allowed } = response;
+  const warnings = response.warnings ?? [];
   return (
     typeof uid === 'string' &&
     typeof allowed === 'boolean' &&

@@ -20,6 +20,12 @@ it('adds its warning to those of the controller, and changes nothing else', () =
   });
 });
 
+it('is the only warning where the controller writes none as null', () => {
+  const review = { kind: 'AdmissionReview', response: { uid: 'u', allowed: true, warnings: null } };
+  const { body } = stamped(answered(review), WARNING);
+  expect(JSON.parse(body.toString()).response).toEqual({ uid: 'u', allowed: true, warnings: [WARNING] });
+});
+
 it('leaves whatever is not a well-formed answer to an admission review as it is', () => {
   const good = { kind: 'AdmissionReview', response: { uid: 'u', allowed: true } };
   const others = [
