@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { isLater, type LateReview, type ReviewSummary } from '../report/review.ts';
+import { isLater, type LateReview, type ReviewSummary, type ReviewVerdict } from '../report/review.ts';
 import { parseRecords } from './read.ts';
 import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
 import { recordingFiles } from './recording.ts';
@@ -36,11 +36,13 @@ export async function findRecord(directory: string, id: string): Promise<ReviewR
     if (more === '') continue;
     found += more;
     const [record] = parseRecords(found).records;
-    // Only an answer by devloop can be followed by a late one in another line.
-    if (record && (record.late !== undefined || record.verdict !== 'answered-by-devloop')) return record;
+    if (record && (record.late !== undefined || !MAY_BE_LATE.has(record.verdict))) return record;
   }
   return parseRecords(found).records[0];
 }
+
+/** Only a review with such a verdict can have another line: the controller may still have answered it. */
+const MAY_BE_LATE = new Set<ReviewVerdict>(['answered-by-devloop', 'unanswered']);
 
 /** The lines that begin with `start`; `lines` consists of whole lines. */
 function linesWith(start: string, lines: string): string {

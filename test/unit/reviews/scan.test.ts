@@ -76,10 +76,14 @@ it('has none where nothing is recorded', async () => {
   expect(await findRecord(directory, 'r-000001')).toBeUndefined();
 });
 
-it('finds late answers, also far behind their reviews', async () => {
+it.each([
+  'answered-by-devloop',
+  // Its client was gone, and the controller went on.
+  'unanswered',
+] as const)('finds late answers, also far behind their reviews, for one that is %s', async (verdict) => {
   await record(1, 2);
   const recording = createRecording(directory);
-  const own = { v: 1, ...reviewOf(3), verdict: 'answered-by-devloop' } as const;
+  const own = { v: 1, ...reviewOf(3), verdict } as const;
   recording.add({ ...own, request: {}, response: {} });
   await recording.flush();
   await record(4, 600);
