@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ReviewSection } from '../report/review.ts';
 import { objectDiff, type Patched, patched } from './objects.ts';
 import { decodePatch, inOrder, type PatchOperation } from './patch.ts';
-import type { ReviewRecord } from './record.ts';
+import { type ReviewRecord, warningTexts } from './record.ts';
 
 /**
  * How an answer differs from an earlier one to the same request; empty if they say the same. Patches are compared by the object that they
@@ -53,12 +53,11 @@ function answerOf({ verdict, code, message, request, response }: ReviewRecord): 
   const status = fieldsOf(given.status ?? given.result);
   const uid = typeof asked.uid === 'string' ? asked.uid : undefined;
   const plain = (text: string): string => stable(uid === undefined ? text : text.replaceAll(uid, '<uid>'));
-  const warnings = Array.isArray(given.warnings) ? given.warnings.map(String) : [];
   return {
     ...{ verdict, code },
     reason: typeof status.reason === 'string' ? status.reason : undefined,
     message: plain(typeof status.message === 'string' ? status.message : (message ?? '')),
-    warnings: warnings.map(plain),
+    warnings: warningTexts(given.warnings).map(plain),
     made: madeBy(asked, given),
   };
 }

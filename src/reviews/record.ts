@@ -44,3 +44,9 @@ export function withAnswerOf(before: ReviewRecord, after: ReviewRecord, build?: 
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
   };
 }
+
+/** Of an answer. Whatever its author wrote becomes text: an object of JSON can be one that JavaScript has no text for. */
+export function warningTexts(warnings: unknown): string[] {
+  if (!Array.isArray(warnings)) return [];
+  return warnings.map((one: unknown) => (typeof one === 'object' ? '<not text>' : String(one)));
+}

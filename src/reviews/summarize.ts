@@ -4,7 +4,7 @@ import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
 import { decodePatch, type PatchOperation, patchWords } from './patch.ts';
-import { RECORD_VERSION, type ReviewRecord } from './record.ts';
+import { RECORD_VERSION, type ReviewRecord, warningTexts } from './record.ts';
 import { type RedactOptions, redact } from './redact.ts';
 
 /** Only a summary is kept of larger requests and responses. */
@@ -181,7 +181,7 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
     return { verdict: 'failed', message: 'the answer says neither allowed nor denied' };
   const status = fieldOf(response, 'status');
   const code = fieldOf(status, 'code');
-  const warnings = fieldOf(response, 'warnings');
+  const warnings = warningTexts(fieldOf(response, 'warnings'));
   const verdict: ReviewVerdict = allowed ? 'allowed' : 'denied';
   const operations = fieldOf(response, 'patch') as PatchOperation[] | undefined;
   const safe = operations && redact({ operations }, options);
@@ -190,9 +190,7 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
     verdict,
     ...(typeof code === 'number' ? { code } : {}),
     ...(message === '' ? {} : { message }),
-    ...(Array.isArray(warnings) && warnings.length > 0
-      ? { warnings: warnings.slice(0, MOST_WARNINGS).map((one) => cut(String(one))) }
-      : {}),
+    ...(warnings.length > 0 ? { warnings: warnings.slice(0, MOST_WARNINGS).map(cut) } : {}),
     ...(safe && safe.value.operations.length > 0 ? { patch: patchWords(safe.value.operations) } : {}),
   };
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { detailOf } from '../../../src/page/detail.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createAnswering } from '../../../src/reviews/answering.ts';
+import { differences } from '../../../src/reviews/compare.ts';
 import { readRecording } from '../../../src/reviews/read.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording, recordingFiles } from '../../../src/reviews/recording.ts';
@@ -54,6 +55,11 @@ const ALL: Bad[] = [
     answer: allowed(patch([{ op: 'remove', path: '/spec/none' }])),
     verdict: 'allowed',
   },
+  {
+    what: 'warnings that are no texts',
+    answer: allowed({ warnings: [{ toString: 1, valueOf: 1 }, null, 7] }),
+    verdict: 'allowed',
+  },
   { what: 'a patch that is no list', answer: allowed(patch({ op: 'add' })), verdict: 'allowed' },
   { what: 'a patch that is no base64', answer: allowed({ patch: '%' }), verdict: 'allowed' },
 ];
@@ -89,6 +95,7 @@ it('whatever is asked and answered passes unchanged, is recorded, and can be sho
   for (const record of records) {
     expect(sectionsOf(record).length).toBeGreaterThan(0);
     expect(detailOf(record).review.id).toBe(record.id);
+    expect(differences(record, record)).toEqual([]);
   }
   const unfit = records.find((_, at) => ALL[at]!.what === 'a patch that does not apply')!;
   expect(
