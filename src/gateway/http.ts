@@ -1,3 +1,5 @@
+import { gunzipSync } from 'node:zlib';
+
 /** A complete HTTP answer. Headers alternate name and value, like Node's rawHeaders; Content-Length is set when it is sent. */
 export interface Answer {
   status: number;
@@ -44,6 +46,23 @@ export function jsonAnswer(status: number, value: unknown): Answer {
   return { status, headers: ['Content-Type', 'application/json'], body: JSON.stringify(value) };
 }
 
+/** A few bytes can stand for many. */
+const LONGEST_PLAIN = 16 * 2 ** 20;
+
+/** The body as its author wrote it: kube-apiserver accepts gzip. One that cannot be read is as it was. */
+export function plainBody({ headers, body }: Answer): Buffer | string {
+  if (typeof body === 'string' || !headers.some(isGzip)) return body;
+  try {
+    return gunzipSync(body, { maxOutputLength: LONGEST_PLAIN });
+  } catch {
+    return body;
+  }
+}
+
+function isGzip(value: string, index: number, headers: string[]): boolean {
+  return /^(?:x-)?gzip$/i.test(value) && headers[index - 1]?.toLowerCase() === 'content-encoding';
+}
+
 /** The value of a body; undefined if it is not JSON. */
 export function jsonOf(body: Buffer | string): unknown {
   try {
@@ -84,6 +103,7 @@ export function forwardable(rawHeaders: string[]): string[] {
   return named.length === 0 ? left : without(left, named);
 }
 
-function without(headers: string[], names: string[]): string[] {
+/** `names` in lower case. */
+export function without(headers: string[], names: string[]): string[] {
   return headers.filter((_, index) => !names.includes(headers[index - (index % 2)]!.toLowerCase()));
 }

@@ -1,4 +1,4 @@
-import { type Answer, jsonOf } from './http.ts';
+import { type Answer, jsonOf, plainBody, without } from './http.ts';
 
 /**
  * The controller's answer with one more warning for the caller. Anything else than a well-formed answer to an admission review stays as it
@@ -6,11 +6,12 @@ import { type Answer, jsonOf } from './http.ts';
  */
 export function stamped(answer: Answer, warning: string | undefined): Answer {
   if (warning === undefined || typeof answer.body === 'string' || answer.status !== 200) return answer;
-  const review = jsonOf(answer.body);
+  const review = jsonOf(plainBody(answer));
   if (!isAdmissionAnswer(review)) return answer;
   const { response } = review;
   const warnings = [...(response.warnings ?? []), warning];
-  return { ...answer, body: Buffer.from(JSON.stringify({ ...review, response: { ...response, warnings } })) };
+  const body = Buffer.from(JSON.stringify({ ...review, response: { ...response, warnings } }));
+  return { ...answer, headers: without(answer.headers, ['content-encoding']), body };
 }
 
 interface AdmissionAnswer {

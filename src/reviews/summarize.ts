@@ -1,5 +1,6 @@
 import type { PathStep } from '../config/json-path.ts';
 import { budgetOf } from '../gateway/gate.ts';
+import { plainBody } from '../gateway/http.ts';
 import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
@@ -25,7 +26,8 @@ export interface RecordOptions {
 export function recordOf(served: ServedReview, { id, calls, paths = [] }: RecordOptions): ReviewRecord {
   const { url, port, at, body, answer, ms } = served;
   const request = parsed(body);
-  const response = answer && withPatch(parsed(answer.body));
+  const said = answer && plainBody(answer);
+  const response = said === undefined ? undefined : withPatch(parsed(said));
   const path = url.split('?', 1)[0]!;
   const asked = factsOf(request, path, calls);
   const isSecret = asked.resource?.kind === 'Secret';
@@ -39,7 +41,7 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
     ...verdictOf(asked, served, { response, redacting }),
     ms,
   };
-  const size = { request: body.length, response: answer ? Buffer.byteLength(answer.body) : 0 };
+  const size = { request: body.length, response: Buffer.byteLength(said ?? '') };
   const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
   const safe = redact(isLarge ? { summary } : { summary, request, response }, redacting);
   const { summary: safeSummary, ...review } = safe.value;
@@ -156,7 +158,7 @@ function verdictOf(
     return {
       verdict: 'failed',
       code: answer.status,
-      message: cut(Buffer.from(answer.body).toString('utf8')),
+      message: cut(plainBody(answer).toString('utf8')),
     };
   if (!isObject(given)) return { verdict: 'failed', code: 200, message: 'the answer is not a review' };
   return kind === 'conversion' ? conversionOutcome(given) : admissionOutcome(given, redacting);

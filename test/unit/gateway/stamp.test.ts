@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { stamped } from '../../../src/gateway/stamp.ts';
@@ -24,6 +25,17 @@ it('is the only warning where the controller writes none as null', () => {
   const review = { kind: 'AdmissionReview', response: { uid: 'u', allowed: true, warnings: null } };
   const { body } = stamped(answered(review), WARNING);
   expect(JSON.parse(body.toString()).response).toEqual({ uid: 'u', allowed: true, warnings: [WARNING] });
+});
+
+it('is also on an answer that the controller has compressed', () => {
+  const review = { kind: 'AdmissionReview', response: { uid: 'u', allowed: true } };
+  const body = gzipSync(JSON.stringify(review));
+  const headers = ['Content-Encoding', 'gzip', 'Content-Type', 'application/json'];
+  const answer = stamped({ status: 200, headers, body }, WARNING);
+  expect(answer.headers).toEqual(['Content-Type', 'application/json']);
+  expect(JSON.parse(answer.body.toString()).response.warnings).toEqual([WARNING]);
+  const cut = { status: 200, headers, body: body.subarray(0, -9) };
+  expect(stamped(cut, WARNING)).toBe(cut);
 });
 
 it('leaves whatever is not a well-formed answer to an admission review as it is', () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ServedReview } from '../../../src/gateway/review.ts';
@@ -151,6 +152,23 @@ it('shows the objects of a conversion before and after it, and what it changed',
   const failed = sections({ uid: 'u', result: { status: 'Failure', message: 'no field scale' } });
   expect([...failed.keys()]).toEqual(['objects', 'answer']);
   expect(failed.get('answer')).toContain('no field scale');
+});
+
+it('reads an answer that the controller has compressed, as kube-apiserver allows it to', () => {
+  const answerOf = (value: unknown, status = 200) => {
+    const body = gzipSync(JSON.stringify(value));
+    const review = served({ kind: 'AdmissionReview', request }, '', status);
+    const answer = { status, headers: ['content-encoding', 'gzip'], body };
+    return recordOf({ ...review, answer }, { id: 'r-000001', calls });
+  };
+  const patch = Buffer.from('[{"op":"add","path":"/spec/token","value":"hunter2"}]').toString('base64');
+  const record = answerOf({ kind: 'AdmissionReview', response: { uid: 'u', allowed: true, patch } });
+  expect(record).toMatchObject({ verdict: 'allowed', patch: [expect.stringContaining('+spec.token')] });
+  expect(JSON.stringify(record)).not.toContain('hunter2');
+  expect(answerOf('panic', 500)).toMatchObject({ verdict: 'failed', message: '"panic"' });
+  const large = answerOf({ kind: 'AdmissionReview', response: { text: 'x'.repeat(300_000) } });
+  expect(large).not.toHaveProperty('response');
+  expect(large.size!.response).toBeGreaterThan(300_000);
 });
 
 describe('a review whose answer was not kept', () => {
