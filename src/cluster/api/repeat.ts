@@ -72,7 +72,7 @@ async function waited(
 }
 
 /** A server that is overloaded says when to come back. */
-function askedPauseMs(error: unknown): number {
+export function askedPauseMs(error: unknown): number {
   return (refusalOf(error)?.retryAfterSeconds ?? 0) * 1000;
 }
 

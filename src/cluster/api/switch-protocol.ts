@@ -7,6 +7,8 @@ import type { WebSocket } from 'ws';
 export interface Refusal {
   status: number;
   text: string;
+  /** The header of that name. */
+  retryAfter?: string;
 }
 
 /**

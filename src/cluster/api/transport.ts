@@ -138,9 +138,8 @@ function openStream(
       url,
       { ...settings, headers: { ...headers, accept: accept ?? 'application/json' } as OutgoingHttpHeaders },
       (response) => {
-        const status = response.statusCode ?? 0;
-        if (status < 400) resolve(response);
-        else textOf(response).then((text) => resolve({ status, text }), reject);
+        if ((response.statusCode ?? 0) < 400) resolve(response);
+        else textOf(response).then((text) => resolve(answerOf(response, text)), reject);
       },
     );
     request.on('timeout', () => request.destroy(new Error(`no data within ${silenceMs / 1000} s`)));

@@ -3,6 +3,7 @@ import { type ClusterApi, itemsOf } from './client.ts';
 import { ApiError } from './errors.ts';
 import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
 import type { KubeObject, List } from './objects.ts';
+import { askedPauseMs } from './repeat.ts';
 
 /** One object, or all of a kind; without a namespace those of the whole cluster. */
 export interface Scope {
@@ -45,6 +46,7 @@ export async function watchObjects<T extends KubeObject>(
     pauses = 0;
   };
   while (!signal.aborted) {
+    let askedMs = 0;
     try {
       known ??= await listAll(api, scope, watching);
       await follow(api, scope, { ...watching, onEvent }, known);
@@ -52,8 +54,9 @@ export async function watchObjects<T extends KubeObject>(
       if (signal.aborted) return;
       if (error instanceof ApiError && error.isForbidden) throw error;
       known = undefined;
+      askedMs = askedPauseMs(error);
     }
-    await sleep(backOff(pauses++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
+    await sleep(Math.max(backOff(pauses++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), askedMs), signal);
   }
 }
 

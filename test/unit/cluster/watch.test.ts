@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
@@ -64,7 +65,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     return;
   }
-  response.writeHead(watchStatus, { 'content-type': 'application/json' });
+  const later = watchStatus === 429 ? { 'retry-after': '2' } : {};
+  response.writeHead(watchStatus, { 'content-type': 'application/json', ...later });
   if (watchStatus !== 200) response.end(JSON.stringify({ message: 'refused', code: watchStatus }));
   else {
     response.flushHeaders();
@@ -162,6 +164,17 @@ it.each([
   await eventually(async () => expect(watches).toHaveLength(2));
   expect(follower.seen).toEqual(['10', undefined]);
   expect(versions()).toEqual(['10', '30']);
+});
+
+it('comes back when an overloaded API server wants it to', async () => {
+  watchStatus = 429;
+  await using follower = follow();
+  await eventually(async () => expect(versions()).not.toEqual([]));
+  await sleep(1_000);
+  expect(versions()).toEqual(['10']);
+  watchStatus = 200;
+  await eventually(async () => expect(watches).toHaveLength(1));
+  expect(follower.seen).toEqual(['10', '10']);
 });
 
 it('keeps trying while the API server fails', async () => {
