@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError, isTransient } from '../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Pod } from '../api/workloads.ts';
@@ -9,7 +9,7 @@ import { createMarked } from '../marks/change.ts';
 import { relayLabels, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
 import { assignsUserIds, type RelaySpec, relayPod, relaySecret } from './manifest.ts';
-import { refusalHint, relayState } from './state.ts';
+import { type RelayState, refusalHint, relayState } from './state.ts';
 
 /** Most of this time is for pulling the image, once for each node. */
 const READY_SECONDS = 120;
@@ -72,7 +72,7 @@ async function waitUntilReady({ api, emit, signal }: Work, ref: ObjectRef): Prom
   const started = performance.now();
   for (let reported = 0; ; ) {
     const ageMs = performance.now() - started;
-    const state = relayState(await api.get<Pod>(ref), ageMs);
+    const state = await api.get<Pod>(ref).then((pod) => relayState(pod, ageMs), stillStarting);
     if (state.is === 'ready') return;
     if (state.is !== 'starting') throw relayFailed(ref, state.cause, state.hint);
     const seconds = Math.floor(ageMs / 1000);
@@ -84,6 +84,12 @@ async function waitUntilReady({ api, emit, signal }: Work, ref: ObjectRef): Prom
     if (!(await sleep(POLL_MS, signal)))
       throw new DevloopError('interrupted', `Interrupted while waiting for ${what}.`);
   }
+}
+
+/** What was not answered says nothing about the Pod. */
+function stillStarting(error: unknown): RelayState {
+  if (!isTransient(error)) throw error;
+  return { is: 'starting', for: 'the API server' };
 }
 
 function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unknown): DevloopError {

@@ -2,6 +2,7 @@ import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
+import { answered } from '../../cluster/api/repeat.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
@@ -144,7 +145,7 @@ async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   };
   const what = { for: 'the relay of the dead session to exit', limitSeconds: RELAY_EXIT_SECONDS };
   const timing = { everyMs: 500, limitMs: RELAY_EXIT_SECONDS * 1000, signal };
-  await reportWhileWaiting(pollUntil(haveEnded, timing), what, emit);
+  await reportWhileWaiting(pollUntil(answered(haveEnded), timing), what, emit);
 }
 
 /** Pauses the manager once more if its Pods were refused while nothing answered. */

@@ -11,7 +11,7 @@ import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type DeadSession, restoreDead } from '../../../src/session/end/restore-dead.ts';
-import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const SERVICE = { kind: 'Service', namespace: 'shop', name: 'webhook' } as const;
 let cluster: FakeCluster;
@@ -95,6 +95,21 @@ it('leaves an operator alone that fails closed, but was not changed and answers'
 
 it('answers in place of an operator that fails closed, and has no Pod that is ready', async () => {
   await expect(restoreIt()).rejects.toMatchObject({ code: 'restore.blocked' });
+});
+
+it('waits for the relay of the dead session to exit, also while the API server is away', async () => {
+  const labels = { 'devloop.dev/session': 's1' };
+  cluster.put('Pod', { metadata: { namespace: 'shop', name: 'devloop-relay-s1-ab12', labels } });
+  let looks = 0;
+  cluster.hook.before = (verb, what) => {
+    if (!what.startsWith('Pod shop/')) return;
+    // Its own webhook for Pods keeps it from being deleted.
+    if (verb === 'remove') throw refusal(500, 'InternalError', 'failed calling webhook "pods"');
+    if (verb === 'get' && ++looks === 1) throw refusal(503, 'ServiceUnavailable');
+    if (looks === 2) cluster.drop('Pod', 'devloop-relay-s1-ab12', 'shop');
+  };
+  await expect(restoreIt()).rejects.toMatchObject({ code: 'restore.blocked' });
+  expect(looks).toBe(2);
 });
 
 it('every command of the cure is for the cluster of the session', async () => {
