@@ -2,6 +2,7 @@ import { accountOf } from '../cluster/api/account.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
+import { targetPorts } from '../operator/target.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { type Answering, createAnswering } from '../reviews/answering.ts';
 import { Recorder, type WaitingReviews } from '../reviews/recorder.ts';
@@ -23,7 +24,7 @@ export interface Answered extends AsyncDisposable {
 
 /** Disposing ends the replay, but not the recorder, which is left to whoever ends the gateways. */
 export function createAnswered(
-  { options, context, files, moved }: Session,
+  { options, context, files, moved, target }: Session,
   { emit, signal }: { emit: Emit; signal: AbortSignal },
 ): Answered {
   const named = [...options.redact, ...(context.config.redact ?? [])];
@@ -44,7 +45,7 @@ export function createAnswered(
       answering.observe(event);
       replaying?.observe(event);
     },
-    facts: () => ({ paths: named, build: answering.now().build, ports: [...moved] }),
+    facts: () => ({ paths: named, build: answering.now().build, ports: portsOf(target, moved) }),
     async replay(id) {
       const { findRecord } = await import('../reviews/scan.ts');
       await recorder.written();
@@ -67,6 +68,10 @@ export function createAnswered(
       await replaying?.[Symbol.asyncDispose]();
     },
   };
+}
+
+function portsOf({ services }: Session['target'], moved: Session['moved']): [number, number][] {
+  return targetPorts(services).map((port) => [port, moved.get(port) ?? port]);
 }
 
 /** Asks once, in parallel with everything else. If the API server does not say, each review names its user. */

@@ -30,8 +30,9 @@ export async function replayToSession(
   const asking = { emit, signal, limitMs: ASK_MS };
   const { paths, build, ports = [] } = await askSession(session, 'replaying', {}, asking);
   const moved = new Map(ports);
-  for (const port of new Set(records.flatMap((one) => one.port ?? [])))
-    await untilAnswering(moved.get(port) ?? port, io);
+  const recorded = new Set(records.flatMap((one) => one.port ?? []));
+  for (const port of recorded) requirePort(port, moved, session);
+  for (const port of recorded) await untilAnswering(moved.get(port) ?? port, io);
   const options = { paths: paths.map((path) => jsonPath(path)!), withSideEffects, moved, signal };
   const hint = (changed: ReviewRecord): string => afterReplay(changed, from);
   await compareAll(records, { ...options, emit, hint, ...(build === undefined ? {} : { build }) });
@@ -88,6 +89,15 @@ export async function compareAll(
   if (first === undefined) return;
   const message = `The controller now answers ${wrong.length} of ${count.replayed} recorded reviews differently.`;
   throw new DevloopError('review.changed', message, { isSummary: true, hint: hint(first) });
+}
+
+/** Whatever listens on another port is not this session's. */
+function requirePort(port: number, ports: ReadonlyMap<number, number>, { id }: LocalSession): void {
+  if (ports.size === 0 || ports.has(port)) return;
+  const message = `The reviews were recorded on port ${port}, and the webhooks of session ${id} are on port ${[...ports.keys()].join(', ')}.`;
+  throw new DevloopError('controller.not-ready', message, {
+    hint: 'If the port of the webhooks has changed, save the set again: devloop reviews save NAME --update',
+  });
 }
 
 async function untilAnswering(port: number, { emit, signal }: Io): Promise<void> {

@@ -34,7 +34,7 @@ export interface ReplayFacts {
   paths: string[];
   /** The build that answers now. */
   build?: string | undefined;
-  /** Ports for which reviews are recorded, each with the one where the controller listens instead. */
+  /** Ports for which reviews are recorded, each with the one where the controller listens; none where the cluster calls no webhook. */
   ports?: [number, number][];
 }
 
