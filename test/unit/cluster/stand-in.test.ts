@@ -208,6 +208,31 @@ it('is created again when somebody deletes it, and not after the session has end
   expect([found.length, standIn()]).toEqual([looks, undefined]);
 });
 
+it('is created once, and reported once, where it is missed twice before it is there again', async () => {
+  cluster.api.openStream = async () => {
+    throw refusal(410, 'Gone');
+  };
+  let misses = 0;
+  cluster.api.call = async () => {
+    const pod = standIn();
+    if (pod === undefined) misses++;
+    return { items: pod ? [pod] : [], metadata: { resourceVersion: '1' } } as never;
+  };
+  const kept = await createStandIn(reader()).apply(work());
+  cluster.hook.before = async (verb, what) => {
+    if (verb === 'create' && what.startsWith('Pod'))
+      await eventually(async () => expect(misses).toBeGreaterThan(1));
+  };
+  const created = (): number => events.filter(({ type }) => type === 'change').length;
+  const before = created();
+  cluster.drop('Pod', NAME, 'shop');
+  await eventually(async () => expect(standIn()).toBeDefined());
+  const tries = (): string[] => cluster.calls.filter((one) => one === `create Pod shop/${NAME}`);
+  await eventually(async () => expect(tries().length).toBeGreaterThan(2));
+  await kept[Symbol.asyncDispose]();
+  expect(created() - before).toBe(1);
+});
+
 const matching = (...all: Record<string, string>[]): LabelSelector[] =>
   all.map((matchLabels) => ({ matchLabels }));
 
