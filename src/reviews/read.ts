@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { LateReview } from '../report/review.ts';
+import type { LateAnswer, LateReview } from '../report/review.ts';
 import { type LateRecord, RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { recordingFiles } from './recording.ts';
 
@@ -107,24 +107,22 @@ function known(value: unknown): Parsed {
   if (!isObject(value)) return undefined;
   const record = value as ReviewRecord | LateRecord;
   const isKnown = record.v === RECORD_VERSION && typeof record.id === 'string';
-  return isKnown && ('ms' in record ? isReview(record) : isObject(record.late)) ? record : undefined;
+  return isKnown && ('ms' in record ? isReview(record) : isLate(record.late)) ? record : undefined;
 }
 
 /** This is checked because people may edit a saved set. */
 function isReview(record: ReviewRecord): boolean {
-  const { kind, resource, object, request, ms } = record;
+  const { kind, resource, object, request, ms, late } = record;
   return (
     isText(record.at) &&
     isText(record.path) &&
     isText(record.webhook) &&
-    isText(record.verdict) &&
     isText(kind) &&
+    isAnswer(record) &&
     isTextOrAbsent(record.user) &&
-    isTextOrAbsent(record.message) &&
     isTextOrAbsent(record.build) &&
-    areTextsOrAbsent(record.warnings) &&
-    areTextsOrAbsent(record.patch) &&
     areTextsOrAbsent(record.from) &&
+    (late === undefined || isLate(late)) &&
     isObjectOrAbsent(record.lateResponse) &&
     (resource === undefined || (isObject(resource) && isText(resource.kind))) &&
     (object === undefined || (isObject(object) && isText(object.name))) &&
@@ -133,6 +131,15 @@ function isReview(record: ReviewRecord): boolean {
     isTime(ms.budget) &&
     isTime(ms.total)
   );
+}
+
+function isLate(value: unknown): boolean {
+  return isObject(value) && isAnswer(value) && isTime((value as LateAnswer).totalMs);
+}
+
+function isAnswer(value: object): boolean {
+  const { verdict, message, warnings, patch } = value as Partial<LateAnswer>;
+  return isText(verdict) && isTextOrAbsent(message) && areTextsOrAbsent(warnings) && areTextsOrAbsent(patch);
 }
 
 function isText(value: unknown): boolean {

@@ -112,6 +112,8 @@ it.each([
   [{ resource: {} }],
   [{ object: { name: null } }],
   [{ request: null }],
+  [{ late: null }],
+  [{ late: { verdict: 'denied', totalMs: 1, patch: {} } }],
 ])('knows no review with %j, as after an edit of a saved set', (edit) => {
   const line = JSON.stringify({ ...record(1), ...edit });
   expect(parseRecords(`${line}\n`)).toMatchObject({ records: [], unread: 1 });
