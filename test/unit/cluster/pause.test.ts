@@ -198,6 +198,25 @@ it('leaves the paused revision of a DaemonSet alone that another session has pau
   expect(cluster.names('ControllerRevision')).toEqual(['manager-2']);
 });
 
+it.each([undefined, 'edited'])(
+  'reports a DaemonSet whose mark is %s, and leaves it and its history alone',
+  async (mark) => {
+    const { cluster, manager, work } = managerIn('DaemonSet');
+    const pause = pauseFor(manager)!;
+    await pause.pause(manager).apply(work);
+    cluster.edit('DaemonSet', 'manager', 'shop', ({ metadata }) => {
+      if (mark === undefined) delete metadata.labels!['devloop.dev/paused'];
+      else metadata.labels!['devloop.dev/paused'] = mark;
+    });
+    const before = cluster.read('DaemonSet', 'manager', 'shop');
+    cluster.calls.length = 0;
+    const kept = await pause.restore(work, manager.ref);
+    expect(kept).toMatchObject([{ fault: expect.stringContaining('devloop.dev/paused') }]);
+    expect(cluster.read('DaemonSet', 'manager', 'shop')).toEqual(before);
+    expect(cluster.calls.filter((one) => !one.startsWith('get'))).toEqual([]);
+  },
+);
+
 it('has nothing left to do for a DaemonSet that somebody deletes while it is being resumed', async () => {
   const { cluster, manager, work } = managerIn('DaemonSet');
   const pause = pauseFor(manager)!;

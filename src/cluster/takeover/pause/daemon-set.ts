@@ -5,6 +5,7 @@ import type { ControllerRevision, Workload } from '../../api/workloads.ts';
 import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
 import { type OwnChange, sessionOf, type UndoStore } from '../../marks/marks.ts';
 import { valueAt } from '../../marks/paths.ts';
+import { undoOf } from '../../marks/undo.ts';
 import { PAUSED } from '../../names.ts';
 import type { Work } from '../../work.ts';
 import type { Pause } from './pause.ts';
@@ -55,8 +56,7 @@ export const daemonSetPause: Pause = {
     },
   }),
   async restore(work, ref) {
-    await resume(work, ref);
-    await removePausedRevision(work, ref);
+    if (await resume(work, ref)) await removePausedRevision(work, ref);
     // The mark goes last: if this devloop is killed before, the next restore still finds it.
     return await restoreChange(work, ref, OWN);
   },
@@ -71,16 +71,19 @@ function permissions(namespace: string): ReturnType<Pause['permissions']> {
   ];
 }
 
-async function resume(work: Work, ref: ObjectRef): Promise<void> {
+/** False for a mark that is not devloop's: such an undo is not carried out. */
+async function resume(work: Work, ref: ObjectRef): Promise<boolean> {
   const { api, sessionId } = work;
-  await inRounds(work, ref, async () => {
+  return await inRounds(work, ref, async () => {
     const object = await api.get<Workload>(ref);
-    if (object === undefined || sessionOf(object) !== sessionId) return;
-    if (valueAt(object, SELECTED) !== 'true') return;
+    if (object === undefined || sessionOf(object) !== sessionId) return true;
+    if ('fault' in undoOf(object, OWN)) return false;
+    if (valueAt(object, SELECTED) !== 'true') return true;
     const { resourceVersion } = object.metadata;
     const metadata = { resourceVersion, labels: { [PAUSED]: RESUMING } };
     const template = { spec: { nodeSelector: { [PAUSED]: null } } };
     await api.patch(ref, 'merge', { metadata, spec: { template } }).catch(conflictIfGone);
+    return true;
   });
 }
 
