@@ -88,7 +88,8 @@ async function replayKept(
       if (replayed.result === 'changed') {
         count.changed += 1;
         const { before, after } = replayed;
-        byRecord.get(before)!.record = withAnswerOf(before, after, build);
+        // A build that crashes or hangs says nothing with which the next one could be compared.
+        if (after.verdict !== 'unanswered') byRecord.get(before)!.record = withAnswerOf(before, after, build);
       }
       // Answers that are as before are not shown.
       if (replayed.result === 'changed') addTo(shown, replayedEvent(replayed));

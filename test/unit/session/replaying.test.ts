@@ -28,12 +28,10 @@ function record(name: string): ReviewRecord {
   );
 }
 
-it('after each restart, says which answers differ from those of the build before, and counts what differs alike', async () => {
+function begin() {
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent) => void events.push(event);
-  await using replaying = createReplaying({ paths: [] }, { emit, signal: new AbortController().signal });
-  for (const name of ['shop-1', 'shop-2', 'shop-3']) replaying.keep(record(name));
-  replaying.keep({ ...record('large'), request: undefined });
+  const replaying = createReplaying({ paths: [] }, { emit, signal: new AbortController().signal });
   const restart = async (build: string): Promise<DevloopEvent[]> => {
     events.length = 0;
     replaying.observe({ type: 'controller.started', pid: 1, command: [], build });
@@ -41,6 +39,24 @@ it('after each restart, says which answers differ from those of the build before
     await eventually(async () => expect(events.at(-1)?.type).toBe('reviews.compared'));
     return [...events];
   };
+  return { replaying, restart };
+}
+
+it('a build that crashes is compared, and the next one with the build before it', async () => {
+  const { replaying, restart } = begin();
+  await using _ = replaying;
+  replaying.keep(record('shop-1'));
+  await controller.stop();
+  expect(await restart('crashing')).toMatchObject([{ result: 'changed' }, { replayed: 1, changed: 1 }]);
+  await controller.start();
+  expect(await restart('mended')).toMatchObject([{ replayed: 1, changed: 0, leftOut: 0 }]);
+});
+
+it('after each restart, says which answers differ from those of the build before, and counts what differs alike', async () => {
+  const { replaying, restart } = begin();
+  await using _ = replaying;
+  for (const name of ['shop-1', 'shop-2', 'shop-3']) replaying.keep(record(name));
+  replaying.keep({ ...record('large'), request: undefined });
   expect(await restart('one')).toMatchObject([{ replayed: 3, changed: 0, leftOut: 0, build: 'one' }]);
   allowed = false;
   expect(await restart('two')).toMatchObject([
