@@ -127,7 +127,10 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
   const list = Array.isArray(objects) ? objects : [];
   const to = textOf(request, 'desiredAPIVersion');
   const group = to.split('/')[0] ?? '';
-  const ofGroup = calls.filter(({ name, rules }) => rules === undefined && name.endsWith(`.${group}`));
+  // A CRD is named `<plural>.<group>`.
+  const isOfGroup = ({ name, rules }: NamedCall): boolean =>
+    rules === undefined && name.slice(name.indexOf('.') + 1) === group;
+  const ofGroup = calls.filter(isOfGroup);
   return {
     kind: 'conversion',
     webhook: nameOf(ofGroup.length > 0 ? ofGroup : calls, { path }),

@@ -123,6 +123,17 @@ it('records a conversion', () => {
   });
 });
 
+it('a conversion is not named after a CRD of a group that ends in the same way', () => {
+  const conversions = ['applications.shop', 'applications.old.shop'].map((name) => ({
+    path: '/convert',
+    name,
+  }));
+  const body = { kind: 'ConversionReview', request: { uid: 'u', desiredAPIVersion: 'shop/v2', objects: [] } };
+  const review = { ...served(body, {}), url: '/convert' };
+  const { webhook } = recordOf(review, { id: 'r-000001', calls: conversions });
+  expect(webhook).toBe('applications.shop');
+});
+
 it('shows the objects of a conversion before and after it, and what it changed', () => {
   const objects = [1, 2].map((replicas) => ({ apiVersion: 'shop/v1', kind: 'Application', replicas }));
   const convertedObjects = objects.map(({ replicas, kind }) => ({
