@@ -79,6 +79,16 @@ it('says what the endpoints met where both fail', async () => {
   expect(left).toEqual(['webhook']);
 });
 
+it('says what has refused the probes all the time', async () => {
+  const before = (verb: string, what: string): void => {
+    if (verb === 'create' && what.startsWith('ConfigMap'))
+      throw refusal(403, 'Forbidden', 'admission webhook "policy" denied the request: no label team');
+  };
+  const { result, left } = await verify({ name: REACHED }, { before });
+  expect(result).toMatchObject({ reached: false, cause: expect.stringContaining('no label team') });
+  expect(left).toEqual(['webhook']);
+});
+
 it('fails before anything is changed where the cluster refuses such endpoints', async () => {
   const before = (verb: string, what: string): void => {
     if (verb === 'create' && what.startsWith('EndpointSlice'))
