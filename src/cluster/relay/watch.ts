@@ -15,6 +15,8 @@ import { relayState } from './state.ts';
 
 const LOOK_EVERY_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** Whoever restores the session deletes the Secret and the Pod, and then ends the watch. */
+const ENDING_MS = 5_000;
 
 /** A relay whose Pod is replaced when it disappears. Disposing stops the watch; the Pod is deleted with everything else of the session. */
 export interface Relay extends AsyncDisposable {
@@ -74,8 +76,15 @@ export function keepRelay(namespace: string): Step<(work: Work, spec: RelaySpec)
 async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   let now = await startRelay(work, spec);
   const ending = new AbortController();
-  const watching = replaceLostPods({ ...work, signal: ending.signal }, spec, now, (next) => (now = next));
   const { namespace, labels } = now;
+  const watched = { ...work, signal: ending.signal };
+  const watching = replaceLostPods(watched, spec, now, (next) => (now = next)).then(async (lost) => {
+    const isEnding = lost === undefined || !(await sleep(ENDING_MS, ending.signal));
+    if (isEnding || work.signal.aborted) return;
+    const secret = describe(relaySecretRef(namespace, work.sessionId));
+    const message = `${lost} It cannot be replaced, because ${secret} was deleted, too.`;
+    work.emit({ type: 'warning', message, hint: 'Stop this session with Ctrl-C, and run devloop up again.' });
+  });
   const dialer = relayDialer(work.api);
   return {
     namespace,
@@ -92,12 +101,13 @@ async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   };
 }
 
+/** Resolves with the signal, or to what became of a Pod that cannot be replaced. */
 async function replaceLostPods(
   work: Work,
   spec: RelaySpec,
   first: StartedRelay,
   replaced: (next: StartedRelay) => void,
-): Promise<void> {
+): Promise<string | undefined> {
   const { api, emit, signal } = work;
   let now = first;
   let failures = 0;
@@ -108,7 +118,7 @@ async function replaceLostPods(
     const lost = `${describe(ref)} is lost: ${state.cause}.`;
     try {
       const next = await replacement(work, spec);
-      if (next === undefined) return;
+      if (next === undefined) return lost;
       emit({ type: 'warning', message: `${lost} ${describe({ ...ref, name: next.pod })} replaces it.` });
       now = next;
       replaced(now);
@@ -124,6 +134,7 @@ async function replaceLostPods(
       failures++;
     }
   }
+  return undefined;
 }
 
 function hintOf(error: unknown): string {

@@ -1,21 +1,33 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Pod } from '../../../src/cluster/api/workloads.ts';
 import { type StartedRelay, startRelay } from '../../../src/cluster/relay/pod.ts';
+import { keepRelay } from '../../../src/cluster/relay/watch.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
+const SPEC = {
+  ...{ namespace: 'shop', image: 'node', program: '', config: '{}', protocol: 'p', ports: [] },
+  ...{ controlPort: 7000, proxyPort: 7001 },
+};
+
 let cluster: FakeCluster;
+let warnings: string[];
+let leaving: AbortController;
 
 beforeEach(() => {
   cluster = fakeCluster();
+  warnings = [];
+  leaving = new AbortController();
+});
+
+const work = () => ({
+  ...{ api: cluster.api, sessionId: 's1', signal: leaving.signal },
+  emit: (event: DevloopEvent) => void (event.type === 'warning' && warnings.push(event.message)),
 });
 
 async function start(): Promise<StartedRelay> {
-  const spec = {
-    ...{ namespace: 'shop', image: 'node', program: '', config: '{}', protocol: 'p', ports: [] },
-    ...{ controlPort: 7000, proxyPort: 7001 },
-  };
-  const { signal } = new AbortController();
-  return await startRelay({ api: cluster.api, sessionId: 's1', emit() {}, signal }, spec);
+  return await startRelay(work(), SPEC);
 }
 
 /** What happens to the Pod when it is looked at for the first, the second and the third time. */
@@ -47,3 +59,20 @@ it('leaves nothing behind where the Pod cannot be looked at', async () => {
   await expect(start()).rejects.toMatchObject({ code: 'cluster.forbidden' });
   expect([cluster.names('Pod'), cluster.names('Secret')]).toEqual([[], []]);
 });
+
+it.each(['goes on', 'is ending', 'ends'])(
+  'a relay that cannot be replaced is a warning where its session goes on: %s',
+  async (what) => {
+    whenLookedAt(becomesReady);
+    const relay = await keepRelay('shop').apply(work(), SPEC);
+    if (what === 'is ending') leaving.abort();
+    // Kubernetes deletes the Pod with its Secret.
+    cluster.drop('Secret', 'devloop-relay-s1', 'shop');
+    cluster.drop('Pod', relay.pod, 'shop');
+    const secret = 'Secret shop/devloop-relay-s1';
+    await eventually(async () => expect(cluster.calls).toContain(`get ${secret}`));
+    if (what === 'goes on') await eventually(async () => expect(warnings).not.toEqual([]));
+    await relay[Symbol.asyncDispose]();
+    expect(warnings).toEqual(what === 'goes on' ? [expect.stringContaining(secret)] : []);
+  },
+);
