@@ -37,9 +37,9 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Reads a saved set. Editors may leave out the end of the last line. */
+/** Reads a saved set; there is nothing in one that was deleted. Editors may leave out the end of the last line. */
 export async function readRecords(file: string): Promise<ReadRecording> {
-  return parseRecords(`${await readFile(file, 'utf8')}\n`);
+  return parseRecords(`${await readFile(file, 'utf8').catch(noneIfMissing)}\n`);
 }
 
 /** Empty if the file does not exist. A last line without its end is being written, or was cut short; it is left out. */
@@ -48,9 +48,13 @@ function textOf(file: string): string {
     const text = readFileSync(file, 'utf8');
     return text.slice(0, text.lastIndexOf('\n') + 1);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
+    return noneIfMissing(error as NodeJS.ErrnoException);
   }
+}
+
+function noneIfMissing(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return '';
+  throw error;
 }
 
 export function parseRecords(text: string, wanted: Wanted = 'records'): ReadRecording {

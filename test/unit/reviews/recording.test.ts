@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createAnswering } from '../../../src/reviews/answering.ts';
-import { parseRecords, readRecording } from '../../../src/reviews/read.ts';
+import { parseRecords, readRecording, readRecords } from '../../../src/reviews/read.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording, recordingFiles } from '../../../src/reviews/recording.ts';
@@ -287,4 +287,8 @@ it('knows the reviews without an answer, until they are recorded: none is missin
   expect(recorder.waiting().reviews).toMatchObject([{ webhook: 'v.kb.io', ms: { total: 3_201 } }]);
   await eventually(async () => expect(events).toHaveLength(1));
   expect(recorder.waiting()).toEqual({ reviews: [], last: 'r-000001' });
+});
+
+it('a saved set that is deleted while somebody follows it has no reviews', async () => {
+  expect(await readRecords(join(directory, 'deleted.ndjson'))).toMatchObject({ records: [], unread: 0 });
 });
