@@ -5,7 +5,7 @@ import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Discovered, Emit } from '../report/events.ts';
 import type { ServedApi } from './served-apis.ts';
-import { callersOf, type WebhookCall, type WebhookService } from './webhooks.ts';
+import { callersOf, isMade, type WebhookCall, type WebhookService } from './webhooks.ts';
 import { servicePort, targetPortOf } from './workload.ts';
 
 /** What the user named; everything else is discovered. */
@@ -79,10 +79,11 @@ export interface ChosenService {
 export type OnUnusablePort = (error: DevloopError, service: Service) => void;
 
 export function targetService(
-  { webhooks: { calls }, service, source }: ChosenService,
+  { webhooks, service, source }: ChosenService,
   manager: TargetManager | undefined,
   onUnusablePort: OnUnusablePort,
 ): TargetService {
+  const calls = webhooks.calls.filter(isMade);
   const called = [...new Set(calls.map((call) => call.port))];
   const numbers =
     called.length > 0 ? called : (service.spec.ports ?? []).slice(0, 1).map((port) => port.port);

@@ -38,6 +38,13 @@ export interface WebhookCall {
   caBundle: string;
   /** API groups of the objects that it reviews or converts. */
   groups: string[];
+  /** Of a CRD with one version, as a scaffold leaves it: there is nothing to convert, so nothing calls it. It says whose the Service is. */
+  isIdle?: boolean;
+}
+
+/** Whether kube-apiserver ever makes the call. */
+export function isMade({ isIdle = false }: WebhookCall): boolean {
+  return !isIdle;
 }
 
 /** The API server sets what a manifest leaves out. */
@@ -58,7 +65,7 @@ export interface WebhookService {
   calls: WebhookCall[];
 }
 
-/** Every Service that kube-apiserver calls for admission, and for the conversion of kinds that the checkout defines. */
+/** Every Service that kube-apiserver calls for admission, and for the conversion of kinds that the checkout defines; idle calls are included. */
 export async function listWebhookServices(
   api: ClusterApi,
   facts: CheckoutFacts | Promise<CheckoutFacts>,
@@ -150,13 +157,16 @@ function admissionCalls({ kind, object }: Configuration): AddressedCall[] {
 function conversionCalls({ metadata, spec }: CustomResourceDefinition): AddressedCall[] {
   if (spec.conversion?.strategy !== 'Webhook') return [];
   const from = refOf('CustomResourceDefinition', metadata);
-  return callTo(spec.conversion.webhook?.clientConfig, { from, name: metadata.name, groups: [spec.group] });
+  return callTo(spec.conversion.webhook?.clientConfig, {
+    ...{ from, name: metadata.name, groups: [spec.group] },
+    isIdle: spec.versions?.length === 1,
+  });
 }
 
 /** None for a webhook that is configured by URL. */
 function callTo(
   client: WebhookClient | undefined,
-  caller: Pick<WebhookCall, 'from' | 'name' | 'rules' | 'sideEffects' | 'settings' | 'groups'>,
+  caller: Omit<WebhookCall, 'path' | 'port' | 'caBundle'>,
 ): AddressedCall[] {
   if (!client?.service) return [];
   const { namespace, name, path = '/', port = 443 } = client.service;
@@ -185,7 +195,7 @@ export async function rereadCalls(
 ): Promise<WebhookCall[]> {
   const { namespace, name } = service.metadata;
   const read = await Promise.all(callersOf(calls).map((ref) => readCalls(api, ref)));
-  const services = byService(read.flat());
+  const services = byService(read.flat().filter(({ call }) => isMade(call)));
   return services.find((one) => one.namespace === namespace && one.name === name)?.calls ?? calls;
 }
 
@@ -205,7 +215,7 @@ export async function followCalls(
   const names = new Set(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   const callsOf = (object: Caller): AddressedCall[] =>
     (kind === 'CustomResourceDefinition' ? conversionCalls(object) : admissionCalls({ kind, object })).filter(
-      ({ namespace, name }) => names.has(`${namespace}/${name}`),
+      ({ namespace, name, call }) => isMade(call) && names.has(`${namespace}/${name}`),
     );
   await watchObjects<Caller>(
     api,
@@ -223,7 +233,8 @@ type Caller = WebhookConfiguration & CustomResourceDefinition;
 /** The CRDs of a big cluster are tens of megabytes, nearly all of it schemas. */
 function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {
   const { name, labels, resourceVersion } = metadata;
-  const kept = spec && { group: spec.group, conversion: spec.conversion };
+  const versions = spec?.versions?.map((version) => ({ name: version.name }));
+  const kept = spec && { group: spec.group, versions, conversion: spec.conversion };
   return { metadata: { name, labels, resourceVersion }, webhooks, spec: kept } as Caller;
 }
 

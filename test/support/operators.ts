@@ -70,11 +70,13 @@ export function convert(
   group: string,
   namespace: string,
   service: string,
+  versions = ['v1', 'v2'],
 ): void {
   cluster.put<CustomResourceDefinition>('CustomResourceDefinition', {
     metadata: { name: `${plural}.${group}` },
     spec: {
       group,
+      versions: versions.map((name) => ({ name })),
       conversion: {
         strategy: 'Webhook',
         webhook: { clientConfig: { service: { namespace, name: service, path: '/convert' } } },

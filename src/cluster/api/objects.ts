@@ -125,7 +125,11 @@ export interface WebhookConfiguration extends KubeObject {
 }
 
 export interface CustomResourceDefinition extends KubeObject {
-  spec: { group: string; conversion?: { strategy: string; webhook?: { clientConfig?: WebhookClient } } };
+  spec: {
+    group: string;
+    versions?: { name: string }[];
+    conversion?: { strategy: string; webhook?: { clientConfig?: WebhookClient } };
+  };
 }
 
 export interface Lease extends KubeObject {

@@ -117,17 +117,20 @@ describe('the operator of the checkout', () => {
     expect(target.services[0]!.serverName).toBe('shop-webhook-service.shop-system.svc');
   });
 
-  it('is found by its conversion alone', async () => {
+  it.each([
+    ['of two versions is called', ['v1', 'v2'], 1],
+    ['of one version has nothing to convert', ['v1'], 0],
+  ])('is found by its conversion alone; that %s', async (_, versions, calls) => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'shop-webhook-service',
       deployment: 'shop-controller-manager',
       webhooks: [],
     });
-    convert(cluster, 'orders', 'shop.example.com', 'shop-system', 'shop-webhook-service');
-    expect(names(await find(checkoutFacts(['shop.example.com'], [], ['other']))).deployment).toBe(
-      'shop-controller-manager',
-    );
+    convert(cluster, 'orders', 'shop.example.com', 'shop-system', 'shop-webhook-service', versions);
+    const target = await find(checkoutFacts(['shop.example.com'], [], ['other']));
+    expect(names(target).deployment).toBe('shop-controller-manager');
+    expect(target.services[0]!.calls).toHaveLength(calls);
   });
 
   it('has all its Services, each with its ports', async () => {

@@ -9,17 +9,26 @@ import { followPaths } from '../../../src/session/route/paths.ts';
 const SERVICE = { namespace: 'shop', name: 'hook' };
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** A cluster with one CRD, which the Service converts at a path of its own. */
+/** A cluster with two CRDs that name a path of the Service; one has no second version, so kube-apiserver converts nothing. */
 function definitionsOf(asked: string[]): Pick<ClusterApi, 'call' | 'openStream'> {
-  const conversion = {
-    strategy: 'Webhook',
-    webhook: { clientConfig: { service: { ...SERVICE, path: '/other' } }, conversionReviewVersions: ['v1'] },
-  };
-  const definition = { metadata: { name: 'orders.shop.example.com' }, spec: { conversion } };
+  const definition = (plural: string, path: string, versions: string[]) => ({
+    metadata: { name: `${plural}.shop.example.com` },
+    spec: {
+      versions: versions.map((name) => ({ name, schema: {} })),
+      conversion: {
+        strategy: 'Webhook',
+        webhook: { clientConfig: { service: { ...SERVICE, path } }, conversionReviewVersions: ['v1'] },
+      },
+    },
+  });
+  const definitions = [
+    definition('orders', '/other', ['v1', 'v2']),
+    definition('carts', '/never-called', ['v1']),
+  ];
   return {
     call: (async (_: string, path: string) => {
       asked.push(path);
-      return { items: path === DEFINITIONS ? [definition] : [] };
+      return { items: path === DEFINITIONS ? definitions : [] };
     }) as ClusterApi['call'],
     openStream: (async (_: string, { signal }: { signal: AbortSignal }) => {
       signal.throwIfAborted();
