@@ -20,8 +20,11 @@ const CALL = new RegExp(
   `\\.String(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?${DEFAULT}\\s*,`,
   'g',
 );
-/** `{Name: "cert-dir", Value: "/certs"}` of urfave/cli. */
-const FIELDS = new RegExp(`\\bName:\\s*"([\\w.-]+)"[^{}]{0,300}?\\bValue:\\s*${DEFAULT}`, 'g');
+/** `StringFlag{Name: "cert-dir", Value: "/certs"}` of urfave/cli. The variables of a container have the same fields. */
+const FIELDS = new RegExp(
+  `Flag\\s*\\{[^{}]{0,300}?\\bName:\\s*"([\\w.-]+)"[^{}]{0,300}?\\bValue:\\s*${DEFAULT}`,
+  'g',
+);
 const CONSTANT = /\b(\w+)(?:\s+string)?\s*=\s*"(\/[^"\n]+)"/g;
 
 /** `directory` is that of the file. */

@@ -52,8 +52,17 @@ test.each([
     'cmd.Flags().StringVarP(\n	&o.CertDir,\n	"cert-dir", "c",\n	"/certs", "Where.",\n)',
   ],
   ['urfave/cli', '&cli.StringFlag{\n	Name: "cert-dir",\n	Usage: "Where.",\n	Value: "/certs",\n}'],
+  ['urfave/cli, after a usage', 'cli.PathFlag{Usage: "Where.", Name: "cert-dir", Value: "/certs"}'],
 ])('the flag of a directory is found: %s', (_, text) => {
   expect(flagsIn(text)).toEqual(['cert-dir']);
+});
+
+test.each([
+  ['one', 'env = append(env, corev1.EnvVar{Name: "SHOP_CERTS", Value: "/certs"})'],
+  ['one of a list', '[]corev1.EnvVar{\n	{\n		Name: "SHOP_CERTS",\n		Value: "/certs",\n	},\n}'],
+  ['one after a flag', 'cli.BoolFlag{Name: "on"}\nreturn EnvVar{Name: "SHOP_CERTS", Value: "/certs"}'],
+])('a variable that the operator gives to others is no flag: %s', (_, text) => {
+  expect(flagsIn(text)).toEqual([]);
 });
 
 test('the flag of a directory is found by a constant of another file', () => {
