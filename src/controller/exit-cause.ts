@@ -1,4 +1,4 @@
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import { describeOwner, openingPort } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import type { Exit } from './process.ts';
@@ -147,7 +147,7 @@ export function exitProblem(exit: Exit, lines: string[]): { message: string; hin
 
 /** For a controller that exited before it was ready: with its last lines, and the process that uses its port. */
 export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopError> {
-  const { message, hint = SEE_LINES } = exitProblem(exit, lines);
+  const { message, hint = lines.length > 0 ? SEE_LINES : NO_LINES } = exitProblem(exit, lines);
   const port = exitCause(lines)?.port;
   const owner = port === undefined ? '' : ` by ${describeOwner(await portOwner(port))}`;
   const text = [message + owner, ...lines.map((line) => `  ${line}`)].join('\n');
@@ -172,6 +172,7 @@ export function nameAnother(rivals: string[]): string {
 }
 
 const SEE_LINES = 'See its last lines above.';
+const NO_LINES = `It printed nothing. To see its arguments: ${AGAIN} --dry-run`;
 
 function describeExit({ code, signal, failure }: Exit): string {
   if (failure !== undefined) return `could not be started: ${failure}`;

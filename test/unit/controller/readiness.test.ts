@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { exitCause } from '../../../src/controller/exit-cause.ts';
+import { exitCause, exitedError } from '../../../src/controller/exit-cause.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { answersTls, type ReadinessOptions, waitUntilReady } from '../../../src/controller/readiness.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -162,4 +162,11 @@ test('the last known cause counts', () => {
 
 test('other errors have no known cause', () => {
   expect(exitCause(['panic: runtime error'])).toBeUndefined();
+});
+
+test('a controller that printed nothing has no lines to see', async () => {
+  const exit = { code: 1, signal: null };
+  const { hint } = await exitedError(exit, []);
+  expect(hint).toContain('--dry-run');
+  expect((await exitedError(exit, ['panic: runtime error'])).hint).not.toBe(hint);
 });
