@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
@@ -42,6 +43,8 @@ export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
     requestTimeout: 120_000,
     connectionsCheckingInterval: 5000,
   });
+  const secured = new WeakSet<Duplex>();
+  server.on('secureConnection', (socket) => void secured.add(socket));
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const name = socket.servername || '';
     const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
@@ -51,6 +54,8 @@ export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
     socket.destroy();
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Node reports a handshake that failed here, too.
+    if (!secured.has(socket)) return;
     if (error.code !== 'ECONNRESET') refuse();
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();

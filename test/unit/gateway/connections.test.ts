@@ -8,6 +8,7 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { expect, test, vi } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { startGateway } from '../../../src/gateway/gateway.ts';
+import { createTlsServer, listen } from '../../../src/gateway/tls.ts';
 import { Controller, NAME, otherPair, pair, setUp, until } from './support.ts';
 
 const options = { sessionId: 's1', controller: { host: '127.0.0.1', port: 1 }, emit: () => {} };
@@ -65,20 +66,45 @@ test('a replaced key pair leaves open connections alone', async () => {
 
 test('a client that does not trust the certificate causes a warning', async () => {
   await using bench = await setUp();
-  // Node verifies the certificate after the handshake, so it would send no alert.
-  const args = [
-    's_client',
-    '-connect',
-    `127.0.0.1:${bench.gateway.port}`,
-    '-servername',
-    NAME,
-    '-verify_return_error',
-  ];
-  const client = spawn('openssl', args, { stdio: 'ignore' });
-  await once(client, 'close');
+  await distrustAt(bench.gateway.port);
   await until(() => bench.events.length > 0);
   expect(bench.events).toEqual([{ type: 'warning', message: expect.stringMatching(`${NAME}: unknown ca`) }]);
 });
+
+/** Node verifies the certificate after the handshake, so it would send no alert. */
+async function distrustAt(port: number): Promise<void> {
+  const args = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', NAME, '-verify_return_error'];
+  await once(spawn('openssl', args, { stdio: 'ignore' }), 'close');
+}
+
+test.each<[string, (port: number) => Promise<unknown>, string]>([
+  ['that does not trust the certificate is no stranger', distrustAt, 'warn'],
+  ['without TLS is one', (port) => exchange(connect(port, '127.0.0.1'), 'GET / HTTP/1.1\r\n\r\n'), 'refuse'],
+  [
+    'that sends no HTTP is one',
+    (port) => exchange(tlsConnect({ port, rejectUnauthorized: false }), 'hello\r\n\r\n'),
+    'refuse',
+  ],
+])('a client %s, and counts once', async (_, talk, expected) => {
+  const seen: string[] = [];
+  const tls = createTlsServer({ warn: () => seen.push('warn'), refuse: () => seen.push('refuse') });
+  tls.present(NAME, pair);
+  const port = await listen(tls.server, '127.0.0.1', 0);
+  try {
+    await talk(port);
+    await until(() => seen.length > 0);
+    await pause(50);
+    expect(seen).toEqual([expected]);
+  } finally {
+    tls.server.close();
+  }
+});
+
+async function exchange(socket: Socket, text: string): Promise<void> {
+  socket.on('error', () => {});
+  socket.resume().write(text);
+  await once(socket, 'close');
+}
 
 test('a certificate with another key is refused, and the previous pair stays in use', async () => {
   await using gateway = await startGateway({ host: '127.0.0.1', ...options });
