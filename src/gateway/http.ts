@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import { LARGEST_BODY } from './bodies.ts';
 
 /** A complete HTTP answer. Headers alternate name and value, like Node's rawHeaders; Content-Length is set when it is sent. */
 export interface Answer {
@@ -46,14 +47,12 @@ export function jsonAnswer(status: number, value: unknown): Answer {
   return { status, headers: ['Content-Type', 'application/json'], body: JSON.stringify(value) };
 }
 
-/** A few bytes can stand for many. */
-const LONGEST_PLAIN = 16 * 2 ** 20;
-
 /** The body as its author wrote it: kube-apiserver accepts gzip. One that cannot be read is as it was. */
 export function plainBody({ headers, body }: Answer): Buffer | string {
   if (typeof body === 'string' || !headers.some(isGzip)) return body;
   try {
-    return gunzipSync(body, { maxOutputLength: LONGEST_PLAIN });
+    // A few compressed bytes can stand for many.
+    return gunzipSync(body, { maxOutputLength: LARGEST_BODY });
   } catch {
     return body;
   }

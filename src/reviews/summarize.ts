@@ -24,10 +24,10 @@ export interface RecordOptions {
 
 /** The record of a review. Never throws: whatever was sent or answered, there is a line for it. */
 export function recordOf(served: ServedReview, { id, calls, paths = [] }: RecordOptions): ReviewRecord {
-  const { url, port, at, body, answer, ms } = served;
+  const { url, port, at, body, ms } = served;
   const request = parsed(body);
-  const said = answer && plainBody(answer);
-  const response = said === undefined ? undefined : withPatch(parsed(said));
+  const answer = served.answer && { ...served.answer, body: plainBody(served.answer) };
+  const response = answer && withPatch(parsed(answer.body));
   const path = url.split('?', 1)[0]!;
   const asked = factsOf(request, path, calls);
   const isSecret = asked.resource?.kind === 'Secret';
@@ -38,10 +38,10 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
     path,
     port,
     ...asked,
-    ...verdictOf(asked, served, { response, redacting }),
+    ...verdictOf(asked, answer, { response, redacting }),
     ms,
   };
-  const size = { request: body.length, response: Buffer.byteLength(said ?? '') };
+  const size = { request: body.length, response: Buffer.byteLength(answer?.body ?? '') };
   const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
   const safe = redact(isLarge ? { summary } : { summary, request, response }, redacting);
   const { summary: safeSummary, ...review } = safe.value;
@@ -145,7 +145,7 @@ type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' |
 
 function verdictOf(
   { kind }: Facts,
-  { answer }: ServedReview,
+  answer: ServedReview['answer'],
   { response, redacting }: { response: unknown; redacting: RedactOptions },
 ): Outcome {
   if (answer === undefined)
@@ -161,7 +161,7 @@ function verdictOf(
     return {
       verdict: 'failed',
       code: answer.status,
-      message: cut(plainBody(answer).toString('utf8')),
+      message: cut(answer.body.toString('utf8')),
     };
   if (!isObject(given)) return { verdict: 'failed', code: 200, message: 'the answer is not a review' };
   return kind === 'conversion' ? conversionOutcome(given) : admissionOutcome(given, redacting);
