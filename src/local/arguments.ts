@@ -92,7 +92,7 @@ function changeFlag(
   return { tokens, because: `port ${port} is in use on this machine` };
 }
 
-/** What only this machine reaches stays so: nobody else is to find what Go's profiler shows. */
+/** An address that only this machine reaches stays one: others must not reach Go's profiler. */
 function freeAddress(value: string): string {
   return value.includes(':') && localPortOf(value) !== undefined ? withPort(value, 0) : ':0';
 }

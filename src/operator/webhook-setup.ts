@@ -91,7 +91,7 @@ async function packageIn(directory: string): Promise<string> {
 async function packageTexts(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  // Editors put links that lead nowhere beside a file that they have locked.
+  // Beside a file that they have locked, editors put links to files that do not exist.
   const read = sources.map((name) => readFile(join(directory, name), 'utf8').catch(() => ''));
   return (await Promise.all(read)).filter(Boolean);
 }

@@ -123,7 +123,7 @@ async function removeOnce(
   }
 }
 
-/** If the account may not read the object, the refusal of the deletion is believed. */
+/** If the account is not allowed to read the object, the refusal of the deletion is believed. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
   const now = await get(ref).catch((error) => {
     if (error instanceof ApiError && error.isForbidden) return undefined;

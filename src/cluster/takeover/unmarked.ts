@@ -32,7 +32,7 @@ export async function findUnmarked(
   return (await Promise.all(judged)).flat();
 }
 
-/** Skips an object that the account may not read: missing permissions are reported elsewhere. */
+/** Skips an object that the account is not allowed to read: missing permissions are reported elsewhere. */
 function unlessForbidden(error: unknown): undefined {
   if (!(error instanceof ApiError && error.isForbidden)) throw error;
 }

@@ -24,7 +24,7 @@ function namedNamespaces({ wanted: { namespace, services, deployment } }: Named)
   return [...new Set(namespace === undefined ? named : [namespace, ...named])];
 }
 
-/** If the account may not read namespaces, refusals of other calls tell the user what it cannot see. */
+/** If the account is not allowed to read namespaces, refusals of other calls tell the user what it cannot see. */
 async function requireNamespace(api: ClusterApi, name: string): Promise<void> {
   try {
     if ((await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined) return;

@@ -70,7 +70,7 @@ async function verifyPermitted(run: DoctorRun, route: string, signal: AbortSigna
   return await verify(run, target, route, signal);
 }
 
-/** The target, in whose namespaces probes create their temporary objects; throws NotChecked if the account may not create these. */
+/** The target, in whose namespaces probes create their temporary objects; throws NotChecked if the account is not allowed to create them. */
 export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
   const { target } = await targetWithServices(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');

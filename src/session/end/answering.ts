@@ -75,7 +75,7 @@ async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeOb
   });
 }
 
-/** Whether anything could answer. An account that may not read slices, which the relay does not need, waits in any case. */
+/** Whether anything could answer. An account without permission to read slices, which the relay does not need, waits in any case. */
 async function hasReadyPods(api: ClusterApi, service: Parameters<typeof slicesOf>[1]): Promise<boolean> {
   try {
     return (await slicesOf(api, service)).some(isReadySlice);

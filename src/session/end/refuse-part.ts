@@ -31,7 +31,7 @@ export function refusePart(
   );
 }
 
-/** Over the relay, Kubernetes itself writes the endpoints, so an account that may not list them, as is common, is not refused. */
+/** Over the relay, Kubernetes itself writes the endpoints, so an account without permission to list them, as is common, is not refused. */
 function mayHaveChanged({ targets, route }: Changing, { kind, namespace }: Unseen): boolean {
   const isOfRoute = kind === 'EndpointSlice' || kind === 'Endpoints';
   const wanted = isOfRoute && /^(direct|ssh)\b/.test(route) ? 'Service' : kind;

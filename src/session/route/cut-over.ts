@@ -56,7 +56,7 @@ async function cutOverOne(
     ({ reached }) => reached,
     () => false,
   );
-  // A failure is reported only when nothing is being written any more.
+  // A failure is reported only after the last write.
   if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
