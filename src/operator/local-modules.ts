@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { workspaceDirectories } from '../controller/go/workspace.ts';
+import { readTextFile } from '../machine/text-file.ts';
 
 /** A module beside the checkout that the go tool builds from its sources. */
 export interface LocalModule {
@@ -10,9 +12,8 @@ export interface LocalModule {
 }
 
 const MODULE = /^module\s+"?([^\s"]+)/m;
-const REPLACED = /^\s*(?:replace\s+)?([^\s=]+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:\/\S*)?|\/\S+)/gm;
-/** `use ./api` and `use ( ./api … )`, without comments. */
-const USED = /^use\s+(?:\(([^)]*)\)|(\S+))/gm;
+const REPLACED =
+  /^\s*(?:replace\s+)?"?([^\s="]+)"?(?:\s+v\S+)?\s+=>\s+"?(\.{1,2}(?:\/[^\s"]*)?|\/[^\s"]+)/gm;
 
 /**
  * The modules that the checkout replaces by directories (`replace example.com/api => ../api`) and the others of its go.work, as far as they are
@@ -25,7 +26,7 @@ export async function localModules(root: string): Promise<LocalModule[]> {
 }
 
 async function replacedModules(root: string): Promise<LocalModule[]> {
-  const text = await readText(join(root, 'go.mod'));
+  const text = await readTextFile(join(root, 'go.mod'));
   return [...text.matchAll(REPLACED)].map(([, path = '', place = '']) => ({
     directory: resolve(root, place),
     path,
@@ -33,16 +34,10 @@ async function replacedModules(root: string): Promise<LocalModule[]> {
 }
 
 async function workspaceModules(root: string): Promise<LocalModule[]> {
-  const workspace = nearestWith(root, ['go.work']);
-  if (workspace === undefined) return [];
-  const text = (await readText(join(workspace, 'go.work'))).replace(/\/\/.*$/gm, '');
-  const places = [...text.matchAll(USED)].flatMap(
-    ([, block, one = '']) => block?.trim().split(/\s+/) ?? [one],
-  );
+  const directories = await workspaceDirectories(root);
   return await Promise.all(
-    places.map(async (place) => {
-      const directory = resolve(workspace, place);
-      const path = MODULE.exec(await readText(join(directory, 'go.mod')))?.[1] ?? '';
+    directories.map(async (directory) => {
+      const path = MODULE.exec(await readTextFile(join(directory, 'go.mod')))?.[1] ?? '';
       return { directory, path };
     }),
   );
@@ -81,7 +76,7 @@ function importedDirectories(text: string, modules: LocalModule[]): string[] {
 async function sourcesIn(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  return await Promise.all(sources.map((name) => readText(join(directory, name))));
+  return await Promise.all(sources.map((name) => readTextFile(join(directory, name))));
 }
 
 function nearestWith(from: string, signs: string[]): string | undefined {
@@ -93,10 +88,4 @@ function nearestWith(from: string, signs: string[]): string | undefined {
 
 function isBelow(directory: string, parent: string): boolean {
   return !relative(parent, directory).startsWith('..');
-}
-
-/** Empty for what is not a file: reading a pipe or a device may never end. */
-async function readText(file: string): Promise<string> {
-  const isFile = (await stat(file).catch(() => undefined))?.isFile() ?? false;
-  return isFile ? await readFile(file, 'utf8').catch(() => '') : '';
 }

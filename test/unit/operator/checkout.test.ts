@@ -219,6 +219,20 @@ describe('a module of a repository with several', () => {
         '../go.work': 'go 1.24\n\nuse ./operator\nuse ./api\n',
       },
     ],
+    [
+      'a go.work with quotation marks',
+      {
+        'go.mod': 'module example.com/acme/shop/operator\n',
+        '../go.work': 'go 1.24\n\nuse "./operator"\nuse "./api"\n',
+      },
+    ],
+    [
+      'replace with quotation marks',
+      {
+        'go.mod':
+          'module example.com/acme/shop/operator\n\nreplace "example.com/acme/shop/api" => "../api"\n',
+      },
+    ],
   ])('takes over the packages that it imports from the others: %s', async (_, modules) => {
     root = join(dirname(root), 'operator');
     await writeFiles({ ...files, ...modules });

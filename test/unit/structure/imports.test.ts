@@ -42,7 +42,7 @@ const ALLOWED: Record<string, string[]> = {
   'session/route': ['session/context', ...MIDDLE],
   'session/context': MIDDLE,
   local: [...CLUSTER, 'operator', 'controller', 'controller/go', 'certificates', 'config', 'machine'],
-  operator: CLUSTER,
+  operator: [...CLUSTER, 'controller/go', 'machine'],
   'cluster/relay': CLUSTER,
   'cluster/takeover': [...CLUSTER, 'cluster/takeover/pause'],
   'cluster/takeover/pause': CLUSTER,
