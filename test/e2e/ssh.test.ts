@@ -238,6 +238,15 @@ describe('after a drop', () => {
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
   });
 
+  it('comes back while the session that opened it is ending', async () => {
+    const ending = new AbortController();
+    await using opened = await open({ signal: ending.signal });
+    ending.abort();
+    await sshd.killSessions();
+    await opened.next('route.reconnected');
+    expect(await ask(opened.route.portFor(target.port))).toBe('hello');
+  });
+
   it('says that it waits for a fixed port that is taken, and takes it when it is free', async () => {
     await using opened = await open({ port: 7443 });
     await sshd.stop();

@@ -27,7 +27,7 @@ export interface SshOptions {
   /** Undefined without a terminal. */
   ask?: Ask | undefined;
   emit: Emit;
-  /** Stops opening, and later reconnecting. An open tunnel stays until the route is disposed. */
+  /** Stops opening. An open tunnel stays, and reconnects, until the route is disposed: restoring the cluster may need it. */
   signal: AbortSignal;
 }
 
@@ -37,8 +37,7 @@ const CONNECT_MS = 10_000;
 export async function sshRoute(options: SshOptions): Promise<Route> {
   const { to, address: named, port = 0, gatewayPorts, allows, env, ask, emit } = options;
   await using opened = new AsyncDisposableStack();
-  const stop = new AbortController();
-  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const { signal } = options;
   const hops = await readHops(parseDestination(to), env, signal);
   const host = hops.at(-1)!;
   await checkAddress(named, host);
@@ -49,9 +48,11 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const address = await hostAddress({ named, connected: tunnel.link.address, host, emit });
   const listeners: (() => void)[] = [];
   const via = nameOf(host);
+  const closing = new AbortController();
+  // No question is asked then: it would appear between the lines of a running session, perhaps with nobody there to answer.
+  const reconnecting = { ...context, ask: undefined, signal: closing.signal };
   const ended = keepConnected({
-    // No question is asked then: it would appear between the lines of a running session, perhaps with nobody there to answer.
-    reopen: (connectMs) => openTunnel(plan, connectMs, { ...context, ask: undefined }),
+    reopen: (connectMs) => openTunnel(plan, connectMs, reconnecting),
     current: () => tunnel,
     replace(next) {
       tunnel = next;
@@ -59,10 +60,10 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
     },
     via,
     emit,
-    signal,
+    signal: closing.signal,
   });
   opened.defer(() => ended);
-  opened.defer(() => stop.abort());
+  opened.defer(() => closing.abort());
   const resources = opened.move();
   return {
     name: 'ssh',

@@ -77,9 +77,9 @@ function hintFor({ route }: OpenRoute): string {
 }
 
 /**
- * After a reconnect the route may have other ports: the endpoints follow, during the cut-over too. Once the cut-over is done, the route is
- * verified again, one verification at a time, each with the current ports. Disposing waits for the last one: the signal ends it, but it
- * still removes what it created in the cluster.
+ * After a reconnect the route may have other ports: the endpoints follow until this is disposed, so during the cut-over and the restore
+ * too, which may need answers from this machine. Once the cut-over is done, the route is verified again, one verification at a time, each
+ * with the current ports. Disposing waits for the last one: the signal ends it, but it still removes what it created in the cluster.
  */
 export function followReconnects(
   routing: Routing,
@@ -93,19 +93,23 @@ export function followReconnects(
   const verifyAfter = async (earlier: Promise<void>, moved: Promise<void>): Promise<void> => {
     await earlier;
     await moved;
-    if (await isCutOver) await onceReachable(routing.signal, () => verifyAgain(routing, open));
+    if (routing.signal.aborted || !(await isCutOver)) return;
+    await onceReachable(routing.signal, () => verifyAgain(routing, open));
   };
   const { services } = routing.target;
+  const closing = new AbortController();
+  const following = { ...routing, signal: closing.signal };
   let moving = Promise.resolve();
   let verifying = Promise.resolve();
   open.route.onReconnected(() => {
-    const moveAll = () => allDone(services.map((service) => moveService(routing, open, service)));
-    const moved = moving.then(async () => void (await onceReachable(routing.signal, moveAll)));
+    const moveAll = () => allDone(services.map((service) => moveService(following, open, service)));
+    const moved = moving.then(async () => void (await onceReachable(closing.signal, moveAll)));
     moving = moved.catch(() => {});
     verifying = verifyAfter(verifying, moved).catch((error) => warnUnreached(routing, error));
   });
   return {
     async [Symbol.asyncDispose]() {
+      closing.abort();
       await verifying;
     },
   };

@@ -26,15 +26,20 @@ function portOfSlice(cluster: FakeCluster): number | undefined {
   return cluster.read<EndpointSlice>('EndpointSlice', 'webhook-devloop-s1', 'shop')?.ports?.[0]?.port;
 }
 
+/** The API server does not answer the first requests for slices. */
+function refuseSlices(cluster: FakeCluster, refusals: number): void {
+  let left = refusals;
+  cluster.hook.before = (_verb, what) => {
+    if (what.startsWith('EndpointSlice') && left-- > 0)
+      throw new DevloopError('cluster.unreachable', 'The API server does not answer: connect ENETUNREACH');
+  };
+}
+
 it('follows a route that is back sooner than the API server', async () => {
   const cluster = fakeCluster();
   const leaving = new AbortController();
   const { routing, open, events, reconnect } = await taken(cluster, leaving.signal);
-  let refusals = 5;
-  cluster.hook.before = (_verb, what) => {
-    if (what.startsWith('EndpointSlice') && refusals-- > 0)
-      throw new DevloopError('cluster.unreachable', 'The API server does not answer: connect ENETUNREACH');
-  };
+  refuseSlices(cluster, 5);
   const following = followReconnects(routing, open, Promise.resolve());
   reconnect();
   await expect.poll(() => portOfSlice(cluster), { timeout: 10_000 }).toBe(2000);
@@ -128,4 +133,17 @@ it('follows at once a route that reconnects while it is being verified', async (
   await expect.poll(() => portOfSlice(cluster)).toBe(3000);
   leaving.abort();
   await following[Symbol.asyncDispose]();
+});
+
+it('follows a route that reconnects during the restore, without verifying it', async () => {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  const { routing, open, reconnect } = await taken(cluster, leaving.signal);
+  refuseSlices(cluster, 1);
+  const following = followReconnects(routing, open, Promise.resolve());
+  leaving.abort();
+  reconnect();
+  await expect.poll(() => portOfSlice(cluster)).toBe(2000);
+  await following[Symbol.asyncDispose]();
+  expect(cluster.calls.filter((call) => call.includes('ConfigMap'))).toEqual([]);
 });
