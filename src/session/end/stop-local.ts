@@ -7,7 +7,8 @@ import { isRunning, type LocalMachine } from '../context/local-machine.ts';
 import { ownerOf } from '../context/local-sessions.ts';
 import type { Io } from '../context/options.ts';
 
-const LIMIT_SECONDS = 120;
+/** A slow manager alone may take 90 s to become ready. */
+const LIMIT_SECONDS = 180;
 const LOOK_EVERY_MS = 250;
 
 /**
