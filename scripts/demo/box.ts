@@ -4,8 +4,7 @@ import { ensureClusterBinaries } from '../../test/cluster/build.ts';
 import { startCluster, stopCluster } from '../../test/cluster/cluster.ts';
 import { loadRelayImage } from '../../test/support/relay-image.ts';
 import { deploySample } from '../../test/support/sample-operator.ts';
-import type { Kept } from './kept.ts';
-import { type DemoCluster, Refusal, type Stage, within } from './stage.ts';
+import { type DemoCluster, type Kept, Refusal, type Stage, within } from './stage.ts';
 
 type Wanted = Omit<Stage, 'cluster'> & { keep: boolean };
 

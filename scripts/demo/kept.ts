@@ -5,18 +5,7 @@ import { shellWord } from '../../src/phrases.ts';
 import { thisMachine } from '../../src/session/context/local-machine.ts';
 import { localSessions } from '../../src/session/context/local-sessions.ts';
 import { stopCluster } from '../../test/cluster/cluster.ts';
-import { Refusal } from './stage.ts';
-
-/** What `--keep` leaves running: enough to use it, and to end it from another process. */
-export interface Kept {
-  checkout: string;
-  /** Of the demo's own cluster; absent for a cluster of the user's. */
-  kubeconfig?: string;
-  clusterDirectory?: string;
-  context?: string;
-  /** A replacement for kubectl if none is installed. */
-  kubectl?: string;
-}
+import { type Kept, Refusal } from './stage.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const file = join(process.env.XDG_STATE_HOME || join(homedir(), '.local/state'), 'kube-devloop', 'demo.json');

@@ -1,7 +1,17 @@
 import { showProgress } from '../../test/cluster/progress.ts';
-import type { Kept } from './kept.ts';
 import type { Logs } from './logs.ts';
 import type { Narrator } from './narrator.ts';
+
+/** What `--keep` leaves running: enough to use it, and to end it from another process. */
+export interface Kept {
+  checkout: string;
+  /** Of the demo's own cluster; absent for a cluster of the user's. */
+  kubeconfig?: string;
+  clusterDirectory?: string;
+  context?: string;
+  /** A replacement for kubectl if none is installed. */
+  kubectl?: string;
+}
 
 /** The cluster of the demo, with the sample operator deployed. */
 export interface DemoCluster extends AsyncDisposable {

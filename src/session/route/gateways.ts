@@ -3,7 +3,6 @@ import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
 import type { CalledPath, PostReview } from '../../gateway/served.ts';
-import type { KeyPair } from '../../gateway/tls.ts';
 import { within } from '../../machine/addresses.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
@@ -34,21 +33,23 @@ export interface Gateways extends Together, AsyncDisposable {
 }
 
 /** What all gateways do alike; see `Gateway`. */
-interface Together {
+interface Together
+  extends Pick<
+    Gateway,
+    | 'present'
+    | 'presentOnly'
+    | 'hold'
+    | 'release'
+    | 'holdForUser'
+    | 'releaseForUser'
+    | 'controllerDown'
+    | 'failFast'
+    | 'answerOwn'
+    | 'closeAfterNextAnswer'
+    | 'drain'
+  > {
   /** From now on takes reviews on these paths only. At first they are the paths of the target's calls. */
   accept(paths: Iterable<string>): void;
-  present(serverName: string, pair: KeyPair): void;
-  /** Presents a key pair to those who ask for its server name, until disposed. */
-  presentOnly(serverName: string, pair: KeyPair): Disposable;
-  hold(onHalfWaited?: () => void): void;
-  release(): void;
-  holdForUser(): void;
-  releaseForUser(): void;
-  controllerDown(why: string, ms: number): void;
-  failFast(why: string): void;
-  answerOwn(own: OwnAnswers): Disposable;
-  closeAfterNextAnswer(): void;
-  drain(): Promise<void>;
 }
 
 /** Who may connect, and where. */

@@ -2,12 +2,11 @@ import type { Permission } from '../../cluster/api/permissions.ts';
 import type { PlannedChange, Step } from '../../cluster/step.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import type { GatewayOptions } from '../../gateway/gateway.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
-import type { GatewaySettings, Gateways } from './gateways.ts';
+import type { GatewayPlan, GatewaySettings, Gateways } from './gateways.ts';
 import type { ProbeResult } from './verify.ts';
 
 /** One way for kube-apiserver to reach this machine. kinds.ts lists them all. */
@@ -41,21 +40,12 @@ export interface PointStep extends Step<PointApply> {
 }
 
 /** What every route needs to be opened and verified. */
-export interface Routing extends Work {
+export interface Routing extends Work, GatewayPlan {
   target: Target;
   settings: RouteSettings;
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
-  /** Get each review: when it has arrived, and when its answer is sent. */
-  arrived?: GatewayOptions['arrived'];
-  served?: GatewayOptions['served'];
-  late?: GatewayOptions['late'];
-  /** A warning that is added to the controller's answers. */
-  stamp?: GatewayOptions['stamp'];
-  onTimeout?: GatewayOptions['onTimeout'];
-  /** Ports of the Pod, and where the controller listens instead. */
-  moved?: ReadonlyMap<number, number> | undefined;
   /** Gets the removal of temporary objects. Only the end of the session has to wait for it. */
   removing?: (removed: Promise<void>) => void;
   /** How many probes verify a route; 1 by default. */
