@@ -13,8 +13,8 @@ export async function allDone<T>(promises: Iterable<Promise<T>>): Promise<T[]> {
 }
 
 /**
- * For steps that are useless without one another: the first failure ends them all through the controller's signal, and
- * this rejects with it, not with what another step says about being interrupted. All have settled by then.
+ * For steps that are useless without each other. The first failure aborts `ending`, which stops the other steps. This rejects with that
+ * failure, not with the errors of the stopped steps, once all steps have settled.
  */
 export async function allOrNone<T>(steps: Promise<T>[], ending: AbortController): Promise<T[]> {
   const endAll = (error: unknown): never => {
@@ -29,12 +29,12 @@ export function backOff(failures: number, firstMs: number, longestMs: number): n
   return Math.min(firstMs * 2 ** failures, longestMs);
 }
 
-/** False when the signal ended the wait before its time. */
+/** False when the signal ended the wait early. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
   return await pause(ms, true, signal ? { signal } : {}).catch(() => false);
 }
 
-/** Asks at once and then every `everyMs`; false when it still does not hold after `limitMs`, or the signal aborts first. */
+/** Checks at once and then every `everyMs`. False when `holds` is still false after `limitMs`, or when the signal aborts first. */
 export async function pollUntil(
   holds: () => Promise<boolean>,
   { everyMs, limitMs, signal }: { everyMs: number; limitMs: number; signal?: AbortSignal },

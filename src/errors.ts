@@ -6,7 +6,7 @@ export const EXIT_CODES = {
   1: 'a bug in devloop',
   2: 'wrong usage or configuration',
   3: 'cluster unreachable, or access denied',
-  4: 'held by somebody else, a conflict, or not everything is as it was before',
+  4: 'held by somebody else, a conflict, or an incomplete restore',
   5: 'the cluster cannot reach this machine',
   6: 'the controller fails to build or start, or its answers changed',
   7: 'the certificate is unusable',
@@ -70,7 +70,7 @@ export const CATALOGUE = {
   },
   'pause.unsupported': {
     exit: 2,
-    about: 'devloop cannot pause the in-cluster manager: its Pods belong to a Job, for example.',
+    about: 'devloop cannot pause the in-cluster manager, for example because its Pods belong to a Job.',
   },
   'session.not-found': {
     exit: 2,
@@ -105,7 +105,7 @@ export const CATALOGUE = {
   'manager.not-started': {
     exit: 4,
     about:
-      'The in-cluster manager was resumed, but cannot start: its Pods are refused, cannot be scheduled, lack an image, or crash, for example.',
+      'The in-cluster manager was resumed but cannot start. For example, its Pods are rejected, cannot be scheduled, cannot pull their image, or crash.',
   },
   'undo.incomplete': {
     exit: 4,
@@ -152,7 +152,7 @@ export const CATALOGUE = {
   },
   'controller.no-main': {
     exit: 6,
-    about: 'No main package was found, or several were found and none is the obvious one.',
+    about: 'No main package was found, or several were found and none is the obvious choice.',
   },
   'controller.argument': {
     exit: 6,
@@ -199,23 +199,26 @@ export const CATALOGUE = {
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** Where this installation has a document: src and dist are both one level below the package. */
+/** The path of a document in this installation: src and dist are both one level below the package. */
 export function documentPath(name: string): string {
   return join(import.meta.dirname, '..', 'docs', name);
 }
 
-/** In a hint: the command that is running, as the user typed it. What follows is added, or replaces a flag of the same name. */
+/**
+ * In a hint, stands for the command that is running, as the user typed it. Flags that follow are added, or replace the typed flag of the
+ * same name.
+ */
 export const AGAIN = '<again>';
 
 export interface DevloopErrorOptions {
   /** What to do next, ideally a command. */
   hint?: string;
   cause?: unknown;
-  /** It sums up what was printed before. */
+  /** The message only sums up what was printed before. */
   isSummary?: boolean;
 }
 
-/** An expected failure: something outside devloop is not as it needs to be. Anything else that is thrown is a bug. */
+/** An expected failure: something outside devloop is not as devloop needs it. Anything else that is thrown is a bug. */
 export class DevloopError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
@@ -234,7 +237,7 @@ export class DevloopError extends Error {
   }
 }
 
-/** What failed first. Where releasing something failed too (the API server is gone, say), JavaScript wraps both errors. */
+/** The first failure. If releasing something then fails, too (the API server is gone, for example), JavaScript wraps both errors. */
 export function originOf(error: unknown): unknown {
   return error instanceof SuppressedError ? originOf(error.suppressed) : error;
 }

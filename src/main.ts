@@ -17,7 +17,7 @@ import { safeText } from './report/text.ts';
 declare const DEVLOOP_VERSION: string;
 
 const INTERRUPTED = CATALOGUE.interrupted.exit;
-/** npm and npx pass on a Ctrl-C that the terminal has already sent to their child: that counts as one. */
+/** The terminal sends Ctrl-C to npm or npx and to devloop, and npm and npx pass theirs on: within this time, both count as one Ctrl-C. */
 const ECHO_MS = 300;
 
 const args = process.argv.slice(2);
@@ -28,7 +28,7 @@ let keyboard: Keyboard | undefined;
 let typed: Typed = { name: 'devloop', command: '', flags: [], hasWords: false, own: [] };
 let cluster: ChosenCluster = {};
 let crashed = false;
-/** Why some of the output is lost. */
+/** Why some of the output was lost. */
 let unwritten: Error | undefined;
 let interruptedAt: number | undefined;
 
@@ -64,7 +64,8 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
     cluster = chosen;
   };
   const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
-  // Reading process.stdin.isTTY would construct the stream. The others first, because they load node:tty only for a terminal.
+  // process.stdin.isTTY would construct the stream, and isatty loads node:tty. So stderr is asked first: it needs neither where it is no
+  // terminal.
   const isAttended = stderr.isTTY && isatty(0);
   const asks = isAttended ? { ask } : {};
   const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
@@ -74,7 +75,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
 async function attend(session: AttendedSession): Promise<Disposable> {
   const { Keyboard } = await import('./report/keyboard.ts');
   const { print, ...printer } = await openPrinter();
-  // All processes of the foreground, as the terminal does it: the one that started this one waits for the same.
+  // The other keys signal the whole process group, as the terminal would: a parent such as npm has to stop, too.
   const signal = (name: NodeJS.Signals): void =>
     name === 'SIGINT' ? interrupt(name) : void process.kill(0, name);
   if (keyboard === undefined) {
@@ -158,7 +159,7 @@ async function reportBug(error: unknown): Promise<void> {
   if (output.json)
     (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
   printer?.showStates?.([]);
-  // The error may quote the cluster.
+  // The error can quote text from the cluster, which could control the terminal.
   stderr.write(
     `${safeText(inspect(error))}\nThis is a bug in devloop ${DEVLOOP_VERSION}. Please report it with the lines above.\n`,
   );
@@ -166,12 +167,15 @@ async function reportBug(error: unknown): Promise<void> {
 
 function followSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
-  // Only where an older Node has started this one (bin/devloop.js): it is gone.
+  // Happens only if an older Node started this process (bin/devloop.js) and has exited.
   process.once('disconnect', () => leave('the process that started devloop has ended'));
   process.channel?.unref();
 }
 
-/** The first one restores everything, the next one exits at once; Ctrl-C at a question of devloop and the key q count too. */
+/**
+ * The first signal restores everything, and the next one exits at once. Ctrl-C at a question of devloop and the key q count as signals,
+ * too.
+ */
 function interrupt(signal: string): void {
   if (interruptedAt === undefined) {
     interruptedAt = performance.now();
@@ -185,15 +189,15 @@ function interrupt(signal: string): void {
 function leave(reason: string): void {
   if (leaving.signal.aborted) return;
   if (output.restores) {
-    const message = `${reason}: restoring what was changed. A second Ctrl-C exits at once; run \`devloop down\` then to restore the rest.`;
+    const message = `${reason}: restoring what was changed. A second Ctrl-C exits at once; then run \`devloop down\` to restore the rest.`;
     printer?.print({ type: 'note', message });
   }
   leaving.abort(reason);
 }
 
 /**
- * The reader of our output is gone (`| head`, a closed terminal), or the disk is full: print nothing more, but restore the cluster. A reader
- * that leaves has seen enough; a file that is cut must not pass for the answer.
+ * The reader of our output has closed it (`| head`, a closed terminal), or the disk is full: print nothing more, but restore the cluster. A
+ * reader that stops reading has seen enough, but a truncated file must not pass for the whole answer, so it makes the command fail.
  */
 function surviveBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') unwritten ??= error;
@@ -202,7 +206,7 @@ function surviveBrokenPipe(error: NodeJS.ErrnoException): void {
 
 async function reportUnwritten(error: Error): Promise<number> {
   const cause = fileCause('', error) ?? messageOf(error);
-  stderr.write(`error: The output of devloop is not complete: ${cause}.\n`);
+  stderr.write(`error: devloop could not write all of its output: ${cause}.\n`);
   return CATALOGUE['files.not-written'].exit;
 }
 
@@ -210,7 +214,7 @@ async function reportUnwritten(error: Error): Promise<number> {
 function surviveCrashes(): void {
   process.on('uncaughtException', (error) => {
     crashed = true;
-    // A failure to report it would come back here as another crash, endlessly.
+    // Reporting the crash must not fail: that would come back here as another crash, endlessly.
     reportBug(error).catch(() => undefined);
     leave('bug');
   });

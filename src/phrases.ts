@@ -1,4 +1,4 @@
-/** What messages and the printer say alike. */
+/** Wording that messages and the printer share. */
 
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -11,7 +11,7 @@ export function durationMs(text: string): number | undefined {
   return ms === undefined ? undefined : Number(number) * ms;
 }
 
-/** At most so many characters of a text, with a sign that there is more. */
+/** Cuts a text to `most` characters; `…` shows that there was more. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
@@ -28,18 +28,18 @@ export function writerText({ manager, operation, time }: WriterNames): string {
   return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes a text as one word for a POSIX shell, whatever it contains. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The same, quoted only where it has to be, and on one line: bash and zsh read a line feed from `$'a\nb'`. */
+/** The same, but quoted only if necessary, and on one line: bash and zsh read `$'a\nb'` as a line feed between a and b. */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return /\p{Cc}/u.test(text) ? escapeQuoted(text) : shellQuoted(text);
 }
 
-/** Each control character by its bytes, since a terminal would not show it. */
+/** Writes each control character as the octal numbers of its bytes, since a terminal would not show it. */
 function escapeQuoted(text: string): string {
   const escaped = text.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', '\\n');
   return `$'${escaped.replaceAll(/\p{Cc}/gu, (found) => octal(found))}'`;

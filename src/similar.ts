@@ -1,6 +1,9 @@
-/** Names that may have been meant, the likeliest first: typos, and names that contain what was typed or are contained in it; else typos of their parts. */
+/**
+ * The known names that the user may have meant, at most three, the likeliest first: those with a typo, and those that contain `name` or are
+ * contained in it. If there are none: those with a part that has a typo.
+ */
 export function similarNames(name: string, names: readonly string[]): string[] {
-  // What is shorter is in too many names.
+  // A shorter text is part of too many names.
   const isIn = (part: string, whole: string): boolean => part.length > 2 && whole.includes(part);
   const related = names.filter((one) => isIn(name, one) || isIn(one, name));
   const found = [...new Set([...typosOf(name, names), ...related])];
@@ -23,7 +26,7 @@ function typosOf(name: string, names: readonly string[]): string[] {
   return closest(names, name.length <= 4 ? 1 : 2, editDistances(name, 'whole'));
 }
 
-/** `shop-controler` of `shop-controller-manager`. What is short would be a typo of too many parts. */
+/** Finds `shop-controller-manager` for `shop-controler`. A short name would look like a typo of too many parts. */
 function typosOfParts(name: string, names: readonly string[]): string[] {
   if (name.length < 6) return [];
   return closest(names, name.length < 9 ? 1 : 2, editDistances(name, 'part'));
@@ -37,9 +40,9 @@ function closest(names: readonly string[], most: number, distanceTo: (name: stri
     .map(({ one }) => one);
 }
 
-/** From the text to all of another one, or to the part of it that is most alike. */
+/** The edit distance from `text` to another text as a whole, or to the most similar part of it. */
 function editDistances(text: string, of: 'whole' | 'part'): (other: string) => number {
-  // Far longer than any name: not a typo, and the time grows with its square.
+  // A text this long is hardly a typo, and comparing it takes long.
   if (text.length > 40) return () => Number.POSITIVE_INFINITY;
   const typed = text.toLowerCase();
   return (name) => {
@@ -51,8 +54,8 @@ function editDistances(text: string, of: 'whole' | 'part'): (other: string) => n
 }
 
 /**
- * For each beginning of `b`, the number of letters inserted, removed, replaced, or swapped with their neighbour that make it of `a`.
- * `first`: the same for an empty `a`.
+ * For each beginning of `b`, how many letters of `a` must be inserted, removed, replaced or swapped with their neighbour to get it. `first`
+ * is this row for an empty `a`.
  */
 function editRow(a: string, b: string, first: number[]): number[] {
   const rows = [first];

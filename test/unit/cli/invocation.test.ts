@@ -27,7 +27,7 @@ it('an answer that a full disk cuts ends in an error, and one whose reader leave
     spawnSync('bash', ['-o', 'pipefail', '-c', `${asked} ${sink}`], { encoding: 'utf8' });
   expect(run('>/dev/full')).toMatchObject({
     status: 6,
-    stderr: 'error: The output of devloop is not complete: the disk is full.\n',
+    stderr: 'error: devloop could not write all of its output: the disk is full.\n',
   });
   expect(run('| head -1')).toMatchObject({ status: 0, stderr: '' });
 });
