@@ -1,4 +1,4 @@
-/** How the in-cluster manager is paused: by what owns its Pods, by its leader election Lease, or not at all. */
+/** How the in-cluster manager is paused: according to the owner of its Pods, by its leader election Lease, or not at all. */
 export const PAUSE_CHOICES = ['auto', 'lease', 'none'] as const;
 export type PauseChoice = (typeof PAUSE_CHOICES)[number];
 
@@ -6,6 +6,6 @@ export type PauseChoice = (typeof PAUSE_CHOICES)[number];
 export const CONTROLLER_LOG_CHOICES = ['all', 'warnings', 'off'] as const;
 export type ControllerLogChoice = (typeof CONTROLLER_LOG_CHOICES)[number];
 
-/** What a review gets that the controller does not answer within its timeout: an error, or devloop's own verdict. */
+/** What devloop answers if the controller does not answer a review within its timeout: an error, or a verdict. */
 export const ON_TIMEOUT_CHOICES = ['fail', 'allow', 'deny'] as const;
 export type OnTimeoutChoice = (typeof ON_TIMEOUT_CHOICES)[number];

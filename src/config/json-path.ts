@@ -1,8 +1,8 @@
 /** One step into an object or a list. */
 export interface PathStep {
-  /** A key, or a position in a list; undefined: each. */
+  /** A key, or a position in a list; undefined for `*`, which stands for all of them. */
   key: string | undefined;
-  /** At any depth below. */
+  /** `..` comes before it: at any depth below. */
   isDeep: boolean;
 }
 
@@ -11,7 +11,10 @@ export const EXPECTED_PATH = 'a JSONPath of fields, such as .spec.card.number, .
 const STEP =
   /(?<deep>\.\.)?(?:\.?(?<star>\*)|\.?(?<name>(?:[^\s.[\]{}*'"\\]|\\.)+)|\.?\[(?:(?<each>\*)|(?<index>\d+)|'(?<single>[^']+)'|"(?<double>[^"]+)")\])/y;
 
-/** Reads the JSONPaths that name fields, as kubectl and others write them (`{.a.b}`, `$.a['b.c'][0]`, `.a\.b`, `..b`); undefined for filters and all else. */
+/**
+ * Parses a JSONPath that only names fields, as kubectl and others write it (`{.a.b}`, `$.a['b.c'][0]`, `.a\.b`, `..b`). Undefined for
+ * filters and everything else.
+ */
 export function jsonPath(text: string): PathStep[] | undefined {
   const inner = /^\{(.*)\}$/.exec(text)?.[1] ?? text;
   const path = inner.startsWith('$') ? inner.slice(1) : inner;

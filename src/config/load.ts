@@ -8,23 +8,25 @@ import type { Config } from './schema.ts';
 export type { Config } from './schema.ts';
 
 const NAME = 'devloop.yaml';
-const HINT = `All settings are in ${documentPath('guide.md')}`;
+const HINT = `All settings are documented in ${documentPath('guide.md')}`;
 const LARGEST = 64 * 1024;
 const SHOWN = 20;
 
-/** Reads the nearest devloop.yaml, but not from outside the checkout, nor one of another user: it names commands. */
+/**
+ * Reads the nearest devloop.yaml in the checkout. A file that belongs to another user is an error, because the file names commands to run.
+ */
 export async function loadConfig(cwd: string): Promise<{ file: string; config: Config } | undefined> {
   const file = configFile(cwd);
   if (file === undefined) return undefined;
   const text = await readText(file);
-  // Most checkouts have no such file and need no parser.
+  // Most checkouts have no such file and do not need the parser.
   const { parseConfig } = await import('./parse.ts');
   const parsed = parseConfig(text);
   if ('problems' in parsed) throw invalid(file, parsed.problems);
   return { file, config: parsed.config };
 }
 
-/** The nearest devloop.yaml from `cwd` up to the root of the checkout, whatever is in it. */
+/** The nearest devloop.yaml from `cwd` up to the root of the checkout, without reading it. */
 export function configFile(cwd: string): string | undefined {
   const above = [cwd];
   for (let directory = cwd; dirname(directory) !== directory; directory = dirname(directory))

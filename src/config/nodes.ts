@@ -26,7 +26,7 @@ export function namedPairs(map: YAMLMap, complain: Complain): NamedPair[] {
 
 function nameOf(key: unknown): string | undefined {
   if (!isScalar(key)) return undefined;
-  // `yes: …` or `1: …`: the name is what was written, whatever YAML makes of it.
+  // YAML reads the keys of `yes: …` and `1: …` as other types, but the name is what was written.
   return typeof key.value === 'string' ? key.value : key.source || undefined;
 }
 
@@ -37,7 +37,7 @@ export function isNothing(node: unknown): boolean {
 /** What the node is, in words, for "expected … , got …". */
 export function kindOf(node: unknown): string {
   if (isNothing(node)) return 'nothing';
-  if (isAlias(node)) return 'an alias (`*…`), which has no meaning here: write the value out';
+  if (isAlias(node)) return 'an alias (`*…`), which devloop.yaml does not support: write out the value';
   if (isMap(node)) return 'settings (`key: value`)';
   if (isSeq(node)) return 'a list';
   if (!isScalar(node)) return 'nothing';

@@ -15,7 +15,7 @@ interface Found {
   message: string;
 }
 
-/** Finds all problems of the text at once, in the order of the text. Never throws, whatever the text is. */
+/** Finds all problems of the text at once, in the order of the text. Never throws. */
 export function parseConfig(text: string): Parsed {
   const lines = new LineCounter();
   const { config, found } = read(text, lines);
@@ -34,7 +34,7 @@ function read(text: string, lineCounter: LineCounter): { config: Config; found: 
       message: SYNTAX[code] ?? lowerFirst(message),
     }));
     const { config, problems } = readSettings(document.contents);
-    // After the first broken line the parser only guesses, so what it read there says nothing about the settings.
+    // After the first broken line the parser only guesses, so problems that it finds there may not be real.
     const lineOf = ({ offset }: Found): number => position(lineCounter, offset).line;
     const end = Math.min(...broken.map(lineOf));
     const trusted = problems.filter((problem) => lineOf(problem) < end);
@@ -51,7 +51,7 @@ const SYNTAX: Record<string, string> = {
   MULTIPLE_DOCS: 'expected one document, but `---` begins another one here',
   TAB_AS_INDENT: 'a tab cannot indent YAML; use spaces',
   RESOURCE_EXHAUSTION: 'nested too deeply',
-  TAG_RESOLVE_FAILED: 'tags (`!…`) have no meaning here',
+  TAG_RESOLVE_FAILED: 'tags (`!…`) are not supported',
 };
 
 /** One mistake can make the parser report several errors. */

@@ -3,7 +3,7 @@ import { isIP, isIPv6 } from 'node:net';
 /** The route that reviews are to take. */
 export type RouteChoice = 'auto' | 'direct' | 'relay' | { ssh: string };
 
-/** Those without a host. */
+/** The routes that need no host. */
 export const PLAIN_ROUTES = ['auto', 'direct', 'relay'] as const;
 export const EXPECTED_ROUTE = 'auto, direct, relay, or ssh:[user@]host[:port]';
 
@@ -16,7 +16,7 @@ export function routeChoice(text: string): RouteChoice | undefined {
   return { ssh: host };
 }
 
-/** What may be meant by a text that is no route. */
+/** The routes that the user may have meant by a text that is not a route. */
 export function routesLike(text: string): string[] {
   const overSsh = [text.replace(/^[^:]*:/, 'ssh:'), ...(text.includes('@') ? [`ssh:${text}`] : [])];
   return [...PLAIN_ROUTES, ...overSsh.filter((one) => routeChoice(one) !== undefined)];
@@ -40,7 +40,7 @@ export const EXPECTED_NETWORK = 'a network or an address, such as 10.0.0.0/8';
 /** `10.0.0.0/8`, `fd00::/8`, or a single address. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix = '0', ...rest] = text.split('/');
-  // An IPv4 address is compared in its own form, and a zone means something on one machine only.
+  // devloop compares an IPv4 address in its own form only, and a zone is meaningful only on one machine.
   if (isIP(address) === 0 || /%|^::ffff:/i.test(address) || rest.length > 0) return false;
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIPv6(address) ? 128 : 32);
 }

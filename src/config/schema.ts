@@ -88,16 +88,17 @@ export const SCHEMA = {
   port: { kind: 'port', about: 'Port for the cluster to call. Default: any free one.' },
   allowFrom: {
     kind: 'networks',
-    about: 'Networks that may connect to that port (CIDR). Default: all.',
+    about: 'Networks that are allowed to connect to that port (CIDR). Default: all.',
   },
   relayImage: { kind: 'image', about: 'Image for the relay Pod; it must contain Node.' },
   onTimeout: {
     kind: 'on timeout',
-    about: 'What a review gets that is not answered in time: fail, allow or deny. Default: fail.',
+    about:
+      'Answer to a review that the controller does not answer in time: fail, allow or deny. Default: fail.',
   },
   redact: {
     kind: 'paths',
-    about: 'JSONPaths of more values to replace before a review is recorded, such as .spec.card.number.',
+    about: 'JSONPaths of other values to replace before a review is recorded, such as .spec.card.number.',
   },
   certificates: {
     kind: 'section',
@@ -113,7 +114,7 @@ export const SCHEMA = {
     fields: {
       package: {
         kind: 'text',
-        about: 'Its main package, such as ./cmd/manager; everything else is discovered.',
+        about: 'Its main package, such as ./cmd/manager. Default: discovered.',
       },
       build: { kind: 'command', about: 'Command that builds it.' },
       run: {
@@ -128,7 +129,7 @@ export const SCHEMA = {
       },
       readySeconds: {
         kind: 'seconds',
-        about: 'How long it may take to answer on its webhook port. Default: 120.',
+        about: 'Seconds within which it must answer on its webhook port. Default: 120.',
       },
     },
   },

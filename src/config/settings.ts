@@ -9,7 +9,7 @@ export interface Misplaced {
   message: string;
 }
 
-/** Walks the document along the schema. */
+/** Reads the document according to the schema. */
 export function readSettings(contents: unknown): { config: Config; problems: Misplaced[] } {
   const problems: Misplaced[] = [];
   const complain: Complain = (node, message) => void problems.push({ offset: offsetOf(node), message });
@@ -50,7 +50,7 @@ function unknownKey(name: string, schema: Schema, path: string): string {
     : `${unknown}; did you mean \`${meant}\`?`;
 }
 
-/** The right name in the wrong place. */
+/** Where a setting of this name belongs, if it is a setting in the wrong place. */
 function elsewhere(name: string): string | undefined {
   const top: Schema = SCHEMA;
   if (Object.hasOwn(top, name)) return name;

@@ -16,7 +16,7 @@ import {
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
-/** Reads the value of the setting at `path`; undefined after a problem was reported. */
+/** Reads the value of the setting at `path`; undefined if it reported a problem. */
 type Read = (node: unknown, path: string, complain: Complain) => unknown;
 
 export const READERS: Record<FieldKind, Read> = {
@@ -53,7 +53,7 @@ function readText(node: unknown, path: string, complain: Complain, expected = 't
       typeof value === 'number' || typeof value === 'boolean' ? ' (quote it to make it text)' : '';
     complain(node, `\`${path}\`: expected ${expected}, got ${kindOf(node)}${quoting}`);
   } else if (hasControlCharacter(value)) {
-    complain(node, `\`${path}\`: expected ${expected}, got one with a control character`);
+    complain(node, `\`${path}\`: expected ${expected}, got text with a control character`);
   } else {
     return value;
   }
@@ -94,7 +94,7 @@ function readForm(node: unknown, path: string, complain: Complain, form: Form): 
   return undefined;
 }
 
-/** One, or a list. */
+/** Reads one value, or a list of them. */
 function readForms(node: unknown, path: string, complain: Complain, form: Form): string[] | undefined {
   if (!isSeq(node)) {
     const one = readForm(node, path, complain, form);
@@ -150,7 +150,8 @@ function readVariables(node: unknown, path: string, complain: Complain): Record<
     return undefined;
   }
   const values = namedPairs(node, complain).map(({ key, name, pair }) => {
-    if (!/^[^=\p{Cc}]+$/u.test(name)) complain(key, `\`${path}\`: this is not a valid variable name`);
+    if (!/^[^=\p{Cc}]+$/u.test(name))
+      complain(key, `\`${path}\`: expected a variable name without \`=\` or control characters`);
     return [name, readVariable(pair.value ?? key, `${path}.${name}`, complain)] as const;
   });
   return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
@@ -164,12 +165,12 @@ function readVariable(node: unknown, path: string, complain: Complain): string |
   if (typeof value === 'string' && !value.includes('\0')) return value;
   complain(
     node,
-    `\`${path}\`: expected text, got ${typeof value === 'string' ? 'one with a NUL' : kindOf(node)}`,
+    `\`${path}\`: expected text, got ${typeof value === 'string' ? 'text with a NUL byte' : kindOf(node)}`,
   );
   return undefined;
 }
 
-/** Nobody means to put one into a name, path or argument, except line breaks and tabs in an argument. */
+/** Nobody puts a control character into a name, path or argument on purpose, except line breaks and tabs in an argument. */
 function hasControlCharacter(text: string): boolean {
   return /[^\P{Cc}\t\n]/u.test(text);
 }

@@ -6,8 +6,8 @@ const EXPANDED_IN_QUOTES = /(?<!\\)(?:\\\\)*(\$[({\w]|`)/;
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;
 
 /**
- * Splits a command into words as a shell would, for plain words and quotes. No shell runs it, so whatever only a shell can do
- * is a problem instead of an argument that looks right and is not.
+ * Splits a command into words as a shell would, for plain words and quotes. No shell runs the command, so anything that only a shell can do
+ * is reported: otherwise it would become an argument that looks right but does something else.
  */
 export function splitWords(text: string): Words {
   const words: string[] = [];
@@ -33,7 +33,7 @@ function problemOf({ shell, double = '', open }: Groups): string | undefined {
   if (operator !== undefined) {
     return `\`${operator}\` needs a shell, and devloop runs commands without one: write the words as a list, or call a script`;
   }
-  if (open === '\\') return 'it ends with a backslash';
+  if (open === '\\') return 'the command ends with a backslash';
   return open === undefined ? undefined : `the quote ${open} is not closed`;
 }
 

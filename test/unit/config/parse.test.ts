@@ -89,7 +89,7 @@ controller:
     ['context:', '1:9 `context`: expected text, got nothing'],
     ['context: true', '1:10 `context`: expected text, got true (quote it to make it text)'],
     ['context: ""', '1:10 `context`: expected text, got empty text'],
-    ['context: "a\\e[2J"', '1:10 `context`: expected text, got one with a control character'],
+    ['context: "a\\e[2J"', '1:10 `context`: expected text, got text with a control character'],
     [
       'service: 1',
       '1:10 `service`: expected text, or a list of strings, got the number 1 (quote it to make it text)',
@@ -141,14 +141,17 @@ controller:
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
     ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of strings, got the text `a`'],
     ['controller: { env: [A=1] }', '1:20 `controller.env`: expected variables (`NAME: value`), got a list'],
-    ['controller: { env: { "A=B": x } }', '1:22 `controller.env`: this is not a valid variable name'],
+    [
+      'controller: { env: { "A=B": x } }',
+      '1:22 `controller.env`: expected a variable name without `=` or control characters',
+    ],
     ['controller: { port: 1 }', '1:15 unknown key `controller.port`; did you mean `port`?'],
     ['zzzzzz: 1', /^1:1 unknown key `zzzzzz`; expected one of context, namespace, /],
     ['__proto__: 1', /^1:1 unknown key `__proto__`; expected one of /],
     ['? [a]\n: b', '1:3 a key cannot be a list; expected a name'],
     ['\tcontext: a', '1:1 a tab cannot indent YAML; use spaces'],
     ['context: a\n---\ncontext: b', '2:1 expected one document, but `---` begins another one here'],
-    ['context: !secret a', '1:10 tags (`!…`) have no meaning here'],
+    ['context: !secret a', '1:10 tags (`!…`) are not supported'],
     [
       'service: &a [x]\ncontroller: { watch: *a }',
       /^2:22 `controller\.watch`: expected a list of strings, got an alias/,

@@ -34,7 +34,7 @@ it.each([
   ['A=1 b', 'begin with `env`'],
   ['a "b', 'the quote " is not closed'],
   ["a 'b", "the quote ' is not closed"],
-  ['a \\', 'it ends with a backslash'],
+  ['a \\', 'the command ends with a backslash'],
   ['', 'the command is empty'],
 ])('refuses %j', (text, why) => {
   expect(splitWords(text)).toEqual({ problem: expect.stringContaining(why) });
