@@ -13,30 +13,36 @@ export interface Place {
 interface State {
   Running: boolean;
   currentThread?: { file: string; line: number; function?: { name: string } };
-  /** delve answers an exited process with an error, too. */
+  /** delve can also answer with an error once the process has exited. */
   exited: boolean;
   exitStatus: number;
 }
 
 interface Breakpoint {
-  /** delve's own, which stop at a panic, have negative ones. */
+  /** delve's own breakpoints, which stop at a panic, have negative ids. */
   id: number;
 }
 
 export interface Watcher {
   /** Called when the controller has begun to run. */
   onRunning(): void;
-  /** Called again and again while it is stopped: at a breakpoint, between two steps, or at a panic. Awaited. */
+  /** Called repeatedly while the controller is stopped: at a breakpoint, between two steps, or at a panic. The result is awaited. */
   onStopped(at: Place | undefined): Promise<void>;
 }
 
-/** An editor stops the controller for a moment whenever it sets a breakpoint. */
+/** An editor stops the controller for a moment whenever it sets a breakpoint, so a stop counts only if it lasts longer than this. */
 const STOPPED_MS = 250;
-/** delve continues a new program itself. To continue it, too, would have delve continue it once more at its first breakpoint. */
+/**
+ * How many polls a new program may stay stopped, since delve continues it itself. If devloop continued it, too, delve would continue past
+ * the first breakpoint.
+ */
 const STARTING = 60;
 const EXITED = /has exited with status (-?\d+)/;
 
-/** Resolves with the controller's exit code when it has exited: delve itself goes on then. Rejects when delve has ended. */
+/**
+ * Resolves with the controller's exit code when the controller has exited, because delve itself keeps running then. Rejects when delve has
+ * ended.
+ */
 export async function watchController(delve: DelveClient, watcher: Watcher): Promise<number> {
   let stops = -STARTING;
   for (;;) {
@@ -55,7 +61,7 @@ export async function watchController(delve: DelveClient, watcher: Watcher): Pro
   }
 }
 
-/** The exit code of a controller that has exited. `waits`: until it is stopped. */
+/** The controller's state, or its exit code if it has exited. With `waits`, delve answers only when the controller stops. */
 async function stateOf(delve: DelveClient, { waits }: { waits: boolean }): Promise<State | number> {
   try {
     const answer = await delve.call<{ State: State }>('State', { NonBlocking: !waits });
@@ -74,17 +80,17 @@ function placeOf({ currentThread }: State): Place | undefined {
 }
 
 /**
- * Removes all breakpoints and lets the controller run: delve itself leaves it stopped when the last editor goes away. Does nothing to one
- * that has exited.
+ * Removes all breakpoints and lets the controller run, because delve leaves it stopped when the last editor disconnects. Does nothing if
+ * the controller has exited.
  */
 export async function letRun(delve: DelveClient): Promise<void> {
   const state = await stateOf(delve, { waits: false });
   if (typeof state === 'number') return;
   if (state.Running) await delve.call('Command', { name: 'halt' });
-  // A step that is under way would stop it once more.
+  // A step that is under way would stop the controller again.
   await delve.call('CancelNext', {}).catch(() => {});
   const { Breakpoints } = await delve.call<{ Breakpoints: Breakpoint[] }>('ListBreakpoints', { All: false });
   for (const { id } of Breakpoints) if (id > 0) await delve.call('ClearBreakpoint', { Id: id });
-  // Answered when it stops again.
+  // delve answers this only when the controller stops again, so nothing waits for the answer.
   delve.call('Command', { name: 'continue' }).catch(() => {});
 }

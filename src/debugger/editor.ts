@@ -6,15 +6,17 @@ import { answerAfterEnd, type Message, parseMessage, terminated, toDelve, toEdit
 
 /** A client of the debugger: an editor, or `dlv connect`. */
 export interface Editor {
-  /** Its own name, or its protocol. */
+  /** The client's own name, or its protocol. */
   readonly name: string;
   /** Whether it begins a new session at once when devloop ends this one. */
   readonly returns: boolean;
-  /** waiting: for delve, as its messages do; configured: it has set its breakpoints; ended: its connection is about to close. */
+  /**
+   * waiting: the editor and its messages wait for delve; configured: it has set its breakpoints; ended: its connection is about to close.
+   */
   readonly phase: Phase;
-  /** Connects one that is waiting to delve. */
+  /** Connects a waiting editor to delve. */
   connect(port: number): void;
-  /** Ends its session; `restart`: it is to begin a new one. */
+  /** Ends the editor's session. `restart`: asks the editor to begin a new one. */
   end(restart: boolean): void;
 }
 
@@ -22,13 +24,15 @@ type Phase = 'waiting' | 'connected' | 'configured' | 'ended';
 
 export interface EditorEvents {
   onConfigured(): void;
-  /** Its bytes make no sense. */
+  /** The editor sent something other than its protocol. */
   onError(why: string): void;
 }
 
-/** What may wait for delve: an editor asks for one thing at a time then. */
+/** How many characters of messages can wait for delve. That is plenty, because an editor that waits sends only one request at a time. */
 const MOST_WAITING = 2 ** 20;
-/** An editor that is asked to end closes its connection itself. At the end of the session, that is not waited for as long. */
+/**
+ * An editor whose session has ended closes its connection itself, within this time. When the session of devloop ends, it gets less time.
+ */
 const LEAVE_MS = 10_000;
 const LAST_LEAVE_MS = 1_000;
 
@@ -41,14 +45,14 @@ export class DapEditor implements Editor {
   #delve: Socket | undefined;
   #waiting: string[] = [];
   #waitingSize = 0;
-  /** It has asked to be disconnected. */
+  /** The editor has asked to disconnect. */
   #isLeaving = false;
   #hasTerminated = false;
-  /** The number of the last message that it got. */
+  /** The sequence number of the last message that the editor got. */
   #seq = 0;
   #fail: (error: unknown) => void;
 
-  /** `first`: what it has sent already. */
+  /** `first`: the bytes that the editor has already sent. */
   constructor(socket: Socket, first: Buffer, events: EditorEvents) {
     this.#socket = socket;
     this.#events = events;
@@ -118,7 +122,8 @@ export class DapEditor implements Editor {
   #wait(text: string): void {
     this.#waiting.push(text);
     this.#waitingSize += text.length;
-    if (this.#waitingSize > MOST_WAITING) throw new Error('it sends too much before the controller runs');
+    if (this.#waitingSize > MOST_WAITING)
+      throw new Error('it sent too much before the controller was running');
   }
 
   #fromDelve(text: string): void {
@@ -133,7 +138,7 @@ function send(to: Socket, message: Message): void {
   if (to.writable) to.write(framed(JSON.stringify(message)));
 }
 
-/** Hands over each message; `fail` gets what is wrong with the bytes. Returns the function that reads more of them. */
+/** Calls `handle` with each message, and `fail` with what is wrong with the bytes. Returns the function that reads more bytes. */
 function readMessages(
   socket: Socket,
   handle: (text: string) => void,
@@ -151,7 +156,10 @@ function readMessages(
   return read;
 }
 
-/** A client that speaks delve's own protocol (GoLand, `dlv connect`), which has no word for a new session: it is connected as it is. */
+/**
+ * A client that speaks delve's own protocol (GoLand, `dlv connect`). That protocol cannot ask for a new session, so devloop passes its
+ * bytes on unchanged.
+ */
 export class RawEditor implements Editor {
   readonly name = "a client of delve's own protocol";
   readonly returns = false;

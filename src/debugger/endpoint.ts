@@ -9,23 +9,23 @@ import { DapEditor, type Editor, RawEditor } from './editor.ts';
 import { protocolOf } from './frames.ts';
 import type { DelveClient } from './json-rpc.ts';
 
-/** The delve of the controller that runs now. */
+/** The delve that runs the current controller. */
 interface Served {
   port: number;
   delve: DelveClient;
-  /** Editors are let in. */
+  /** Whether editors are connected to it. Until then they wait. */
   isOpen: boolean;
   /** An editor was connected, and may have left breakpoints. */
   isTouched: boolean;
 }
 
-/** How long an editor may take to come back, and to set its breakpoints then. */
+/** How long an editor gets to come back, and then to set its breakpoints. */
 const RETURN_MS = 2_000;
 const CONFIGURE_MS = 10_000;
 /** The first stop of a big program takes seconds, because delve reads its debug information then. */
 const LET_RUN_MS = 15_000;
 const POLL_MS = 20;
-/** Connections of editors that still have not left then are of no use to anybody. */
+/** How long the end waits for editors to disconnect. Nobody needs a connection that is still open after that. */
 const LAST_MS = 2_000;
 
 /** The port on this machine that editors know: it stays the same while one delve follows another. */
@@ -34,10 +34,10 @@ export class DebugEndpoint implements AsyncDisposable {
   #emit: Emit;
   #warn: (message: string) => void;
   #editors = new Set<Editor>();
-  /** Of those that have not said anything yet. */
+  /** Connections that have not sent anything yet. */
   #silent = new Set<Socket>();
   #served: Served | undefined;
-  /** Editors that were told to begin a new session. */
+  /** How many editors were told to begin a new session. */
   #expected = 0;
   #isClosed = false;
 
@@ -60,19 +60,20 @@ export class DebugEndpoint implements AsyncDisposable {
     server.on('connection', (socket) => void this.#accept(socket));
   }
 
-  /** An editor is connected to the controller. */
+  /** Whether an editor is connected to the controller. */
   get isUsed(): boolean {
     return this.#connected.length > 0;
   }
 
-  /** From now on this is the delve of the controller that runs. Editors wait until they are let in. */
+  /** Makes this delve the current one. Editors wait until `open` connects them. */
   serve(port: number, delve: DelveClient): void {
     this.#served = { port, delve, isOpen: false, isTouched: false };
   }
 
   /**
-   * Ends the editors' sessions, because their controller is replaced, so that they begin new ones; lets the controller run without
-   * breakpoints, so that it answers what it has and can end. Not `restart`: there will be no other. Never rejects.
+   * Ends the editors' sessions, because their controller is being replaced; with `restart`, the editors begin new ones. Lets the old
+   * controller run without breakpoints, so that it can answer its reviews and exit. Without `restart`, no other controller follows. Never
+   * rejects.
    */
   async leave({ restart }: { restart: boolean }): Promise<void> {
     const left = this.#served;
@@ -84,7 +85,7 @@ export class DebugEndpoint implements AsyncDisposable {
     if (left) await release(left);
   }
 
-  /** Lets editors in, and resolves when those that are expected have set their breakpoints, or do not come. */
+  /** Connects the waiting editors to delve. Resolves when the expected ones have set their breakpoints, or when their time is up. */
   async open(signal: AbortSignal): Promise<void> {
     if (this.#served === undefined) return;
     this.#served.isOpen = true;
@@ -115,7 +116,7 @@ export class DebugEndpoint implements AsyncDisposable {
   async #accept(socket: Socket): Promise<void> {
     socket.on('error', () => {});
     this.#silent.add(socket);
-    // Before a byte is read: nothing shows whose it was when its sender is gone.
+    // Checked before a byte is read: once the sender is gone, nothing shows whose connection it was.
     if (!(await isOfThisUser(socket))) {
       this.#silent.delete(socket);
       if (!socket.destroyed) this.#warn(OTHER_USER);
@@ -130,7 +131,8 @@ export class DebugEndpoint implements AsyncDisposable {
     }
     const events = {
       onConfigured: (): void => this.#emit({ type: 'debug.attached', editor: editor.name }),
-      onError: (why: string): void => this.#warn(`The connection of an editor was closed: ${why}.`),
+      onError: (why: string): void =>
+        this.#warn(`devloop closed an editor's connection to the debugger: ${why}.`),
     };
     const editor = new (protocol === 'dap' ? DapEditor : RawEditor)(socket, first, events);
     this.#editors.add(editor);
@@ -153,7 +155,7 @@ export class DebugEndpoint implements AsyncDisposable {
   }
 }
 
-/** Whether there was something to release, and that was possible. */
+/** Lets the controller run if an editor was connected. True if that was necessary and worked. */
 async function release(left: Served): Promise<boolean> {
   if (!left.isTouched) return false;
   left.isTouched = false;
@@ -161,7 +163,7 @@ async function release(left: Served): Promise<boolean> {
   return await Promise.race([running, sleep(LET_RUN_MS).then(() => false)]).catch(() => false);
 }
 
-/** They say which protocol the client speaks. Undefined if it leaves without a word. */
+/** The client's first bytes, which show its protocol. Undefined if the client disconnects without sending any. */
 function firstBytes(socket: Socket): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     socket.once('data', (chunk: Buffer) => {
@@ -174,10 +176,10 @@ function firstBytes(socket: Socket): Promise<Buffer | undefined> {
 
 const OTHER_USER = 'A program of another user tried to connect to the debugger; devloop refused it.';
 const NO_DEBUGGER =
-  'Something connected to the debugger that speaks neither the Debug Adapter Protocol nor that of delve; devloop refused it.';
+  "A program tried to connect to the debugger, but speaks neither the Debug Adapter Protocol nor delve's own; devloop refused it.";
 
 async function inUse(port: number): Promise<DevloopError> {
-  const message = `Editors would connect to port ${port}, which is in use by ${describeOwner(await portOwner(port))}.`;
+  const message = `The debugger needs port ${port}, which is in use by ${describeOwner(await portOwner(port))}.`;
   return new DevloopError('port.in-use', message, {
     hint: `Choose another port: devloop up --debug=${port + 1}`,
   });

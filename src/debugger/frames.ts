@@ -1,18 +1,24 @@
 /** Messages of the Debug Adapter Protocol on a byte stream: `Content-Length: 42`, an empty line, and 42 bytes of JSON. */
 
-/** Variables of a big program make messages of some megabytes. */
+/** The variables of a big program make messages of several megabytes. */
 export const LARGEST_MESSAGE = 32 * 2 ** 20;
 const LARGEST_HEADER = 4 * 2 ** 10;
 const END_OF_HEADER = '\r\n\r\n';
 const LENGTH = /^content-length: *(\d{1,10}) *$/im;
-/** A website can make a browser send requests of HTTP here, which have a Content-Length, too, behind a first line of another form. */
+/**
+ * The form of a header. A website can make a browser send HTTP requests here: they have a Content-Length, too, but begin with a request
+ * line, which does not match.
+ */
 const FIELDS = /^[\w-]+:[^\r\n]*(?:\r\n[\w-]+:[^\r\n]*)*$/;
 
-/** Takes bytes as they arrive, and returns the messages that are complete. Throws what is wrong with the stream; it cannot be read any further then. */
+/**
+ * Takes bytes as they arrive, and returns the messages that are complete. Throws what is wrong with the stream; nothing more can be read
+ * from it then.
+ */
 export class MessageReader {
   #chunks: Buffer[] = [];
   #length = 0;
-  /** Fewer bytes than these hold no message. */
+  /** With fewer bytes than this, no message is complete. */
   #needed = 1;
   #bytes = Buffer.alloc(0);
 

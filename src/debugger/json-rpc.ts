@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
-/** A connection to delve's own protocol, JSON-RPC 1: one JSON object a line. */
+/** A connection to delve's own protocol, JSON-RPC 1: one JSON object per line. */
 export interface DelveClient extends Disposable {
-  /** Rejects with delve's message, and when the connection ends. */
+  /** Rejects with delve's error, or when the connection ends. */
   call<T>(method: string, params: object): Promise<T>;
 }
 
@@ -15,7 +15,7 @@ interface Reply {
   error?: string | null;
 }
 
-/** Resolves when delve has accepted. */
+/** Resolves when delve has accepted the connection. */
 export async function connectDelve(port: number): Promise<DelveClient> {
   const socket = connect({ host: DELVE_HOST, port });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -50,7 +50,7 @@ export async function connectDelve(port: number): Promise<DelveClient> {
   };
 }
 
-/** Undefined for what is no answer. */
+/** Undefined for a line that is not an answer. */
 function parsed(line: string): Reply | undefined {
   try {
     return (JSON.parse(line) as Reply | null) ?? undefined;

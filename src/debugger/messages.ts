@@ -13,7 +13,7 @@ export interface Message {
   body?: { restart?: boolean; capabilities?: object };
 }
 
-/** Throws for what is no message. */
+/** Throws if the text is not a message. */
 export function parseMessage(text: string): Message {
   const message: unknown = JSON.parse(text);
   if (message === null || typeof message !== 'object' || !('type' in message))
@@ -21,16 +21,22 @@ export function parseMessage(text: string): Message {
   return message as Message;
 }
 
-/** What delve gets: the controller is devloop's, so an editor that leaves does not end it. */
+/** What delve gets. The controller belongs to devloop, so an editor that disconnects must not end it. */
 export function toDelve(message: Message): Message {
   if (message.command !== 'disconnect' || !message.arguments?.terminateDebuggee) return message;
   return { ...message, arguments: { ...message.arguments, terminateDebuggee: false } };
 }
 
-/** devloop restarts the controller, not the editor. With these capabilities, an editor would ask delve, or not begin a new session. */
+/**
+ * devloop restarts the controller, not the editor. With these capabilities, an editor would ask delve to restart or end it, or would not
+ * begin a new session.
+ */
 const OWN_CAPABILITIES = { supportsRestartRequest: false, supportTerminateDebuggee: false };
 
-/** What the editor gets. `isLeaving`: it has asked to be disconnected. Any other end means that devloop starts the controller again. */
+/**
+ * What the editor gets. `isLeaving`: the editor has asked to disconnect. Otherwise an end makes it begin a new session, because devloop
+ * starts the controller again.
+ */
 export function toEditor(message: Message, isLeaving: boolean): Message {
   if (message.type === 'response' && message.command === 'initialize' && message.success)
     return { ...message, body: { ...message.body, ...OWN_CAPABILITIES } };
@@ -48,7 +54,7 @@ export function terminated(seq: number, restart: boolean): Message {
   return { seq, type: 'event', event: 'terminated', ...(restart ? { body: { restart } } : {}) };
 }
 
-/** The answer to a request that arrives when the session has ended: only to be disconnected is still possible. */
+/** Answers a request that arrives after the session has ended: only `disconnect` still succeeds. */
 export function answerAfterEnd({ seq: request_seq, command = '' }: Message, seq: number): Message {
   const success = command === 'disconnect';
   const why = success ? {} : { message: 'the controller is being replaced' };
