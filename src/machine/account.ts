@@ -8,7 +8,7 @@ export interface Account {
   home: string;
 }
 
-/** The account that runs this process. Containers run under uids that the system does not know, and then Node throws. */
+/** The account that runs this process. A container can run under a uid for which the system has no name; then Node throws. */
 export function ownAccount({ HOME: home = '/' }: Record<string, string | undefined>): Account {
   try {
     const { username: name, uid, homedir } = userInfo();
@@ -20,7 +20,7 @@ export function ownAccount({ HOME: home = '/' }: Record<string, string | undefin
   }
 }
 
-/** What the user says that it is, else what the system does. */
+/** `HOME` as the user set it, else the account's home directory. */
 export function homeDirectory(env: Record<string, string | undefined>): string {
   return env.HOME ?? ownAccount(env).home;
 }

@@ -49,8 +49,8 @@ export function hostPort(host: string, port: number): string {
 }
 
 /**
- * The IP families that all Services have, in the order of the first one; undefined when there is none. Services in clusters without
- * dual stack name no families and accept any: the list is empty when all of them are like that.
+ * The IP families that all Services have, in the order of the first Service; undefined if they share none. A Service in a cluster without
+ * dual stack names no families and accepts any, so the list is empty if no Service names one.
  */
 export function sharedFamilies<Family extends string>(services: Family[][]): Family[] | undefined {
   const named = services.filter((families) => families.length > 0);

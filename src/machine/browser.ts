@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 type Environment = Record<string, string | undefined>;
 
-/** A browser that starts may keep the program that started it. One that does not start says so within this time. */
+/** The program that opens a browser can run as long as the browser. If it cannot open one, it fails within this time. */
 const FAILS_WITHIN_MS = 3_000;
 
 /** Whether a browser here would be seen by the user, who may sit at another machine. */
@@ -27,7 +27,7 @@ export function openBrowser(url: string, env: Environment): Promise<boolean> {
   });
 }
 
-/** The command that makes a port of this machine one of the user's, who is connected by SSH; undefined where nobody is. */
+/** For a user who is connected by SSH: the command that makes this port available on the user's own machine. Undefined without SSH. */
 export function tunnelTo(
   port: string,
   { SSH_CONNECTION = '', USER, LOGNAME }: Environment,

@@ -14,7 +14,7 @@ export function runGit(args: string[], options: ToolOptions): Promise<ToolResult
   return runWith([], args, options);
 }
 
-/** As `runGit`, for commands that compare the content of files: filters (git-lfs is one) are programs, too. */
+/** As `runGit`, for commands that compare the content of files: filters, such as git-lfs, are programs, too. */
 export async function runGitWithoutFilters(args: string[], options: ToolOptions): Promise<ToolResult> {
   const { stdout } = await runGit(['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], options);
   const drivers = stdout.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))));
@@ -27,11 +27,14 @@ export async function runGitWithoutFilters(args: string[], options: ToolOptions)
   return await runWith(off, args, options);
 }
 
-/** As variables too, because `-c` ends a name at its first `=`, which the name of a filter can contain. Git before 2.31 knows only `-c`. */
+/**
+ * Passes the settings as variables, too, because `-c` ends a name at its first `=`, which the name of a filter can contain. Git before 2.31
+ * knows only `-c`.
+ */
 function runWith(more: Setting[], args: string[], options: ToolOptions): Promise<ToolResult> {
   const settings = [...RUNS_NOTHING, ...more];
   const inherited = options.env ?? process.env;
-  // The user's own, safe.directory for example, stay.
+  // Settings that the user passes in variables, such as safe.directory, stay.
   const first = Number(inherited.GIT_CONFIG_COUNT) || 0;
   const variables = settings.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${first + index}`, name],
@@ -41,7 +44,7 @@ function runWith(more: Setting[], args: string[], options: ToolOptions): Promise
     ...inherited,
     ...Object.fromEntries(variables),
     GIT_CONFIG_COUNT: String(first + settings.length),
-    // A partial clone would fetch what is missing, through a program that the checkout names.
+    // In a partial clone, git would fetch missing objects, through a program that the checkout names.
     GIT_NO_LAZY_FETCH: '1',
     GIT_ALLOW_PROTOCOL: '',
   };

@@ -11,12 +11,12 @@ export function startTimeOf(pid: number): string | undefined {
   return `${boot}/${pidNamespace()}/${stat.startTick}`;
 }
 
-/** The number in `pid:[4026531836]`. Containers on one machine have their own; each numbers its processes from 1. */
+/** The number in `pid:[4026531836]`. Each container on a machine has a namespace of its own, and numbers its processes from 1. */
 function pidNamespace(): string {
   return /\d+/.exec(linkNow('/proc/self/ns/pid'))?.[0] ?? '';
 }
 
-/** Without a terminal of its own, whatever it uses as one does not stop it. */
+/** A process without a controlling terminal is never stopped for using a terminal. */
 export function isInForeground(): boolean {
   const stat = parseStat(textNow('/proc/self/stat'));
   return stat !== undefined && (stat.terminal === 0 || stat.foreground === stat.group);
@@ -27,7 +27,10 @@ export async function hasRunningMember(group: number): Promise<boolean> {
   return stats.some((stat) => stat?.group === group && isRunning(stat));
 }
 
-/** The leader of a group that devloop started leads a session, too, and a debugger gives the process that it debugs a group of its own in it. */
+/**
+ * A process that devloop starts leads both a group and a session. A debugger puts the process that it debugs into another group of the same
+ * session.
+ */
 function isIn(leader: number, { group, session }: Stat): boolean {
   return group === leader || session === leader;
 }
@@ -47,12 +50,12 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   const sockets = new Set<string>();
   for (const file of CONNECTIONS) {
     const found = socketsIn(textNow(file), port);
-    // Mostly it is the leader, and to look at all processes takes several milliseconds.
+    // Usually the group's leader listens, and looking at all processes takes several milliseconds.
     if (found.size > 0 && hasOpenNow(String(group), found)) return true;
     for (const socket of found) sockets.add(socket);
   }
   if (sockets.size === 0) return false;
-  // A program with capabilities of its own shows its files to nobody but root.
+  // Only root can list the open files of a program that has capabilities of its own, so nothing shows that it does not listen.
   if (!(await canRead(`/proc/${group}/fd`))) return true;
   for (const pid of await pids()) {
     if ((await statOf(pid))?.group === group && (await hasOpen(pid, sockets))) return true;
@@ -60,15 +63,16 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   return false;
 }
 
-/** Programs in Go are in that of IPv6, also with their connections over IPv4. */
+/** Programs in Go appear in the table of IPv6, even with connections over IPv4. */
 const CONNECTIONS = ['/proc/net/tcp6', '/proc/net/tcp'];
 const CONNECTION_TABLES = CONNECTIONS.map(tableIn);
-/** To read a table takes several milliseconds, and more where there are many connections. */
+/** Reading a table takes several milliseconds, and longer with many connections, so it blocks this process at most once in this time. */
 const SELDOM_MS = 1_000;
 
 /**
- * Reads a table of connections. While a controller starts, it keeps all processors busy: then each piece that is read beside other work waits
- * for one, and all of it takes ten times as long. But after a restart all connections to the controller ask at once.
+ * Reads a table of connections. While a controller starts, it keeps all processors busy. An asynchronous read then waits for a processor at
+ * each piece of the table, and takes ten times as long, so the table is read synchronously. But after a restart all connections to the
+ * controller ask at once: they share an asynchronous read.
  */
 function tableIn(file: string): () => Promise<string> {
   const shared = sharingNext(() => textOf(file));
@@ -108,7 +112,7 @@ export function listeningInodes(table: string, port: number): string[] {
     .map((fields) => fields[9]!);
 }
 
-/** Of a connection over IPv4. */
+/** The two ends of a connection over IPv4. */
 export interface Ends {
   local: End;
   remote: End;
@@ -127,15 +131,16 @@ export async function peerUser(ends: Ends): Promise<number | 'gone'> {
     }
     return undefined;
   };
-  // The kernel can skip a line while others are removed.
+  // The kernel can skip a line while other lines are removed, so this looks twice.
   return (await look()) ?? (await look()) ?? 'gone';
 }
 
 const ESTABLISHED = '01';
 
 /**
- * The users of the sockets at the other end of a connection, from the text of /proc/net/tcp or tcp6; its local end is this one's remote
- * end. Any address of 127.0.0.0/8 can be the other one. A socket that its program has closed can be listed as root's.
+ * The users of the sockets at the other end of a connection, from the text of /proc/net/tcp or tcp6: the other socket's local end is this
+ * one's remote end. Both can be any address of 127.0.0.0/8. A socket that its program has closed can be listed as root's, so root counts
+ * only while the connection is established.
  */
 export function peerUsers(table: string, { local, remote }: Ends): number[] {
   const own = endingOf(local);
@@ -157,7 +162,7 @@ function endingOf({ address, port }: End): string {
   return `${hex}${suffixOf(port)}`;
 }
 
-/** As it is, or mapped to IPv6. */
+/** An IPv4 address, as it is or mapped to IPv6. */
 const MAPPED = /^(0{16}(FFFF0000|0000FFFF))?[0-9A-F]{8}:/;
 
 function suffixOf(port: number): string {
@@ -169,7 +174,7 @@ interface Stat {
   group: number;
   /** The number of its terminal; 0 without one. */
   terminal: number;
-  /** The group that has the terminal. */
+  /** The process group in the foreground of that terminal. */
   foreground: number;
   session: number;
   startTick: string;
@@ -200,7 +205,7 @@ async function hasOpen(pid: string, sockets: Set<string>): Promise<boolean> {
   return links.some((link) => sockets.has(link));
 }
 
-/** As `hasOpen`, of a process that devloop has started: it has few. */
+/** As `hasOpen`, but synchronous, for a process that devloop has started: it has few open files. */
 function hasOpenNow(pid: string, sockets: Set<string>): boolean {
   try {
     const directory = `/proc/${pid}/fd`;
@@ -234,7 +239,7 @@ function linkNow(file: string): string {
   }
 }
 
-/** As `textOf`. The kernel answers from memory, so this does not block. */
+/** As `textOf`, but synchronous. The kernel answers from memory, so this waits for no disk. */
 function textNow(file: string): string {
   try {
     return readFileSync(file, 'utf8');

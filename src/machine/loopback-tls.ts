@@ -1,5 +1,5 @@
 /**
- * For TLS to the controller, which is a local process with a certificate for the name of a Service: nothing is verified. Without authorities,
- * Node does not read its own 150 first, which takes ten milliseconds when reviews wait.
+ * For TLS to the controller, a local process whose certificate is for the name of a Service, so nothing is verified. With an empty list of
+ * authorities, Node does not load its own 150, which would take ten milliseconds while reviews wait.
  */
 export const UNVERIFIED = { rejectUnauthorized: false, ca: [] as string[] };

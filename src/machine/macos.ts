@@ -2,7 +2,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-/** To the second, in UTC and English, so that it reads the same in every terminal. There is no id of the boot: a date needs none. */
+/**
+ * The start time to the second, in UTC and English, so that it is the same in every terminal. It needs no id of the boot, because it
+ * contains the date.
+ */
 export function startTimeOf(pid: number): string | undefined {
   const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
@@ -26,17 +29,23 @@ export function isInForeground(): boolean {
   return group !== '' && group === foreground;
 }
 
-/** Called only for a group that could be signalled, and macOS refuses to signal a group that has only zombies. */
+/**
+ * True without a look, because callers signal the group first: macOS refuses to signal a group that has only zombies. `runTool` does not
+ * signal it first, and waits until its time is up.
+ */
 export async function hasRunningMember(): Promise<boolean> {
   return true;
 }
 
-/** A session has no number that `ps` shows. The debugger of macOS ends the process that it debugs when it ends itself. */
+/**
+ * `ps` shows no number for a session, so this follows the parents. The debugger of macOS ends the process that it debugs when it ends
+ * itself.
+ */
 export async function groupsOf(leader: number): Promise<number[]> {
   return groupsOfPs(await outputOf('ps', '-A', '-o', 'pid=,ppid=,pgid='), leader);
 }
 
-/** The groups of a process and of what descends from it, from the output of `ps -o pid=,ppid=,pgid=`. */
+/** The groups of a process and of its descendants, from the output of `ps -o pid=,ppid=,pgid=`. */
 export function groupsOfPs(output: string, leader: number): number[] {
   const all = output
     .split('\n')
@@ -71,7 +80,7 @@ export async function portOwner(port: number): Promise<{ pid: number; name: stri
   return firstOfLsof(await outputOf('lsof', '-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'));
 }
 
-/** `lsof` takes too long to be asked for each connection. */
+/** Running `lsof` for each connection would take too long. */
 export async function peerUser(): Promise<undefined> {
   return undefined;
 }
@@ -82,7 +91,7 @@ export function firstOfLsof(output: string): { pid: number; name: string } | und
   return pid === undefined ? undefined : { pid: Number(pid), name: /^c(.*)$/m.exec(output)?.[1] ?? '' };
 }
 
-/** Empty when the program fails: `ps` and `lsof` do so when nothing matches. */
+/** Empty if the program fails: `ps` and `lsof` fail when nothing matches. */
 async function outputOf(program: string, ...args: string[]): Promise<string> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   return await Promise.all([text(child.stdout), once(child, 'exit')]).then(

@@ -10,8 +10,9 @@ export interface Placed {
 }
 
 /**
- * Makes the namespace for the program that follows, which keeps the pid, process group and signals. What the machine mounts later
- * reaches it, and nothing of it reaches the machine. Without root, the user becomes the owner of a user namespace, under the same number.
+ * The beginning of a command that runs a program in a mount namespace of its own, with the same pid, process group and signals. Later
+ * mounts of the machine appear in the namespace, but mounts of the namespace do not appear on the machine. Without root, the user first
+ * becomes the owner of a user namespace, with the same uid.
  */
 function enter(): string[] {
   const own = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user', '--keep-caps'];
@@ -19,9 +20,9 @@ function enter(): string[] {
 }
 
 /**
- * A mount needs something to be mounted on, which may not exist and which the user could not create: then the nearest directory above is
- * covered by an empty one, into which everything that was there is mounted again. The root cannot be covered: there, the empty one becomes
- * the root. Where something of a machine stands in the way, the program runs without that file.
+ * A mount needs an existing file or directory, which the user may not be allowed to create. Then an empty directory covers the nearest
+ * directory above, and everything that was in there is mounted into the empty one again. The root cannot be covered, so there the empty
+ * directory becomes the root. If a machine does not allow one of these steps, the program runs without the file.
  */
 const PLACE = `scratch=$1; shift
 again() {
@@ -30,7 +31,7 @@ again() {
     *) echo "$1 $2 none rbind 0 0" >&3 ;;
   esac
 }
-# Each program that is started here is time in which no controller runs, so one makes all directories, and one copies all links.
+# Each program that this script starts delays the controller, so one mkdir creates all directories, and one cp copies all links.
 fill() {
   from=$1 to=$2
   set --
@@ -39,7 +40,7 @@ fill() {
   set --
   for one in "$from"/* "$from"/.[!.]*; do [ ! -L "$one" ] || set -- "$@" "$one"; done
   [ $# = 0 ] || cp -P "$@" "$to" || return 1
-  # mount itself writes to /run/mount. It skips what it finds mounted in a place, so it fills the empty directory before that is put there.
+  # mount itself writes to /run/mount. mount --all skips what is already mounted in its place, so it fills the empty directory before that is moved.
   for one in "$from"/* "$from"/.[!.]*; do
     here=$to/\${one##*/}
     if [ -L "$one" ]; then continue
@@ -51,7 +52,7 @@ fill() {
 }
 cover() {
   at=$(cd -P "$1" && pwd) && count=$((count + 1)) && kept=$scratch/$count && mkdir -p "$kept" || return 1
-  # Unbindable meanwhile: what is mounted into it does not contain it.
+  # Unbindable until it is moved, so that nothing that is mounted into it contains it.
   mount -t tmpfs -o mode=755 --make-unbindable tmpfs "$kept" || return 1
   fill "\${at%/}" "$kept" && move && mount --make-private "$at" && return
   umount --lazy "$kept"
@@ -77,7 +78,7 @@ place() {
   mount --bind "$1" "$2"
 }
 while [ "$1" != -- ]; do
-  place "$1" "$2" || echo "devloop: $2 is not in its place" >&2
+  place "$1" "$2" || echo "devloop: could not mount $2, so the controller runs without it" >&2
   shift 2
 done
 shift
@@ -99,7 +100,7 @@ export async function canPlace(): Promise<boolean> {
   return await allowed;
 }
 
-/** Whether a file is there, or the nearest thing above is a directory. */
+/** Whether something exists at a path, or the nearest thing above it that exists is a directory. */
 export function isPlaceable(to: string): boolean {
   let near = dirname(to);
   while (!existsSync(near)) near = dirname(near);
@@ -107,8 +108,8 @@ export function isPlaceable(to: string): boolean {
 }
 
 /**
- * Whether a program that finds something at `to` loses nothing of this machine by it. `/etc` is more than what a Pod has there: a file
- * `/etc/ld.so.preload` would be loaded into the program and into all that it starts.
+ * Whether mounting something at `to` hides nothing of this machine from the program. A ConfigMap over `/etc` could also bring an
+ * `/etc/ld.so.preload`, whose libraries would be loaded into the program and everything that it starts.
  */
 export function isFree(to: string): boolean {
   const found = lstatSync(to, { throwIfNoEntry: false });
@@ -116,7 +117,7 @@ export function isFree(to: string): boolean {
   return found.isDirectory() && isEmpty(to);
 }
 
-/** One that may not be listed counts as filled. */
+/** A directory that this user is not allowed to list counts as filled. */
 function isEmpty(directory: string): boolean {
   try {
     return readdirSync(directory).length === 0;

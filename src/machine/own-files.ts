@@ -1,4 +1,4 @@
-/** Whether and why a file can or must not be written on this machine. */
+/** Whether devloop can and should write a file on this machine, and why not. */
 import { constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { access, mkdir, opendir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, normalize, resolve, sep } from 'node:path';
@@ -8,10 +8,10 @@ const MOST_LINKS = 40;
 const STICKY = 0o1000;
 
 /**
- * Who else could read, replace or redirect what is written to a path: the owner of a directory above it, or those who can write to
- * one. Undefined if only this user and the administrator can. A sticky directory such as /tmp is safe, because there everybody can
- * change only what is their own. The path need not exist. Synchronous, because short commands would wait longest for the first answer of
- * Node's thread pool.
+ * Who else could read, replace or redirect what is written to a path: the owner of a directory above it, or those who can write to one.
+ * Undefined if only this user and the administrator can. A sticky directory such as /tmp is safe, because users can change only their own
+ * files there. The path need not exist. Synchronous, because waiting for the first answer of Node's thread pool would take most of the time
+ * of a short command.
  */
 export function otherWriter(path: string): string | undefined {
   const user = process.getuid?.();
@@ -27,7 +27,7 @@ function look(path: string, trusted: Set<number>, links: number): string | undef
   for (let length = 0; length <= parts.length; length++) {
     const here = sep + parts.slice(0, length).join(sep);
     const stats = statsOf(here);
-    // What is missing is created by this user; what cannot be read fails when it is written.
+    // This user will create what is missing. What cannot be read will fail when it is written.
     if (stats === undefined) return undefined;
     if (!trusted.has(stats.uid)) return `${here} belongs to another user (uid ${stats.uid})`;
     if (stats.isSymbolicLink()) {
@@ -47,7 +47,9 @@ function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** Many systems give each user a group of their own with the user's number, and let it write. Others share one group among all users. */
+/**
+ * Many systems give each user a group of their own, which has the user's number and can write. Other systems put all users into one group.
+ */
 function isOpen({ mode, gid }: Stats): boolean {
   if ((mode & STICKY) !== 0) return false;
   return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getuid?.() && gid !== 0);
@@ -74,7 +76,7 @@ export function fileCause(directory: string, error: unknown): string | undefined
   return `${CAUSES[code] ?? messageOf(error)}${at}`;
 }
 
-/** Whether a relative name leads out of the directory that it is for. */
+/** Whether a relative path points outside the directory that it is for. */
 export function leadsOut(name: string): boolean {
   return normalize(name).split(sep).includes('..');
 }
@@ -85,7 +87,7 @@ export function notWritten(directory: string, error: unknown): unknown {
   return cause === undefined ? error : refused(directory, cause, error);
 }
 
-/** Rejects with the error of the file system where this user cannot make a directory, or write to one that is there. Makes nothing. */
+/** Rejects with the error of the file system if this user cannot create the directory, or cannot write to it. Creates nothing. */
 export async function assertWritable(directory: string): Promise<void> {
   let nearest = directory;
   while (!(await exists(nearest)) && dirname(nearest) !== nearest) nearest = dirname(nearest);
@@ -93,12 +95,12 @@ export async function assertWritable(directory: string): Promise<void> {
   else await opendir(nearest);
 }
 
-/** Throws 'files.not-written' where writing below a directory would fail before it begins. */
+/** Throws 'files.not-written' beforehand if writing below a directory would fail. */
 export async function requireWritable(directory: string): Promise<void> {
   await writeBelow(directory, () => assertWritable(directory));
 }
 
-/** Writes files of devloop's own below a directory. Throws 'files.not-written' where the file system refuses, or others could interfere. */
+/** Writes devloop's own files below a directory. Throws 'files.not-written' if the file system refuses, or if others could interfere. */
 export async function writeBelow<T>(directory: string, write: () => Promise<T>): Promise<T> {
   const other = otherWriter(directory);
   if (other !== undefined) throw refused(directory, other);
@@ -110,9 +112,9 @@ export async function writeBelow<T>(directory: string, write: () => Promise<T>):
 }
 
 /**
- * Makes a directory for this user alone, and those above it. Returns the topmost one that was made. Node's recursive mkdir says that a
- * path does not exist when the file system is read-only, and does not return where the kernel refuses every entry (/proc). Throws
- * 'files.not-written' where others could interfere: in a sticky directory, somebody else may have been first.
+ * Creates a directory that only this user can access, and the missing ones above it. Returns the topmost one that it created. Node's
+ * recursive mkdir reports a missing path when the file system is read-only, and never returns where the kernel refuses every entry (/proc).
+ * Throws 'files.not-written' if others could interfere: in a sticky directory, somebody else may have created it first.
  */
 export async function makePath(directory: string): Promise<string | undefined> {
   const top = await makeMissing(directory);
@@ -140,7 +142,7 @@ async function makeMissing(directory: string): Promise<string | undefined> {
   return top ?? directory;
 }
 
-/** Removes a directory that was made in vain, and those above it up to `top`, unless somebody has put something there. */
+/** Removes a directory that was created in vain, and those above it up to `top`, unless somebody has put something there. */
 export async function unmakePath(directory: string, top: string): Promise<void> {
   for (let path = directory; path.length >= top.length; path = dirname(path)) {
     if (

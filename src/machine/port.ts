@@ -8,9 +8,9 @@ import { type PortOwner, peerUser, portOwner } from './system.ts';
 
 const POLL_MS = 50;
 
-/** Whether a server cannot listen on this port on some address of this machine. */
+/** Whether this port is in use on any address of this machine. */
 export async function isPortBusy(port: number): Promise<boolean> {
-  // Each address catches what another lets through: a listener on one does not always exclude one on all of them.
+  // Each address is tried, because a listener on one address does not always prevent another one on all addresses.
   for (const host of ['::', '0.0.0.0', '127.0.0.1'])
     if ((await failureOn(host, port)) === 'EADDRINUSE') return true;
   return false;
@@ -21,7 +21,7 @@ export async function isPortForbidden(port: number): Promise<boolean> {
   return (await failureOn('127.0.0.1', port)) === 'EACCES';
 }
 
-/** The command after which every account may listen there. */
+/** The command after which every account is allowed to listen on this port. */
 export function openingPort(port: number): string {
   return `sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`;
 }
@@ -37,8 +37,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Throws 'port.in-use', which names the process that listens on the port, if that lasts for `limitMs`. A port of one of the process
- * groups `ending` counts as free: they are ended first.
+ * Throws 'port.in-use', which names the process that listens on the port, if the port is still in use after `limitMs`. A port of one of the
+ * process groups `ending` counts as free, because they are ended first.
  */
 export async function requireFreePort(port: number, limitMs = 0, ending: number[] = []): Promise<void> {
   const isFree = async (): Promise<boolean> => !(await isPortBusy(port)) || (await isHeldBy(ending, port));
@@ -61,15 +61,15 @@ export function describeOwner(owner: PortOwner | undefined): string {
 }
 
 /**
- * Whether another user, root aside, has the other end of a connection over loopback. False if that cannot be seen (macOS), and where the
- * other end is gone.
+ * Whether the other end of a connection over loopback belongs to another user who is not root. False if that cannot be seen (macOS), or if
+ * the other end is gone.
  */
 export async function isOfAnotherUser(socket: Socket): Promise<boolean> {
   const user = await userOf(socket);
   return user !== undefined && user !== 'gone' && !isTrusted(user);
 }
 
-/** Whether this user or root has the other end of a connection over loopback, now. True if that cannot be seen (macOS). */
+/** Whether the other end of a connection over loopback belongs to this user or to root now. True if that cannot be seen (macOS). */
 export async function isOfThisUser(socket: Socket): Promise<boolean> {
   const user = await userOf(socket);
   return user === undefined || (user !== 'gone' && isTrusted(user));

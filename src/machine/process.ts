@@ -47,7 +47,9 @@ export async function sessionListensOn(leader: number, port: number): Promise<bo
   return false;
 }
 
-/** Asks the processes of a session to end, apart from its leader's group: the process that a debugger debugs, and not the debugger. */
+/**
+ * Asks the processes of a session to end, except its leader's group: this ends the process that a debugger debugs, but not the debugger.
+ */
 export async function endFollowers(leader: number): Promise<void> {
   for (const group of await groupsOf(leader)) if (group !== leader) signalGroup(group, 'SIGTERM');
 }

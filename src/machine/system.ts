@@ -17,13 +17,19 @@ interface OperatingSystem {
   hasRunningMember(group: number): Promise<boolean>;
   /** The process groups that still run in the session of a process that devloop started: its own, and those that a debugger makes. */
   groupsOf(leader: number): Promise<number[]>;
-  /** Whether a process of a group listens on a TCP port. True also if that cannot be found out. */
+  /** Whether a process of a group listens on a TCP port. Also true if that cannot be determined. */
   groupListensOn(group: number, port: number): Promise<boolean>;
   /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */
   portOwner(port: number): Promise<PortOwner | undefined>;
-  /** Whether this process has the terminal that it was started from. Who reads or changes a terminal from the background is stopped. */
+  /**
+   * Whether this process is in the foreground of its terminal. The system stops a process that reads or changes its terminal from the
+   * background.
+   */
   isInForeground(): boolean;
-  /** The user of the process at the other end of a connection over loopback; undefined where the system does not say. */
+  /**
+   * The user of the process at the other end of a connection over loopback; 'gone' if there is none, undefined if the system does not show
+   * it.
+   */
   peerUser(ends: Ends): Promise<number | 'gone' | undefined>;
 }
 

@@ -1,4 +1,4 @@
-/** Keeps others on this machine out of a port on loopback, which they can connect to. */
+/** Protects a port on loopback from other users of this machine, who can connect to it, too. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** 192 bits, in characters that need no quotes in a URL, a cookie or a header. */

@@ -24,13 +24,16 @@ export interface ToolResult {
   missing: boolean;
 }
 
-/** An interrupted `go build` removes its work directory, which can hold gigabytes. */
+/** How long an interrupted program gets to clean up: `go build` removes its work directory, which can hold gigabytes. */
 const INTERRUPT_MS = 2000;
-/** A daemon that it has started can keep its output open for as long as it lives. */
+/** How long output is read after the program has exited: a daemon that it started can keep the output open for as long as it lives. */
 const OUTPUT_MS = 1000;
 const POLL_MS = 10;
 
-/** Runs a program to its end, in a process group of its own since `go build` and `make` start others. An abort ends the whole group. */
+/**
+ * Runs a program until it ends, in a process group of its own, because `go build` and `make` start other programs. An abort ends the whole
+ * group.
+ */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
   const { cwd, env, signal, input, onErrors } = options;
   signal?.throwIfAborted();
@@ -40,7 +43,7 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   });
-  // It may end without reading all of it.
+  // The program may exit without reading all of its input.
   child.stdin?.on('error', () => {}).end(input);
   const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
   collect(child.stdout!, result, 'stdout');
@@ -67,7 +70,10 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   return result;
 }
 
-/** What it has written itself is read by then. After an abort, nobody waits for that, but for the end of all in its group. */
+/**
+ * Closes the output of a program that has exited: everything that it wrote itself has been read by then. After an abort, this waits instead
+ * until every process of its group has ended.
+ */
 async function closeOutput(
   { pid, stdout, stderr }: ChildProcess,
   ended: AbortSignal,
