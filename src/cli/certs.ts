@@ -20,7 +20,7 @@ export function certsCommand(shell: Shell): Command {
     .description(
       "Copies the webhook's certificate and key from their Secret to a directory, for a controller that you start yourself. Changes nothing in the cluster.",
     )
-    .option('--output <dir>', 'where to write it (default: where controller-runtime looks)')
+    .option('--output <dir>', 'directory to write to (default: where controller-runtime looks)')
     .option('--watch', 'keep running, and write every renewal');
   addCommonFlags(command).action(async (flags: CertsFlags) => {
     const { watch = false, output } = flags;
@@ -30,7 +30,7 @@ export function certsCommand(shell: Shell): Command {
     });
   });
   return addExamples(command, `${shell.name} certs`, [
-    ['', 'Write to where controller-runtime looks by default'],
+    ['', "Write to controller-runtime's default directory"],
     ['--output ./certs --watch', 'Write to a directory of your own and keep it up to date'],
     ['--service shop-system/webhook-service', 'Choose the webhook Service'],
   ]);

@@ -1,7 +1,10 @@
 import { type Argument, type Command, InvalidArgumentError, type Option } from 'commander';
 import { didYouMean } from '../similar.ts';
 
-/** Makes what takes only certain values suggest those that are similar to a wrong one, as commander does for flags and commands. */
+/**
+ * Makes flags and arguments that take only certain values suggest similar ones for a wrong value, as commander does for the names of flags
+ * and commands.
+ */
 export function suggestChoices({ options, registeredArguments }: Command): void {
   for (const taker of [...options, ...registeredArguments]) suggestChoice(taker);
 }

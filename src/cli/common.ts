@@ -109,7 +109,7 @@ export function commonOptions(flags: CommonFlags): CommonOptions {
   if (deployment.length > 1)
     throw invalid(
       'This command takes one --deployment.',
-      'Run it once for each. Without --deployment, `devloop down` and `devloop status` cover all sessions.',
+      'Run it once for each Deployment. Without --deployment, `devloop down` and `devloop status` cover all sessions.',
     );
   return { services: service, ...present({ kubeconfig, context, namespace, deployment: deployment[0] }) };
 }

@@ -1,6 +1,6 @@
 import { PLAIN_ROUTES } from '../config/route-choice.ts';
 
-/** A command, as far as a shell has to know it. */
+/** What a shell has to know about a command. */
 export interface Described {
   name: string;
   about: string;
@@ -15,14 +15,14 @@ export interface DescribedFlag {
   short: string | undefined;
   about: string;
   takes: 'nothing' | 'value' | 'file' | 'route';
-  /** The only values that it takes; none where it takes others. */
+  /** The only values that the flag takes; empty if it takes others. */
   choices: string[];
 }
 
 const ROUTES = `${PLAIN_ROUTES.join(' ')} ssh:`;
 /**
- * The host names in the OpenSSH configuration, in syntax that every shell understands. Only plain names: bash would expand whatever else
- * is there, `$(…)` included.
+ * The host names in the OpenSSH configuration, in syntax that every shell understands. Only plain names: bash would expand anything else
+ * that is there, including `$(…)`.
  */
 const SSH_HOSTS =
   "sed -n 's/^[[:space:]]*[Hh]ost[[:space:]=]\\{1,\\}//p' ~/.ssh/config 2>/dev/null | tr -s '[:space:]' '\\n' | grep '^[[:alnum:]][[:alnum:]._-]*$'";
@@ -108,12 +108,12 @@ ${names.join('\n')}
 ${cases.join('\n')}
   esac
 }
-# Sourced, it registers itself; autoloaded from $fpath, it is the function's body.
+# When sourced, this file registers the function; when autoloaded from $fpath, it is the function's body.
 if [[ $funcstack[1] == _devloop ]]; then _devloop "$@"; else compdef _devloop devloop; fi
 `;
 }
 
-/** `ssh:(…)` completes to nothing where there are no hosts. */
+/** `ssh:(…)` expands to nothing if there are no hosts, so `ssh:` is offered on its own, too. */
 const FISH_ROUTES = ` -xa '${ROUTES} ssh:(__devloop_ssh_hosts)'`;
 
 export function fish(commands: Described[]): string {
@@ -147,7 +147,7 @@ function zshFlag(flag: DescribedFlag): string[] {
   return spellings(flag).map((spelling) => `*${spelling}[${about}]${value}`);
 }
 
-/** In single quotes. fish knows \\' inside them; the other two have to close the quotes for it. */
+/** Puts a text into single quotes. fish knows \\' inside them; bash and zsh need the quotes closed for an apostrophe. */
 function quoted(text: string, apostrophe = "'\\''"): string {
   return `'${text.replaceAll("'", apostrophe)}'`;
 }

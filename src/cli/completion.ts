@@ -26,7 +26,7 @@ Examples:
     });
 }
 
-/** What the first argument can be, where commander cannot know: what follows it is of another kind. */
+/** The first arguments of commands for which commander cannot know them, because other kinds of arguments follow. */
 const FIRST_WORDS: Record<string, readonly string[]> = { reviews: REVIEWS_ACTIONS };
 
 function describe(command: Command): Described {

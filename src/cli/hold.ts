@@ -21,8 +21,8 @@ export function holdCommand(shell: Shell): Command {
 
 export function releaseCommand(shell: Shell): Command {
   const command = new Command('release')
-    .summary('forward the reviews that `hold` makes wait')
-    .description('Forwards the reviews that `devloop hold` or the key h makes wait, and all later ones.');
+    .summary('forward the held reviews')
+    .description('Forwards the reviews that are held by `devloop hold` or the key h, and all later ones.');
   return addExamples(withSession(command, shell, false), `${shell.name} release`, [
     ['', 'Forward the reviews of the session of this checkout'],
   ]);

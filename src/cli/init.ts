@@ -14,7 +14,7 @@ export function initCommand(shell: Shell): Command {
   const command = new Command('init')
     .summary('let an editor attach to `up --debug`')
     .description(
-      'Writes into the checkout a configuration with which an editor attaches to the debugger of `devloop up --debug`: into .vscode/launch.json for VS Code, into .run for GoLand. Keeps everything else in these files.',
+      'Writes a configuration into the checkout with which an editor attaches to the debugger of `devloop up --debug`: in .vscode/launch.json for VS Code, in .run for GoLand. Keeps everything else in these files.',
     )
     .addOption(new Option('--ide <name>', 'which editor').choices(IDES).makeOptionMandatory())
     .option('--port <port>', 'the port of the debugger', parsePort, DEBUG_PORT)
@@ -29,6 +29,6 @@ export function initCommand(shell: Shell): Command {
     });
   return addExamples(command, `${shell.name} init`, [
     ['--ide vscode', 'Add an attach configuration to .vscode/launch.json'],
-    ['--ide goland --port 2346', 'Write one for GoLand, for up --debug=2346'],
+    ['--ide goland --port 2346', 'Write a configuration for GoLand, for up --debug=2346'],
   ]);
 }

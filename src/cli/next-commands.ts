@@ -10,7 +10,7 @@ export interface Typed {
   /** `up` */
   command: string;
   flags: TypedFlag[];
-  /** It has words that are no flags: what `reviews` does, and to what. */
+  /** Whether there are words other than flags, such as the action and the ids of `reviews`. */
   hasWords: boolean;
   /** What follows `--`. */
   own: string[];
@@ -21,16 +21,16 @@ interface TypedFlag {
   value?: string;
 }
 
-/** Which cluster the command uses, where that is not simply the current context. */
+/** Which cluster the command uses, if that is not simply the current context. */
 export interface ChosenCluster {
   context?: string | undefined;
   kubeconfig?: string | undefined;
 }
 
-/** They choose how the answer is printed, not what the command does. */
+/** These flags choose how the answer is printed, not what the command does. */
 const OUTPUT = ['--json', '--quiet', '--verbose'];
 
-/** The flags among these words, by their long names, and whether there are others. */
+/** The flags among these words, by their long names, and whether there are other words. */
 export function typedFlags(words: string[], options: readonly Option[]): Pick<Typed, 'flags' | 'hasWords'> {
   const flags: TypedFlag[] = [];
   let hasWords = false;
@@ -47,13 +47,13 @@ export function typedFlags(words: string[], options: readonly Option[]): Pick<Ty
 }
 
 /**
- * The event with the commands that it suggests as the user would type them: for the same cluster and namespace, and with all flags
- * where it is the same command once more. Those are any commands of devloop or kubectl in a hint, and those in backticks in a message.
- * A line of a hint that repeats just what was typed is left out.
+ * Returns the event with its suggested commands as the user would type them: for the same cluster and namespace, and with all typed flags
+ * if it is the same command again. Suggestions are the commands of devloop and kubectl in a hint, and those in backticks in a message. A
+ * line of a hint that only repeats what was typed is left out.
  */
 export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: ChosenCluster): DevloopEvent {
   if (!('message' in event || 'hint' in event)) return event;
-  // Its flags are what is wrong.
+  // The typed flags are what is wrong, so nothing should repeat them.
   if (event.type === 'error' && event.code === 'usage.invalid') return event;
   const complete = (line: string): string | undefined => completed(line, typed, cluster);
   const next = { ...event };
@@ -68,23 +68,23 @@ export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: Cho
   return lines.length === 0 ? rest : { ...rest, hint: lines.join('\n') };
 }
 
-/** Quoted for a shell. The apostrophe of a word is no quote. */
+/** Text that is quoted for a shell. An apostrophe inside a word is not a quote. */
 const QUOTED = String.raw`(?<!\w)(?:\$'(?:\\.|[^'\\])*'|'[^']*'(?:\\''[^']*')*|"[^"]*")`;
 const FLAG = String.raw`--?[a-z][-\w]*(?:[ =](?:${QUOTED}|[^-\s]\S*))?`;
 
-/** A command of devloop that ends its line, behind words such as "Or:" or not. */
+/** A command of devloop at the end of a line, which can begin with words such as "Or:". */
 const COMMAND = new RegExp(
   `^(?<before>.*?)(?:${AGAIN}|(?<![-\\w])devloop (?<name>\\w+))(?<flags>(?: ${FLAG})*)(?<own> -- .+)?$`,
 );
 
-/** One line, to its end or to a comment. Undefined where it is what was typed. */
+/** Completes the command of a line, which ends at a comment. Undefined if the line is exactly what was typed. */
 function completed(line: string, typed: Typed, cluster: ChosenCluster): string | undefined {
   const [text = ''] = masked(line)
     .split(/(?=\s+# )/, 1)
     .map(({ length }) => line.slice(0, length));
   const comment = line.slice(text.length);
   const found = COMMAND.exec(text)?.groups;
-  // Of `reviews`, one action has other flags than the next.
+  // Each action of `reviews` has flags of its own.
   const isOther = found?.name !== undefined && (found.name !== typed.command || typed.hasWords);
   if (found === undefined || isOther) return withPlaces(text, typed, cluster) + comment;
   const { before = '', flags = '', own } = found;
@@ -95,25 +95,26 @@ function completed(line: string, typed: Typed, cluster: ChosenCluster): string |
   return `${withPlaces(before, typed, cluster)}${again}${flags}${own ?? program}${comment}`;
 }
 
-/** The flags that every command understands in the same way, and that say where to look. */
+/** The flags that choose where to look. Every command understands them in the same way. */
 const PLACE = ['--kubeconfig', '--context', '--namespace'];
 
 /**
- * The commands of a line, which may be in a sentence: from a name to the next one, or to what ends it for a shell. A sentence that only speaks of
- * devloop or kubectl says so before ("while devloop up runs") or after the name ("kubectl is missing").
+ * The commands in a line, which can be a sentence: each goes from its name to the next name, or to whatever ends a command in a shell. In a
+ * sentence that only mentions devloop or kubectl, a word before the name ("while devloop up runs") or after it ("kubectl is missing") shows
+ * that.
  */
 const COMMANDS = new RegExp(
   [
     String.raw`(?<![-\w./]|\b(?:as|by|end|of|than|that|what|when|where|whether|while) )`,
     String.raw`(?:devloop (?<command>up|down|status|doctor|certs)\b`,
-    // `kubectl config` is about all contexts, and a plug-in takes flags only behind its name.
+    // `kubectl config` is about all contexts, and a plug-in takes flags only after its name.
     String.raw`|kubectl(?= )(?! (?:devloop|is|was|has|does|did|can|cannot|reads|writes)\b)(?<group> config| cert-manager \w+)?)`,
     String.raw`(?=(?<rest>.*?)(?:$|[;|&)\x60]|(?<![-\w])(?:kubectl|devloop) ))`,
   ].join(''),
   'g',
 );
 
-/** Each command of the text for the cluster and the namespace that were chosen. */
+/** Adds the chosen cluster and namespace to each command of the text. */
 function withPlaces(text: string, typed: Typed, { kubeconfig, context }: ChosenCluster): string {
   const place = typed.flags.filter(({ long }) => PLACE.includes(long));
   const file = kubeconfig === undefined ? [] : [{ long: '--kubeconfig', value: kubeconfig }];
@@ -130,7 +131,7 @@ function withPlaces(text: string, typed: Typed, { kubeconfig, context }: ChosenC
   return done + text.slice(at);
 }
 
-/** What is quoted is not looked into: of the same length, without it. */
+/** Replaces quoted parts with other text of the same length, so that nothing is found in them. */
 function masked(text: string): string {
   return text.replaceAll(new RegExp(QUOTED, 'g'), (found) => '_'.repeat(found.length));
 }
@@ -148,7 +149,7 @@ function flagsIn(text: string): TypedFlag[] {
   });
 }
 
-/** Whether just these values of the flags were typed: of a flag that can be repeated, one value fewer is another command. */
+/** Whether exactly these values of the flags were typed. For a flag that can be repeated, one value fewer is another command. */
 function isTyped(flags: TypedFlag[], typed: Typed): boolean {
   const names = flags.map(({ long }) => long);
   const same = typed.flags.filter(({ long }) => names.includes(long));
@@ -158,7 +159,7 @@ function isTyped(flags: TypedFlag[], typed: Typed): boolean {
   );
 }
 
-/** Whether a flag that was typed is this one of a line, as `shown` shows it. */
+/** Whether a typed flag equals this flag of a line, which `shown` has written. */
 function isEqual(one: TypedFlag): (other: TypedFlag) => boolean {
   return ({ long, value }) =>
     long === one.long && (value === one.value || (value !== undefined && shellWord(value) === one.value));

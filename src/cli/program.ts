@@ -14,10 +14,10 @@ import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { invalid, usageError } from './usage.ts';
 
-/** Of the help, where it is not printed to a terminal. */
+/** The width of the help when it is not printed to a terminal. */
 const HELP_COLUMNS = 80;
 
-/** Below the help. */
+/** The exit codes, for the end of the help. */
 function exitCodesHelp(): string {
   const rows = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(4)}${meaning}`);
   return `\nExit codes:\n${rows.join('\n')}`;
@@ -56,7 +56,7 @@ function typedCommand(program: Command, [command = '', ...words]: string[], own:
 
 type Create = (shell: Shell, own?: string[]) => Command;
 
-/** By their groups in the help, in its order. */
+/** The commands by their groups in the help, in the order of the help. */
 const COMMANDS: Record<string, Record<string, Create>> = {
   'Take over and restore:': { up: upCommand, down: downCommand },
   'Control a session:': { hold: holdCommand, release: releaseCommand },
@@ -64,7 +64,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Set up:': { init: initCommand, certs: certsCommand },
 };
 
-/** The name of a command that needs no other one. To make all of them takes as long as a short command does. */
+/** The command to create, if the arguments begin with its name. Creating all commands takes as long as a short command does. */
 function aloneIn([first = '']: string[]): string | undefined {
   return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, first)) ? first : undefined;
 }
@@ -90,7 +90,7 @@ export function createProgram(shell: Shell, own?: string[], only?: string): Comm
     command.exitOverride().configureOutput({
       writeOut: shell.write,
       outputError() {},
-      // By default these ask process.stdout, which takes longer to make than the help.
+      // By default, commander asks process.stdout, which takes longer to create than the help.
       getOutHelpWidth: () => shell.columns ?? HELP_COLUMNS,
       getOutHasColors: () => true,
     });
@@ -113,7 +113,7 @@ function commandFirst(args: string[], commands: readonly Command[]): string[] {
   return isKnown ? [...rest, '--help'] : rest;
 }
 
-/** Where no command is given: the flag that would belong to one. */
+/** If no command is given: the flag that would belong to one. */
 function lonelyFlag([first = '']: string[], commands: readonly Command[]): string | undefined {
   return flagOf(first, commands) && first;
 }

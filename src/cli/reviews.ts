@@ -40,7 +40,7 @@ export function reviewsCommand(shell: Shell): Command {
       '--session <id>',
       'session on this machine (default: the session of this checkout, else the only session)',
     )
-    .option('--set <name>', 'saved set instead of a session', parseSetName)
+    .option('--set <name>', 'use a saved set instead of a session', parseSetName)
     .addOption(
       new Option(
         '-o, --output <format>',
@@ -49,7 +49,7 @@ export function reviewsCommand(shell: Shell): Command {
     )
     .option(
       '--update',
-      '`save` replaces a set of the same name; `verify` accepts the new answers after it has shown them',
+      'replace a set of the same name (`save`), or show the changed answers and save them (`verify`)',
     )
     .option('--side-effects', 'also replay reviews of webhooks that declare side effects');
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
@@ -109,7 +109,7 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
   };
 }
 
-/** What begins with the name of a set. */
+/** The actions whose first argument is the name of a set. */
 const NAMED: Action[] = ['save', 'verify'];
 
 function requireIds(action: Action, ids: string[], name: string): void {
@@ -117,7 +117,7 @@ function requireIds(action: Action, ids: string[], name: string): void {
   const isNamed = NAMED.includes(action);
   if (action === 'list' && first !== undefined)
     throw invalid('`list` takes no ids.', `${name} reviews show ${first}`);
-  // Without a name, `verify` lists the sets that there are.
+  // Without a name, `verify` lists the saved sets.
   if (!['list', 'replay', 'verify'].includes(action) && first === undefined)
     throw invalid(
       `\`${action}\` needs ${isNamed ? 'the name of a set' : 'an id'}.`,
@@ -144,14 +144,14 @@ function requireFitting(
   if (action === 'export' && json)
     throw invalid('`export` prints the review itself, so it takes no --json.', `${reviews} export 41`);
   if (action !== 'export' && output !== undefined)
-    throw invalid('-o goes with `export`.', `${reviews} export 41 -o ${output}`);
+    throw invalid('-o works only with `export`.', `${reviews} export 41 -o ${output}`);
   if (follow && verdict === 'waiting')
     throw invalid(
-      '--follow lists each review when it is answered, so none of them waits.',
+      '--follow lists each review when it is answered, so it cannot list waiting ones.',
       `${reviews} --verdict waiting`,
     );
   if (!NAMED.includes(action) && update)
-    throw invalid('--update goes with `save` and `verify`.', `${reviews} save NAME --update`);
+    throw invalid('--update works only with `save` and `verify`.', `${reviews} save NAME --update`);
 }
 
 function filterOf({ kind, name, namespace, verdict, user, webhook, since, slow }: ReviewsFlags) {

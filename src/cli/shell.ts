@@ -5,7 +5,7 @@ export interface OutputOptions {
   /** Whether the command, when interrupted, has something to restore that is worth waiting for. */
   restores: boolean;
   verbosity: 'quiet' | 'normal' | 'verbose';
-  /** It waits for what may take months, such as a renewal: its silence means nothing. */
+  /** The command waits for something that may take months, such as a renewal, so its silence means nothing. */
   isPatient?: true;
 }
 
@@ -18,7 +18,7 @@ export interface Shell {
   version: string;
   /** To stdout: help and completion scripts, which are text rather than events. */
   write(text: string): void;
-  /** Of the terminal that it is, if any. */
+  /** The width of the terminal, if stdout is one. */
   readonly columns?: number | undefined;
   run(output: OutputOptions, task: Task): Promise<void>;
 }

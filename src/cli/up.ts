@@ -100,7 +100,7 @@ function addReviewFlags(command: Command): Command {
     )
     .option(
       '--redact <jsonpath>',
-      'replace these values, too, before a review is recorded: .spec.card.number (repeatable)',
+      'also replace the values at this path before a review is recorded: .spec.card.number (repeatable)',
       collectPaths,
     );
 }
@@ -109,7 +109,7 @@ function addDebugFlags(command: Command): Command {
   return command
     .option(
       '--debug [port]',
-      `run the controller under delve, for editors on this port (default ${DEBUG_PORT})`,
+      `run the controller under delve; editors connect to this port (default ${DEBUG_PORT})`,
       parsePort,
     )
     .option(
@@ -118,7 +118,7 @@ function addDebugFlags(command: Command): Command {
     );
 }
 
-/** What names one controller, Service or port cannot be meant for several Deployments. */
+/** A flag that names one controller, Service or port cannot apply to several Deployments. */
 function requireSeparable(flags: UpFlags, own: string[] | undefined, name: string): void {
   const used = [
     ...(own === undefined ? [] : ['a command after `--`']),
@@ -131,7 +131,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
   if (used.length === 0) return;
   throw invalid(
     `Several --deployment and ${used.join(', ')} cannot be combined.`,
-    `For each of them, in a terminal of its own: ${name} up --deployment …`,
+    `Run each of them in its own terminal: ${name} up --deployment …`,
   );
 }
 

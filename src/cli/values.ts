@@ -83,7 +83,7 @@ export function parseMilliseconds(value: string): number {
   return Number(value);
 }
 
-/** It becomes the name of a file. */
+/** The name of a set becomes the name of a file. */
 export function parseSetName(value: string): string {
   if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(value))
     throw new InvalidArgumentError('Expected a name of letters, digits, dots, dashes and underscores.');

@@ -44,7 +44,7 @@ describe('wrong usage ends with 2 and says what to do', () => {
       'several Deployments and a command for one',
       ['up', '--deployment', 'a', '--deployment', 'b', '--', 'make'],
       /cannot be combined/,
-      /terminal of its own/,
+      /its own terminal/,
     ],
     [
       'several Deployments for down',
