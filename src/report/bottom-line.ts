@@ -7,10 +7,10 @@ import { cutToWidth } from './width.ts';
 
 /** The line below everything else: how the sessions are doing, and what is being waited for. */
 export interface BottomLine {
-  /** Writes lines above it, to this terminal or to another one. They end a wait. */
+  /** Writes lines above it, to this terminal or to another one, and ends a wait. */
   print(text: string, to?: Terminal): void;
   wait(event: Extract<DevloopEvent, { type: 'waiting' }>): void;
-  /** None: only what is being waited for. */
+  /** Without states, the line shows only what is being waited for. */
   showStates(states: SessionState[]): void;
   /** Removes it. */
   clear(): void;
@@ -31,7 +31,7 @@ function inPlace(terminal: Terminal, paint: Paint): BottomLine {
   let waiting: string | undefined;
   let drawn = '';
   const line = (): string => {
-    // One column stays free because some terminals break the line there already.
+    // One column stays free because some terminals break a full line.
     const columns = (terminal.columns || 80) - 1;
     if (states.length > 0) return `${statusText(states, { waiting, columns, paint })}\r`;
     return waiting === undefined ? '' : paint('dim', cutToWidth(waiting, columns));
@@ -45,7 +45,7 @@ function inPlace(terminal: Terminal, paint: Paint): BottomLine {
   terminal.on?.('resize', change);
   return {
     print(text, to = terminal) {
-      // The line is not made again for each line of a chatty controller.
+      // A chatty controller prints many lines, so this line is not built again for each of them.
       const wasWaiting = waiting !== undefined;
       waiting = undefined;
       const next = wasWaiting ? line() : drawn;

@@ -40,13 +40,19 @@ export type DevloopEvent =
   | { type: 'route.reconnected'; route: string; via: string; ms: number }
   /** The webhook's key pair is in the directory where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
-  /** The controller is being built because these files changed (paths in the checkout, absolute outside it). `reason` is empty for the first build, and for a restart that somebody asked for. */
+  /**
+   * The controller is being built because these files changed (paths in the checkout, absolute outside it). `reason` is empty for the first
+   * build, and for a restart that somebody asked for.
+   */
   | { type: 'build.started'; reason: string[] }
   /** The build has succeeded, after `ms`. */
   | { type: 'build.done'; ms: number }
   /** The build has failed, after `ms`. `output` is what the compiler printed. */
   | { type: 'build.failed'; ms: number; output: string }
-  /** `build` names the program: `3f2a91c 10:14:58 +dirty` is a hash of it (absent where that is not known), when its build began, and whether git saw changes then. */
+  /**
+   * `build` names the program. In `3f2a91c 10:14:58 +dirty`: its hash (absent if unknown), when its build began, and whether git saw
+   * changes then.
+   */
   | { type: 'controller.started'; pid: number; command: string[]; build: string }
   /** The controller answers on its webhook port, or runs if it has no webhooks. */
   | { type: 'controller.ready'; pid: number; ms: number }
@@ -54,7 +60,7 @@ export type DevloopEvent =
   | { type: 'controller.silent'; pid: number; ms: number }
   /** `expected`: devloop stopped it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
-  /** No controller runs, for this reason, and reviews fail. `controller.ready` follows when one answers again. */
+  /** No controller runs, because of `why`, and reviews fail. `controller.ready` follows when one answers again. */
   | { type: 'controller.down'; why: string }
   /** A new build serves. `ms` runs from the first changed file until reviews flow again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
@@ -64,13 +70,13 @@ export type DevloopEvent =
   | { type: 'debug.listening'; port: number }
   /** An editor has connected and set its breakpoints. */
   | { type: 'debug.attached'; editor: string }
-  /** The last editor has gone: devloop removed its breakpoints, and the controller runs. */
+  /** The last editor has disconnected. devloop removed its breakpoints, and the controller runs. */
   | { type: 'debug.left'; editor: string }
   /** The controller has stopped at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
   /** The controller continues after a stop. */
   | { type: 'debug.running' }
-  /** The take-over begins: devloop has checked everything that it can check without a write to the cluster. */
+  /** The take-over begins. devloop has checked everything that it can check without writing to the cluster. */
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }
@@ -82,28 +88,28 @@ export type DevloopEvent =
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
   /** Somebody else deleted an object with which the session points a Service to this machine. devloop has created it again. */
   | { type: 'guard.deleted'; object: ObjectName }
-  /** A new version of the operator was applied. `restart`: the controller's command or environment changes at its next restart. */
+  /** A new version of the operator was applied. `restart`: the controller gets the new command or environment at its next restart. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
   /** A review that was answered, or whose client is gone. */
   | ({ type: 'review' } & ReviewSummary)
-  /** What the controller answered to a review that devloop had answered already, because its time was over. */
+  /** What the controller answered to a review that devloop had already answered, because the budget was used up. */
   | { type: 'review.late'; id: string; late: LateAnswer }
   /** From now on reviews wait within their budget, because somebody asked for it: with the key h, on the page, or with `devloop hold`. */
   | { type: 'reviews.held'; session: string }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */
   | { type: 'reviews.released'; session: string; waiting: number }
-  /** Somebody asked devloop to leave changed files alone: they are built when devloop follows them again. */
+  /** Somebody asked devloop to ignore changed files. It builds them when it follows files again. */
   | { type: 'files.ignored' }
   /** devloop follows changed files again, because somebody asked for it. */
   | { type: 'files.followed' }
   /**
-   * The session's page is open at `url`, on this machine alone. Whoever has the URL can use the page until the session ends. `opened`: in the
-   * user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
+   * The session's page is open at `url`, on this machine alone. Whoever has the URL can use the page until the session ends. `opened`: in
+   * the user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
    */
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
   /** The answer of `devloop reviews list`: each event is one review, oldest first. */
   | { type: 'reviews.listed'; review: ReviewSummary }
-  /** A review that `devloop reviews list` lists although it has no answer yet: it waits while reviews are held, or for the controller. */
+  /** A review that `devloop reviews list` lists although it has no answer yet, because it is held or waits for the controller. */
   | { type: 'reviews.waiting'; review: WaitingReview }
   /** A saved set of the checkout, in `file`. `devloop reviews verify` without a name lists all sets, and then ends with an `error`. */
   | { type: 'reviews.set'; name: string; file: string; reviews: number }
@@ -111,7 +117,7 @@ export type DevloopEvent =
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: why it was left out.
-   * `isRedacted`: values in it had been replaced. `alike`: how many more differ like it, which `up --replay` does not list.
+   * `isRedacted`: values in it had been replaced. `alike`: how many more answers differ in the same way (`up --replay` does not list them).
    */
   | {
       type: 'reviews.replayed';
@@ -143,10 +149,13 @@ export type DevloopEvent =
       latencyMs?: number;
       hint?: string;
     }
-  /** The command failed. `summary`: it only sums up the findings before it. `code` and `exitCode` are those of docs/errors.md; a bug in devloop has the code `bug` and exit code 1. */
+  /**
+   * The command failed. `summary`: it only sums up the findings before it. `code` and `exitCode` are those of docs/errors.md; a bug in
+   * devloop has the code `bug` and exit code 1.
+   */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number; summary?: true };
 
-/** How far a build is. */
+/** How far a build has come. */
 export interface Progress {
   step: 'compiling' | 'downloading';
   /** The package that is being compiled, or the module that is being downloaded. */
@@ -171,12 +180,12 @@ export interface FieldValues {
   after: unknown;
 }
 
-/** Who wrote a field, as the API server recorded it in managedFields; the manager is `unknown` where it did not. */
+/** Who wrote a field, as the API server recorded it in managedFields; the manager is `unknown` if it recorded nothing. */
 export interface Writer {
   manager: string;
   /** Update or Apply. */
   operation: string;
-  /** Where it did not write the object as a whole: `scale`. */
+  /** The subresource, if the writer did not write the object as a whole: `scale`. */
   subresource?: string;
   /** ISO time. */
   time?: string;
@@ -201,7 +210,10 @@ export type Discovered =
 
 export type ChangeAction = 'create' | 'update' | 'delete' | 'restore';
 
-/** ok: as it should be; warn: works, but may cause trouble; fail: `up` would fail; info: `up` does not need it; unknown: could not be checked. */
+/**
+ * ok: as it should be; warn: works, but may cause trouble; fail: `up` would fail; info: `up` does not need it; unknown: could not be
+ * checked.
+ */
 export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
 
 export interface SessionStatus {
@@ -214,7 +226,7 @@ export interface SessionStatus {
   /** live: the Lease was renewed within its duration; stale: it was not; unknown: there is no Lease. */
   state: 'live' | 'stale' | 'unknown';
   health: string;
-  /** What the session changed or created, Leases aside. */
+  /** What the session changed or created, except Leases. */
   objects: ObjectName[];
 }
 
@@ -222,9 +234,9 @@ export interface SessionStatus {
 export interface Searched {
   context: string;
   namespaces?: string[];
-  /** The account is not allowed to list all that a session changes. */
+  /** The account is not allowed to list all the objects that a session can change. */
   incomplete?: true;
-  /** Only those that hold one of these objects, as the user named them. */
+  /** Only sessions that hold one of these objects, as the user named them, are listed. */
   names?: string[];
   /** What sessions hold, if none of them holds one of `names`. */
   others?: ObjectName[];

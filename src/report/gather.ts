@@ -1,8 +1,8 @@
 import type { Terminal } from './waiting.ts';
 
 /**
- * Both streams, but a thousand lines that are printed at once to stdout are one write. It happens before the program goes on to anything
- * else, and before anything that is printed to stderr later.
+ * Returns both streams, with everything that is printed to stdout at once gathered into one write, even a thousand lines. That write comes
+ * before the program goes on to anything else, and before anything that is printed to stderr later.
  */
 export function gathered(stdout: Terminal, stderr: Terminal): { stdout: Terminal; stderr: Terminal } {
   let pending = '';

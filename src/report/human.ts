@@ -13,7 +13,7 @@ import { wrapEvent } from './wrap.ts';
 /** One of the two ways to print events: for people here, for programs in json.ts. */
 export interface Printer {
   print: Emit;
-  /** Shows how the sessions are doing below everything else, until it is called with none. Only for people. */
+  /** Shows how the sessions are doing below everything else, until it is called with an empty list. Only for people. */
   showStates?(states: SessionState[]): void;
   /** Leaves the terminal as it should be; nothing is printed afterwards. */
   close(): void;
@@ -42,7 +42,8 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   });
   const printAnswer = (event: Answer, name: string): void => {
     if (!answerColours) {
-      // Most texts are safe, and without colours the lines show it: a long event need not be looked at as a whole.
+      // Most texts are safe. Without colours, one look at the rendered lines shows that, which is faster than checking each text of the
+      // event.
       const text = name + render(event, answerPaint);
       if (isPlainText(text)) {
         print(stdout, event, text);
@@ -75,21 +76,21 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   };
 }
 
-/** With --verbose, a review also says who asked where that is the account of the session: it is nearly always. */
+/** With --verbose, a review also names the user who asked if that is the session's own account, as it nearly always is. */
 function inFull(event: DevloopEvent, verbosity: Verbosity): DevloopEvent {
   if (event.type !== 'review' || verbosity !== 'verbose') return event;
   const { isOwnUser: _, ...named } = event;
   return named;
 }
 
-/** Where several sessions print, each event begins with the Deployment's name, without the namespace. */
+/** If several sessions print, each event begins with the Deployment's name, without the namespace. */
 function ofDeployment(deployment: string | undefined): string {
   return deployment === undefined ? '' : `[${deployment.slice(deployment.indexOf('/') + 1)}] `;
 }
 
 function createPaint(colours: boolean): Paint {
   if (!colours) return (_, text) => text;
-  // Asked for each text, styleText would take half of the time of a list of a thousand reviews.
+  // Calling styleText for each text would take half of the time of printing a list of a thousand reviews.
   const around = (colour: Colour): string[] => styleText(colour, '|', { validateStream: false }).split('|');
   const ends = Object.fromEntries(COLOURS.map((colour) => [colour, around(colour)]));
   return (colour, text) => ends[colour]![0]! + text + ends[colour]![1]!;

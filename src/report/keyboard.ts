@@ -7,7 +7,7 @@ export interface AttendedSession {
   state(): SessionState;
   /** Calls the listener after each change. */
   onState(listener: () => void): Disposable;
-  /** A key was pressed that the keyboard does not take itself. */
+  /** A key was pressed that the keyboard does not handle itself. */
   onKey(key: string, all: SessionState[]): void;
 }
 
@@ -15,19 +15,21 @@ export interface KeyboardPorts {
   stdin: Pick<NodeJS.ReadStream, 'setRawMode' | 'resume' | 'pause' | 'on' | 'off'>;
   printer: Pick<Printer, 'showStates'>;
   emit: Emit;
-  /** Whether this process has the terminal. Who touches it from the background is stopped by the system. */
+  /**
+   * Whether this process is in the foreground of the terminal. The system stops a process that touches its terminal from the background.
+   */
   isInForeground(): boolean;
   /** Ends the sessions, as a Ctrl-C does. */
   leave(key: string): void;
-  /** What the terminal itself would send for Ctrl-C, Ctrl-Z and Ctrl-\, to all processes of its foreground. */
+  /** Sends to all processes in the foreground what the terminal itself would send for Ctrl-C, Ctrl-Z and Ctrl-\. */
   signal(name: 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'): void;
 }
 
-/** As often as the line is looked at for what no event announces, such as reviews that wait. */
+/** How often the line is updated with what no event announces, such as reviews that wait. */
 const LOOK_EVERY_MS = 1_000;
-/** After a change; a flood of reviews must not become a flood of lines. */
+/** How long after a change the line is updated: a flood of reviews must not become a flood of lines. */
 const SHOW_AFTER_MS = 100;
-/** Nobody presses more keys at once; this is text that was pasted. */
+/** Nobody presses more keys at once, so longer input is text that was pasted. */
 const MOST_KEYS = 4;
 
 const HELP = `r  build and restart the controller
@@ -43,8 +45,8 @@ const CTRL_BACKSLASH = '\x1c';
 const ESCAPE = '\x1b';
 
 /**
- * The keys of a terminal, and the line at its bottom, from when an attended session is ready. Until then others may use the terminal: a
- * program that connects to an SSH host asks there for a password, for example.
+ * The keys of a terminal and the line at its bottom, from the time when an attended session is ready. Until then, others may need the
+ * terminal: for example, a program that connects to an SSH host asks for a password there.
  */
 export class Keyboard {
   #ports: KeyboardPorts;
@@ -52,14 +54,14 @@ export class Keyboard {
   #isTaken = false;
   /** A session is ready. */
   #isReady = false;
-  /** The terminal is somebody else's. */
+  /** The terminal is left to a question. */
   #isAway = false;
   #looking: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
 
   constructor(ports: KeyboardPorts) {
     this.#ports = ports;
-    // A terminal that is gone is noticed by a signal, too.
+    // The end of a terminal is also announced by a signal, so this error needs no report.
     ports.stdin.on('error', () => this.#giveBack());
   }
 
@@ -88,7 +90,7 @@ export class Keyboard {
     }
   }
 
-  /** Takes the terminal or gives it back, as it has to be now: also to be called when this process goes on after it was stopped. */
+  /** Takes the terminal or gives it back, as the moment requires. Must also be called when this process continues after it was stopped. */
   update(): void {
     this.#isReady = [...this.#sessions].some((one) => one.state().phase !== 'starting');
     const isWanted = this.#isReady && !this.#isAway && this.#ports.isInForeground();
@@ -97,7 +99,7 @@ export class Keyboard {
     this.#show();
   }
 
-  /** Whether this process is in the foreground is not asked again for each review. */
+  /** Does not check again for each review whether this process is in the foreground. */
   #onState(): void {
     if (this.#isTaken) this.#showSoon();
     else if (!this.#isReady) this.update();
@@ -151,7 +153,7 @@ export class Keyboard {
     else if (!text.startsWith(ESCAPE) && text.length <= MOST_KEYS) for (const key of text) this.#press(key);
   };
 
-  /** To all, as they are now: what it does to the first one must not count for the next. */
+  /** Hands the key to all sessions, with their states from before: what the key does to the first one must not count for the next. */
   #hand(key: string): void {
     const states = [...this.#sessions].map((one) => one.state());
     for (const session of this.#sessions) session.onKey(key, states);

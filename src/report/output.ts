@@ -10,8 +10,9 @@ export interface Output extends Terminal {
 type OnError = (error: NodeJS.ErrnoException) => void;
 
 /**
- * Writes to a file, to a pipe or to nothing at once, as Node's stream would. To load and to make that takes as long as the rest of a short
- * command, so only a terminal has it, and a pipe that would not wait for its reader. `onError` learns why output is lost.
+ * Writes to a file, a pipe or /dev/null synchronously, as Node's stream would. Loading and creating that stream takes as long as the rest
+ * of a short command, so it is created only for a terminal, and for a full pipe whose reader would not be waited for. `onError` gets the
+ * reason if output is lost.
  */
 export function createOutput(fd: number, stream: () => NodeJS.WriteStream, onError: OnError): Output {
   const make = (): NodeJS.WriteStream => stream().on('error', onError);
@@ -49,7 +50,7 @@ export function createOutput(fd: number, stream: () => NodeJS.WriteStream, onErr
   };
 }
 
-/** As with a stream, nothing ends while something is being printed. */
+/** Reports the error later, as a stream does, so that nothing ends while something is being printed. */
 function later(report: () => void): Promise<void> {
   return new Promise((resolve) => {
     process.nextTick(() => {
@@ -59,7 +60,7 @@ function later(report: () => void): Promise<void> {
   });
 }
 
-/** Whether it is certainly no terminal. Node's own answer would have to be loaded. */
+/** Whether this is certainly not a terminal. Node's own check would have to be loaded first. */
 function isPlain(fd: number): boolean {
   try {
     const stats = fstatSync(fd);

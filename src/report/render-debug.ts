@@ -12,7 +12,7 @@ export function debugLine(event: DebugEvent, paint: Paint): string {
     case 'debug.left':
       return row(
         'detached',
-        oneLine(`${event.editor} has gone; its breakpoints are removed, and the controller runs`),
+        oneLine(`${event.editor} has disconnected; devloop removed its breakpoints, and the controller runs`),
       );
     case 'debug.stopped':
       return paintedRow(paint, 'yellow', 'stopped', oneLine(`${placeOf(event)}; reviews wait`));

@@ -60,7 +60,7 @@ export function lateLine(id: string, late: LateAnswer, paint: Paint): string {
   return paintedRow(paint, COLOURS[late.verdict], 'late', oneLine(`${id}  ${lateWords(late)}`));
 }
 
-/** Several of the same kind, within a second. */
+/** Counts several reviews of the same kind within a second. */
 export function reviewCount(review: ReviewSummary, count: number, paint: Paint): string {
   const { verdict, operation = '', resource } = review;
   const what = [operation, resource?.kind].filter(Boolean).join(' ');
@@ -75,7 +75,7 @@ export function listedReview(review: ReviewSummary, paint: Paint): string {
   return `${first} ${reviewText(review, paint, byAnyUser(user))}`;
 }
 
-/** One without an answer, which has no id yet, in the columns of a list. */
+/** A review without an answer, and so without an id, in the columns of a list. */
 export function waitingReview(review: WaitingReview, paint: Paint): string {
   const how = `(${timeOf(review)}, ${WAITS[review.waitsFor]})`;
   const who = [subject(review), paint('dim', oneLine(byUser(review)))].filter(Boolean).join(' ');

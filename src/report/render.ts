@@ -116,7 +116,7 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
     case 'guard.deleted':
       return paintedRow(paint, 'yellow', 'deleted', oneLine(`${objectText(event.object)}  by somebody else`));
     case 'guard.followed': {
-      const next = event.restart ? 'The controller is restarted with them at the next change of a file.' : '';
+      const next = event.restart ? 'The controller gets these changes at its next restart.' : '';
       const lines = [
         `${objectText(event.object)}  a new version by ${writerText(event.by)}`,
         ...event.changes,
@@ -161,7 +161,7 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return [
         ...(event.build ? [row('would build', commandLine(event.build))] : []),
         row('would run', commandLine(event.command)),
-        // A main package of another module is built there: its commands do something else where devloop was started.
+        // The commands of a main package of another module work only in its own directory.
         row('in', event.cwd),
       ].join('\n');
     case 'controller.started':
@@ -169,7 +169,7 @@ function renderController(event: ControllerEvent, paint: Paint): string {
     case 'controller.ready':
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.silent':
-      return row('silent', `pid ${event.pid}, after ${duration(event.ms)}`);
+      return row('silent', `pid ${event.pid} has not answered within ${duration(event.ms)}`);
     case 'controller.down':
       return row('down', oneLine(event.why));
     case 'controller.exited':

@@ -13,7 +13,7 @@ interface Counted {
   timer: NodeJS.Timeout;
 }
 
-/** Reviews that say the same as one just before are counted, so that a flood of them is two lines. */
+/** Counts reviews that are the same as an earlier one within a second, so that a flood of them takes two lines. */
 export interface ReviewCounts {
   /** Whether this one is printed; otherwise it is counted. */
   isFirst(event: Extract<DevloopEvent, { type: 'review' }>, deployment?: string): boolean;

@@ -27,7 +27,7 @@ export function shortName(webhook: string): string {
   return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
 }
 
-/** `10:15:02`, here. Of a thousand reviews in a list, `toTimeString` would take most of the time. */
+/** `10:15:02` in local time. `toTimeString` would take most of the time of a list of a thousand reviews. */
 export function clock(at: string): string {
   const time = new Date(at);
   return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`;
@@ -39,12 +39,12 @@ function twoDigits(part: number): string {
 
 const LONGEST_USER = 30;
 
-/** `by ann`, `by argocd/deployer`, `by replicaset-controller`; nothing where it is the account of the session. */
+/** `by ann`, `by argocd/deployer`, `by replicaset-controller`; empty for the session's own account. */
 export function byUser({ user, isOwnUser }: Pick<ReviewSummary, 'user' | 'isOwnUser'>): string {
   return isOwnUser ? '' : byAnyUser(user);
 }
 
-/** The same for a list, in which all lines name who asked. */
+/** The same, but for any account: in a list, all lines name who asked. */
 export function byAnyUser(user = ''): string {
   return user === ''
     ? ''

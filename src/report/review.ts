@@ -4,10 +4,13 @@ export interface ReviewSummary {
   /** When it arrived, as an ISO time. */
   at: string;
   kind: ReviewKind;
-  /** Its name in the webhook configuration, or that of the CRD; the path where nothing names it. */
+  /** The webhook's name in its configuration, or the CRD's name; the path if neither is known. */
   webhook: string;
   path: string;
-  /** Where the manager listens in its Pod, and the controller on the loopback interface, unless it was given another port. */
+  /**
+   * The port on which the manager listens in its Pod. The controller listens on the same port of the loopback interface, unless it was
+   * given another one.
+   */
   port?: number;
   operation?: string;
   resource?: ReviewedKind;
@@ -35,7 +38,7 @@ export interface ReviewSummary {
   ms: ReviewTimes;
   /** The program that ran when the answer was sent. */
   build?: string;
-  /** Newer sources did not build. */
+  /** The old build answered, because newer sources did not build. */
   isOldBuild?: boolean;
   late?: LateAnswer;
 }
@@ -56,7 +59,7 @@ export type ReviewVerdict =
   | 'answered-by-devloop'
   | 'unanswered';
 
-/** What a list shows of a review in the place of a verdict. */
+/** What a list shows for a review in place of a verdict. */
 export type ListedVerdict = ReviewVerdict | 'waiting';
 
 const EACH: Record<ListedVerdict, true> = {
@@ -137,7 +140,10 @@ export interface WaitingReview {
   ms: { total: number; budget: number };
 }
 
-/** Whether a review was answered after another one; all were after `''`. A session of days can have more than a million. */
+/**
+ * Whether a review was answered after another one; every review was answered after `''`. Ids can have different lengths, because a session
+ * of several days can have more than a million reviews.
+ */
 export function isLater(id: string, than: string): boolean {
   return id.length === than.length ? id > than : id.length > than.length;
 }

@@ -1,9 +1,9 @@
 import type { ReviewSummary } from './review.ts';
 
 /**
- * What a session is at. starting: it takes over. building: a new build is made, and the old one answers. restarting: the controller is
- * replaced, and reviews wait. held: somebody asked that reviews wait. stopped: the controller stands in the debugger. failed: it has exited.
- * ending: everything is restored.
+ * What a session is doing. starting: it takes over. building: it makes a new build while the old one answers. restarting: it replaces the
+ * controller while reviews wait. serving: the controller answers. held: somebody asked it to let reviews wait. stopped: the controller has
+ * stopped in the debugger. failed: the controller has exited. ending: it restores everything.
  */
 export type SessionPhase =
   | 'starting'
@@ -18,7 +18,7 @@ export type SessionPhase =
 /** A running session, as it is shown to whoever controls it. */
 export interface SessionState {
   session: string;
-  /** Of the operator's manager. */
+  /** The name of the operator's manager. */
   name: string;
   phase: SessionPhase;
   /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
@@ -28,7 +28,7 @@ export interface SessionState {
   isHeld: boolean;
   /** Whether changed files are built. */
   isFollowing: boolean;
-  /** Where the controller stands in the debugger: `webhook.go:42 in Default`. Absent while it runs. */
+  /** Where the controller has stopped in the debugger: `webhook.go:42 in Default`. Absent while it runs. */
   stoppedAt?: string;
   /** How many reviews wait at this moment, for whatever reason. */
   held: number;

@@ -2,11 +2,11 @@ import type { DevloopEvent } from './events.ts';
 import type { Printer } from './human.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** With the time until the next look, five seconds at most. */
+/** Together with the time until the next look, this is at most five seconds. */
 const LONGEST_MS = 4_000;
 const START = 'the cluster';
 
-/** Prints what a command is at when nothing else has been printed for five seconds, until it rests. */
+/** Prints what a command is waiting for when it has printed nothing for five seconds, until the command is done or waits for the user. */
 export function breakSilence(printer: Printer): Printer {
   let doing: string | undefined = START;
   let since = performance.now();
@@ -34,7 +34,7 @@ export function breakSilence(printer: Printer): Printer {
   };
 }
 
-/** What the command is at after an event; undefined where it waits for the user. */
+/** What the command is waiting for after an event; undefined if it is done or waits for the user. */
 function nextAfter({ type }: DevloopEvent, isReady: boolean): string | undefined {
   switch (type) {
     case 'build.started':

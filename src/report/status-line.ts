@@ -3,7 +3,7 @@ import type { SessionPhase, SessionState } from './session-state.ts';
 import { type Colour, oneLine, type Paint, safeText } from './text.ts';
 import { cutToWidth, widthOf } from './width.ts';
 
-/** A part of the line. Where it is too long, those of the highest rank are left out first. */
+/** A part of the line. If the line is too long, the parts of the highest rank are left out first. */
 interface Part {
   text: string;
   rank: number;
@@ -86,7 +86,7 @@ const ORDER: SessionPhase[] = [
   ...(['building', 'starting', 'ending', 'serving'] as const),
 ];
 
-/** Which are in which phase, the best one last; how many, where all are in the same. */
+/** Names the sessions in each phase, the best phase last; only counts them if all are in the same phase. */
 function partsOfSeveral(states: SessionState[]): Part[] {
   const phases = ORDER.flatMap((phase, rank): Part[] => {
     const names = states.filter((state) => state.phase === phase).map(({ name }) => name);

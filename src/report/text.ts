@@ -15,7 +15,7 @@ export function paintedRow(paint: Paint, colour: Colour, first: string, rest: st
   return row(firstColumn(paint, colour, first), rest);
 }
 
-/** Padded before it is painted, since escape sequences have no width. */
+/** Padded before it is painted, since padEnd would count the escape sequences as text. */
 export function firstColumn(paint: Paint, colour: Colour, first: string): string {
   return paint(colour, first.padEnd(COLUMN));
 }
@@ -25,7 +25,10 @@ export function indented(text: string, column: number): string {
   return text.trimEnd().replaceAll('\n', `\n${' '.repeat(column)}`);
 }
 
-/** Line ends, with the space around them, become one space. Without a regular expression, which would look at long spaces again and again. */
+/**
+ * Line ends, with the space around them, become one space. This uses no regular expression, because one would scan long spaces again and
+ * again.
+ */
 export function oneLine(text: string): string {
   if (!text.includes('\n')) return text;
   const lines = text.split('\n');
@@ -63,14 +66,14 @@ const STRING = `(?:${ESC}[\\]PX^_]|[\\x90\\x98\\x9d-\\x9f])[^\\p{Cc}]*(?:\\x07|$
 const SHORT_SEQUENCE = `${ESC}[ -/]*[0-Z\\\\^-~]`;
 /** On its own, or what remains of a sequence that has no end. */
 const CONTROL_CHARACTER = '[^\\P{Cc}\\t\\n]';
-/** Reverses the direction of writing, so that text reads as what it is not. */
+/** Reverses the direction of writing, so that a text can look like another one. */
 const DIRECTION = '\\p{Bidi_Control}';
 
 let unsafe: RegExp | undefined;
 
 /**
- * No alternative can match across the start of another, so the time is linear in the length of the text. Made for the first text that
- * needs it, because the classes of Unicode take longer than all else in the modules of a short command.
+ * No alternative can match across the start of another, so the time is linear in the length of the text. The pattern is created when the
+ * first text needs it, because its Unicode classes take longer than everything else that the modules of a short command do at the start.
  */
 function unsafePattern(): RegExp {
   unsafe ??= new RegExp(
@@ -82,7 +85,7 @@ function unsafePattern(): RegExp {
 
 const PLAIN = /^[\t\n -~]*$/;
 
-/** Whether nothing in it could do any of that. Nearly all texts are. */
+/** Whether the text contains only printable ASCII, tabs and line feeds, so none of the above. Nearly all texts do. */
 export function isPlainText(text: string): boolean {
   return PLAIN.test(text);
 }
@@ -101,10 +104,13 @@ export function safeEvent<E extends DevloopEvent>(event: E, colours: boolean): E
   return isPlain(event) ? event : (safeValue(event, colours && event.type === 'controller.output') as E);
 }
 
-/** How JSON writes control characters, other than tab and line feed. A text can also have it for what it is. */
+/**
+ * How JSON writes control characters other than tab and line feed. A text that itself contains a backslash
+ * and such a letter matches, too, and is copied without need.
+ */
 const ESCAPED = /\\[bfru]/;
 
-/** Whether all its texts are. Most events are, and need no copy. */
+/** Whether all texts of the event are plain. Most events are, and need no copy. */
 function isPlain(event: DevloopEvent): boolean {
   const json = JSON.stringify(event);
   return isPlainText(json) && !ESCAPED.test(json);

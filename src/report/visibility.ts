@@ -20,7 +20,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.failed': 'normal',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
-  // Of these, a warning tells, too.
+  // A warning reports each of these two, too.
   'controller.silent': 'verbose',
   'controller.down': 'verbose',
   'controller.exited': 'normal',
@@ -66,7 +66,7 @@ function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (isWrongAnswer(event)) return 'quiet';
-  // The line that answered the signal has said so.
+  // The line printed at the signal has already said this.
   if (event.type === 'session.stopping' && /^(?:SIG|q$)/.test(event.reason)) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
   if (event.type === 'error' && event.summary) return 'normal';
@@ -74,13 +74,13 @@ function shownFrom(event: DevloopEvent): Verbosity {
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
 }
 
-/** A review without a verdict of the controller's, or with another one than before. */
+/** A review without a verdict from the controller, or a replayed one whose answer has changed. */
 function isWrongAnswer(event: DevloopEvent): boolean {
   if (event.type === 'reviews.replayed') return event.result === 'changed';
   return event.type === 'review' && ['failed', 'answered-by-devloop', 'unanswered'].includes(event.verdict);
 }
 
-/** What would fail, or has a next step. */
+/** Whether the check failed, or there is a next step. */
 function needsAction({ verdict, hint }: Extract<DevloopEvent, { type: 'finding' }>): boolean {
   return verdict === 'fail' || (verdict !== 'ok' && verdict !== 'info' && hint !== undefined);
 }

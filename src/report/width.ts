@@ -9,7 +9,7 @@ export function widthOf(text: string): number {
   return [...bare].reduce((sum, character) => sum + widthOfOne(character), 0);
 }
 
-/** As much of a text without colours as fits into so many columns. */
+/** As much of a text without colours as fits into this many columns. */
 export function cutToWidth(text: string, columns: number): string {
   if (PLAIN.test(text)) return text.slice(0, columns);
   let width = 0;
@@ -22,11 +22,11 @@ export function cutToWidth(text: string, columns: number): string {
   return text.slice(0, end);
 }
 
-/** In the function, since their classes take a while to make, and most texts are plain. */
+/** The patterns are in this function because their Unicode classes take a while to compile, and most texts are plain. */
 function widthOfOne(character: string): number {
-  // What stands above, below or between other characters.
+  // Combining and invisible characters.
   if (/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)) return 0;
-  // East Asian scripts, and pictures.
+  // East Asian scripts and emoji.
   const isWide =
     /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
   return isWide.test(character) ? 2 : 1;

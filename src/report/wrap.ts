@@ -2,7 +2,7 @@ import type { DevloopEvent } from './events.ts';
 import type { PrintedEvent } from './render.ts';
 import { widthOf } from './width.ts';
 
-/** Below the first column; 14 where there is none of its own. */
+/** The indent of further lines; ROW_HANG for all other events. */
 const HANG: Partial<Record<DevloopEvent['type'], number>> = {
   warning: 2,
   error: 2,
@@ -12,7 +12,7 @@ const HANG: Partial<Record<DevloopEvent['type'], number>> = {
   'reviews.waiting': 34,
 };
 const ROW_HANG = 14;
-/** Text of others, and commands, which somebody may copy. */
+/** Output of other programs, and what somebody may want to copy, such as commands. */
 const UNTOUCHED: DevloopEvent['type'][] = [
   'controller.output',
   'controller.started',
@@ -22,7 +22,7 @@ const UNTOUCHED: DevloopEvent['type'][] = [
   'reviews.shown',
 ];
 const NEXT = '→ next:';
-/** Narrower, more would be lost than gained. */
+/** In a narrower terminal, wrapping would do more harm than good. */
 const LEAST = 40;
 
 /** The rendered event, broken between words at the width of the terminal. A next step stays in one line, so that it can be copied. */
@@ -45,7 +45,7 @@ function wrapLine(line: string, hang: number, columns: number): string {
   let current = '';
   for (const [part, space = '', word = ''] of line.matchAll(/(\s*)(\S+)/g)) {
     const isFirst = current === '' || (lines.length > 0 && current === indent);
-    // In a line of its own it would not fit either.
+    // The word would not fit on a line of its own either.
     const isTooLong = hang + widthOf(word) > columns;
     if (isFirst || isTooLong || widthOf(current) + widthOf(part) <= columns) {
       current += isFirst && lines.length > 0 ? word : `${space}${word}`;
