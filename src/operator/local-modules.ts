@@ -12,8 +12,7 @@ export interface LocalModule {
 }
 
 const MODULE = /^module\s+"?([^\s"]+)/m;
-const REPLACED =
-  /^\s*(?:replace\s+)?"?([^\s="]+)"?(?:\s+v\S+)?\s+=>\s+"?(\.{1,2}(?:\/[^\s"]*)?|\/[^\s"]+)/gm;
+const REPLACED = /^\s*(?:replace\s+)?"?([^\s="]+)"?(?:\s+v\S+)?\s+=>\s+"?(\.{1,2}(?:\/[^\s"]*)?|\/[^\s"]+)/gm;
 
 /**
  * The modules that the checkout replaces by directories (`replace example.com/api => ../api`) and the others of its go.work, as far as they are
