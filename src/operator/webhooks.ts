@@ -28,6 +28,8 @@ export interface WebhookCall {
   name: string;
   /** Which reviews the webhook gets; a conversion has none. */
   rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
+  /** Of a conversion: the kind of the objects. */
+  converts?: string | undefined;
   /** Absent for a conversion, which has none of them. */
   settings?: WebhookSettings;
   /** Of a webhook: None and NoneOnDryRun are all that today's API allows. */
@@ -158,7 +160,7 @@ function conversionCalls({ metadata, spec }: CustomResourceDefinition): Addresse
   if (spec.conversion?.strategy !== 'Webhook') return [];
   const from = refOf('CustomResourceDefinition', metadata);
   return callTo(spec.conversion.webhook?.clientConfig, {
-    ...{ from, name: metadata.name, groups: [spec.group] },
+    ...{ from, name: metadata.name, converts: spec.names?.kind, groups: [spec.group] },
     isIdle: spec.versions?.length === 1,
   });
 }
@@ -234,7 +236,8 @@ type Caller = WebhookConfiguration & CustomResourceDefinition;
 function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {
   const { name, labels, resourceVersion } = metadata;
   const versions = spec?.versions?.map((version) => ({ name: version.name }));
-  const kept = spec && { group: spec.group, versions, conversion: spec.conversion };
+  const { group, names, conversion } = spec ?? {};
+  const kept = spec && { group, names, versions, conversion };
   return { metadata: { name, labels, resourceVersion }, webhooks, spec: kept } as Caller;
 }
 

@@ -5,6 +5,8 @@ export interface NamedCall {
   name: string;
   /** The rules of an admission webhook; a conversion has none. */
   rules?: Rule[] | undefined;
+  /** The kind that a conversion is of. Several CRDs often share one path. */
+  converts?: string | undefined;
   /** What an admission webhook does besides answering. */
   sideEffects?: string | undefined;
 }

@@ -131,10 +131,13 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
   const isOfGroup = ({ name, rules }: NamedCall): boolean =>
     rules === undefined && name.slice(name.indexOf('.') + 1) === group;
   const ofGroup = calls.filter(isOfGroup);
+  const kind = textOf(list[0], 'kind');
+  const ofKind = ofGroup.filter(({ converts }) => converts === kind);
+  const named = [ofKind, ofGroup, calls].find((some) => some.length > 0) ?? [];
   return {
     kind: 'conversion',
-    webhook: nameOf(ofGroup.length > 0 ? ofGroup : calls, { path }),
-    resource: { group, version: to.split('/')[1] ?? '', kind: textOf(list[0], 'kind') },
+    webhook: nameOf(named, { path }),
+    resource: { group, version: to.split('/')[1] ?? '', kind },
     from: [...new Set(list.map((one) => textOf(one, 'apiVersion')))].slice(0, MOST_VERSIONS),
     to,
     objects: list.length,

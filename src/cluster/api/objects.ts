@@ -127,6 +127,7 @@ export interface WebhookConfiguration extends KubeObject {
 export interface CustomResourceDefinition extends KubeObject {
   spec: {
     group: string;
+    names?: { kind: string };
     versions?: { name: string }[];
     conversion?: { strategy: string; webhook?: { clientConfig?: WebhookClient } };
   };

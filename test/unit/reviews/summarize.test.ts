@@ -123,6 +123,18 @@ it('records a conversion', () => {
   });
 });
 
+it('a conversion is named after the CRD of its kind, where several share a path', () => {
+  const calls = ['Basket', 'Order', 'Item'].map((converts) => ({
+    path: '/convert',
+    name: `${converts.toLowerCase()}s.shop`,
+    converts,
+  }));
+  const objects = [{ apiVersion: 'shop/v1', kind: 'Order', metadata: { name: 'one' } }];
+  const body = { kind: 'ConversionReview', request: { uid: 'u', desiredAPIVersion: 'shop/v2', objects } };
+  const review = { ...served(body, {}), url: '/convert' };
+  expect(recordOf(review, { id: 'r-000001', calls }).webhook).toBe('orders.shop');
+});
+
 it('a conversion is not named after a CRD of a group that ends in the same way', () => {
   const conversions = ['applications.shop', 'applications.old.shop'].map((name) => ({
     path: '/convert',
