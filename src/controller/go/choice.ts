@@ -192,7 +192,7 @@ function builtProgram(recipe: BuildRecipe, { programs }: Dockerfile, hints: Choi
   return wanted.find((name) => buildsAs(recipe, name));
 }
 
-function the(file: string): string {
+export function the(file: string): string {
   return file === 'Dockerfile' ? 'the Dockerfile' : file;
 }
 
@@ -223,7 +223,7 @@ function nameEvidence(main: MainPackage, hints: ChoiceHints): Evidence[] {
 }
 
 /** The program that the container names, else those of the Dockerfiles of its image. */
-function programsOf(hints: ChoiceHints): string[] {
+export function programsOf(hints: ChoiceHints): string[] {
   if (hints.program !== undefined) return [hints.program];
   return [...new Set(ofImage(hints).flatMap(({ programs }) => programs))];
 }
@@ -252,7 +252,7 @@ function nameOf(main: MainPackage): string {
   return parts.find((part) => !COMMON.has(part)) ?? main.module;
 }
 
-function buildsAs({ output }: BuildRecipe, program: string | undefined): boolean {
+export function buildsAs({ output }: BuildRecipe, program: string | undefined): boolean {
   return output !== undefined && output === program;
 }
 
@@ -276,22 +276,4 @@ function whyTheOnly(best: Candidate, mains: MainPackage[]): string {
   return heaviest
     ? `of ${mains.length} main packages, the only one that can be a manager: ${heaviest.says}`
     : '';
-}
-
-/** How the package is built: by a Dockerfile of the image rather than the Makefile, and preferably under the name of its program. */
-export function recipeOf(
-  goPackage: string,
-  hints: ChoiceHints,
-): { recipe: BuildRecipe; source: string } | undefined {
-  const own = (recipes: BuildRecipe[]): BuildRecipe[] =>
-    recipes.filter((recipe) => recipe.package === goPackage);
-  const best = (recipes: BuildRecipe[]): BuildRecipe | undefined =>
-    recipes.find((recipe) => programsOf(hints).some((name) => buildsAs(recipe, name))) ?? recipes[0];
-  const images = ofImage(hints).map(({ file, recipes }) => ({
-    recipe: best(own(recipes)),
-    source: the(file),
-  }));
-  const all = [...images, { recipe: best(own(hints.makefile)), source: 'the Makefile' }];
-  for (const { recipe, source } of all) if (recipe) return { recipe, source: recipe.script ?? source };
-  return undefined;
 }

@@ -11,7 +11,6 @@ import {
   candidatesOf,
   chooseMainPackage,
   type MainPackage,
-  recipeOf,
   undecided,
 } from './choice.ts';
 import { readClues, readMains } from './clues.ts';
@@ -19,6 +18,7 @@ import { programName } from './dockerfile.ts';
 import { type FoundCommand, filesOfImage, imageCommandOf } from './image-command.ts';
 import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
+import { recipeOf } from './recipe-of.ts';
 import { packageOf } from './recipes.ts';
 import { goAdvice, readGoFlags } from './toolchain.ts';
 

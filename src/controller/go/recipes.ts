@@ -36,7 +36,8 @@ const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\})$/;
 /** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
 const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
-const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
+/** `$*` is what the `%` of a pattern rule stands for, mostly an architecture. */
+const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+|\*)/g;
 const PLATFORM =
   /[-_.](?:linux|darwin|windows|freebsd|amd64|x86_64|arm64|aarch64|arm|armv7|s390x|ppc64le|386)(?=$|[-_.])/g;
 const COMMENT = /^\s*#/;

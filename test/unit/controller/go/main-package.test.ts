@@ -236,6 +236,28 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
     undefined,
   ],
   [
+    'the Makefile, which builds the program that the Dockerfile copies, though another Dockerfile builds it without',
+    {
+      Dockerfile:
+        'ARG TARGETARCH\nFROM scratch\nCOPY bin/shop-linux-$TARGETARCH /bin/shop\nENTRYPOINT ["/bin/shop"]\n',
+      'Dockerfile.standalone':
+        'FROM golang\nRUN go build -o shop .\nFROM scratch\nENTRYPOINT ["/bin/shop"]\n',
+      Makefile: "T ?= all\nbuild-%:\n\tgo build -tags $(T) -o '$(OUT)/shop-linux-$*' main.go\n",
+    },
+    undefined,
+    'all',
+  ],
+  [
+    'the Dockerfile that builds the program, though another one copies what the Makefile does not build',
+    {
+      Dockerfile: 'FROM scratch\nCOPY bin/shop /bin/shop\nENTRYPOINT ["/bin/shop"]\n',
+      'Dockerfile.standalone': 'FROM golang\nRUN go build -tags a -o shop .\n',
+      Makefile: 'run:\n\tgo run -tags b .\n',
+    },
+    undefined,
+    'a',
+  ],
+  [
     'the build of that program',
     { Dockerfile: 'RUN go build -o agent -tags a .\nRUN go build -o manager -tags m .\n' },
     ['/manager'],

@@ -43,6 +43,10 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
     'ARCH = amd64\nb:\n\tgo build -o bin/manager_linux_$(ARCH) ./cmd',
     [{ package: './cmd', output: 'manager' }],
   ],
+  [
+    "build-%:\n\tGOARCH=$* go build -o '$(OUT)/manager-linux-$*' main.go",
+    [{ package: '.', output: 'manager' }],
+  ],
   ['bin/%:\n\tgo build -o $@ ./cmd/$(notdir $@)', []],
   ['\tgo build -o $(BIN) $(PKG)', []],
   [
