@@ -11,7 +11,7 @@ import type { FoundWorkload } from './workload.ts';
 /** Notes which other Deployments of the operator go on in the cluster: a webhook server beside the manager, for example. */
 export async function reportSiblings(
   { api, manager, names }: { api: ClusterApi; manager: TargetManager; names: TargetNames },
-  facts: CheckoutFacts,
+  facts: Pick<CheckoutFacts, 'names'>,
   emit: Emit,
 ): Promise<void> {
   const { ref } = manager;
@@ -23,9 +23,10 @@ export async function reportSiblings(
     (names.deployments ?? []).some((one) => one === name || one === `${namespace}/${name}`);
   const rest = siblingsOf(manager, others, facts).filter((one) => !isTaken(one.ref));
   if (rest.length === 0) return;
-  const all = [ref, rest[0]!.ref].map((one) => `--deployment ${one.namespace}/${one.name}`).join(' ');
+  const taken = others.filter((one) => isTaken(one.ref));
+  const all = [{ ref }, ...taken, rest[0]!].map((one) => `--deployment ${one.ref.namespace}/${one.ref.name}`);
   const list = rest.map((one) => describe(one.ref)).join(', ');
-  const message = `${list}, of the same operator, ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all}`;
+  const message = `${list}, of the same operator, ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all.join(' ')}`;
   emit({ type: 'note', message });
 }
 

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
 import type { Metadata } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
-import { siblingsOf } from '../../../src/operator/siblings.ts';
+import { reportSiblings, siblingsOf } from '../../../src/operator/siblings.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 
 interface Described extends Pick<Metadata, 'labels' | 'ownerReferences'> {
   image: string;
@@ -70,4 +72,27 @@ test.each<[string, string, Described, boolean]>([
     { names: new Set(['shop']) },
   );
   expect(found.map(({ ref }) => ref.name)).toEqual(isSibling ? [name] : []);
+});
+
+test.each<[string, string[] | undefined, string[]]>([
+  ['none', undefined, ['ops/hooks', 'ops/audit']],
+  ['two', ['ops/audit', 'hooks'], ['ops/hooks', 'ops/audit', 'ops/certs']],
+])('with %s named, the note suggests the named ones and one more', async (_, deployments, expected) => {
+  const all = ['audit', 'certs', 'hooks'].map((name) => workload(name, MANAGER));
+  const object = all[2]!;
+  const manager = {
+    ref: refOf('Deployment', object.metadata),
+    object,
+    container: object.spec.template.spec.containers[1]!,
+    source: '',
+  };
+  const api = { list: async () => all } as unknown as ClusterApi;
+  const events: DevloopEvent[] = [];
+  await reportSiblings(
+    { api, manager, names: { services: [], deployments } },
+    { names: new Set() },
+    (event) => events.push(event),
+  );
+  const command = `devloop up ${expected.map((name) => `--deployment ${name}`).join(' ')}`;
+  expect(events).toEqual([{ type: 'note', message: expect.stringMatching(new RegExp(`: ${command}$`)) }]);
 });
