@@ -8,6 +8,7 @@ import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
 import { type Dockerfile, programName, readDockerfile } from './dockerfile.ts';
 import { linksByImports } from './libraries.ts';
+import { mainsNamed, withoutPatterns } from './patterns.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
 
@@ -50,33 +51,34 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
 }
 
 /** Its packages can be named from its own directory instead of the root. */
-function besideMains(dockerfile: Dockerfile, { mains }: GoCheckout): Dockerfile {
+function besideMains(dockerfile: Dockerfile, checkout: GoCheckout): Dockerfile {
   const directory = dockerfile.file.split('/').slice(0, -1);
-  if (directory.length === 0) return dockerfile;
-  const isMain = (name: string): boolean => mains.some((main) => main.package === name);
   const recipes = dockerfile.recipes.map((recipe) => {
     const below = `./${[...directory, ...recipe.package.split('/').slice(1)].join('/')}`;
+    const isMain = (name: string): boolean => mainsNamed(name, checkout).length > 0;
     const isBelow = isMain(below) && (recipe.package === '.' || !isMain(recipe.package));
     return isBelow ? { ...recipe, package: below } : recipe;
   });
-  return { ...dockerfile, recipes };
+  return { ...dockerfile, recipes: withoutPatterns(recipes, checkout) };
 }
 
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
 
 /** The builds of a directory's Makefile, and of those that it includes; packages as named from the root. */
-async function makeRecipes(directory: string, { root, modules }: GoCheckout): Promise<BuildRecipe[]> {
+async function makeRecipes(directory: string, checkout: GoCheckout): Promise<BuildRecipe[]> {
+  const { root, modules } = checkout;
   const read = (name: string): Promise<string> => readTextFile(join(directory, name));
   const own = (await Promise.all(MAKEFILES.map(read))).join('\n');
   const included = await Promise.all([...own.matchAll(INCLUDED)].map(([, name]) => read(name!)));
   const module = moduleOf(directory, modules)?.path ?? '';
   const text = [...included, own].join('\n');
   const recipes = [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory, module }))];
-  return recipes.map((recipe) => ({
+  const named = recipes.map((recipe) => ({
     ...recipe,
     package: asPackage(root, join(directory, recipe.package)),
   }));
+  return withoutPatterns(named, checkout);
 }
 
 /** Reads the sources of each main package, and of the packages of the checkout that it is built from. */

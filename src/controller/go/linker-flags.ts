@@ -1,4 +1,5 @@
 import { expandKnown } from './variables.ts';
+import { wordsOf } from './words.ts';
 
 /** The linker flags of a recipe. */
 export interface LinkerFlags {
@@ -8,8 +9,6 @@ export interface LinkerFlags {
   leftOut: string[];
 }
 
-/** A word. Quotes, and what make or a shell evaluates, can contain spaces. */
-const WORD = /(?:[^\s"'`$]|"[^"]*"|'[^']*'|`[^`]*`|\$+\((?:[^()]|\([^()]*\))*\)|\$+\{[^}]*\}|["'`$])+/g;
 const EVALUATED = /[$`]/;
 /** Its value can look like a flag. Any other flag is followed by its value only if that does not start with a dash. */
 const ANY_VALUE = '-extldflags';
@@ -19,7 +18,7 @@ export function readLinkerFlags(written: string, variables: Map<string, string>)
   // A package pattern in front of the flags is dropped: it makes little difference to a program's one link step.
   const text = shellUnquoted(expandKnown(written, variables)).replace(/^all=/, '');
   const read: LinkerFlags = { flags: [], leftOut: [] };
-  for (const words of withValues(text.match(WORD) ?? [])) {
+  for (const words of withValues(wordsOf(text))) {
     const [flag = ''] = words;
     // devloop and the go tool compare programs by their build id. A linker other than Go's own needs a C compiler, and takes longer; where C
     // code has to be linked, the go tool chooses it itself.

@@ -2,12 +2,16 @@ import { basename, join } from 'node:path/posix';
 import { isIn } from './checkout.ts';
 import { type LinkerFlags, readLinkerFlags } from './linker-flags.ts';
 import { buildVariables, expandKnown, expandVariables } from './variables.ts';
+import { endOfCommand, wordsOf } from './words.ts';
 
-/** One `go build -o <output> <package>` (or `go run <package>`) in a Dockerfile or Makefile. */
+/** One package of a `go build -o <output> <package>`, `go install <package>` or `go run <package>` in a Dockerfile or Makefile. */
 export interface BuildRecipe {
-  /** './cmd' */
+  /** './cmd'; or a pattern, './cmd/...', until it is known which main packages there are. */
   package: string;
-  /** The file name of -o, without variables that are not known, and without a system or architecture (`manager_${ARCH}`). */
+  /**
+   * The file name of -o, without variables that are not known, and without a system or architecture (`manager_${ARCH}`). Without a file name,
+   * that of the package.
+   */
   output: string | undefined;
   /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
@@ -17,23 +21,23 @@ export interface BuildRecipe {
   script?: string;
 }
 
-/** Flags of `go build` that take a value. */
+/** Flags of `go build`, `go install` and `go run` that take a value. */
 const WITH_VALUE = new Set([
-  ...['-C', '-o', '-ldflags', '-gcflags', '-asmflags', '-gccgoflags', '-tags', '-mod', '-modfile', '-p'],
-  ...['-installsuffix', '-buildmode', '-compiler', '-overlay', '-pgo', '-pkgdir', '-toolexec'],
+  ...['-C', '-o', '-p', '-ldflags', '-gcflags', '-asmflags', '-gccgoflags', '-tags', '-mod', '-modfile'],
+  ...['-installsuffix', '-buildmode', '-compiler', '-overlay', '-pgo', '-pkgdir', '-toolexec', '-exec'],
+  ...['-covermode', '-coverpkg', '-debug-actiongraph', '-debug-runtime-trace', '-debug-trace'],
 ]);
 
 /** The go tool can be a variable: `$(GO) build`, `${GO_CMD} build`. */
-const GO_BUILD =
-  /(?:\bgo|\$[({]GO\w*[)}])\s+(?:build|run)\b((?:"[^"\n]*"|'[^'\n]*'|\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\n;&|])*)/g;
-const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|run)\b/;
+const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(build|install|run)\b/g;
+const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
 /** `GOBUILD = $(GO) build`: it counts where it is used. With a space behind the `=` alone, a shell runs the build. */
 const NAMED_COMMAND =
-  /^(?:export\s+)?\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|run)\b/;
-/** A word of a command. Quotes, and what make or a shell evaluates, can contain spaces. */
-const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
-/** A word that is one variable, which can contain several flags. */
-const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\})$/;
+  /^(?:export\s+)?\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
+/** A word that is one variable, which can contain several flags or packages. */
+const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\}|(\w+))$/;
+/** Of one command: variables can refer to each other in a cycle. */
+const MOST_WORDS = 200;
 /** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
 const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
 /** `$*` is what the `%` of a pattern rule stands for, mostly an architecture. */
@@ -55,7 +59,10 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
     const line = expandKnown(written, commands);
     return [...line.matchAll(GO_BUILD)].flatMap((match) => {
       const [, place] = [...line.slice(0, match.index).matchAll(ELSEWHERE)].at(-1) ?? [];
-      return readRecipe(match[1]!, { module, directory: unquoted(place ?? '.') }, variables);
+      const from = match.index + match[0].length;
+      const words = line.slice(from, endOfCommand(line, from));
+      const command = { runs: match[1] === 'run', words, directory: unquoted(place ?? '.') };
+      return readCommand(command, module, variables);
     });
   });
 }
@@ -73,61 +80,96 @@ function startRule(line: string, variables: Map<string, string>): void {
   variables.set('@F', basename(target));
 }
 
-function readRecipe(
-  tail: string,
-  { module, directory }: { module: string; directory: string },
-  variables: Map<string, string>,
-): BuildRecipe[] {
-  const { flags, words } = readTokens(withFlagsOfVariables(wordsOf(tail), variables));
-  const place = join(expandKnown(directory, variables), expandKnown(flags.get('-C') ?? '.', variables));
-  const written = unquoted(expandKnown(words[0] ?? '.', variables));
-  const target = place === '.' || isIn(written, module) ? written : join(place, written);
-  if (!isPlain(target)) return [];
-  const output = outputOf(expandKnown(flags.get('-o') ?? '', variables)) || undefined;
-  const tags = tagsOf(expandVariables(flags.get('-tags') ?? '', variables) ?? '');
-  const linker = readLinkerFlags(flags.get('-ldflags') ?? '', variables);
-  return [{ package: packageOf(target, module), output, tags, linker }];
+/** A command of the go tool: the words after its name. */
+interface Command {
+  runs: boolean;
+  words: string;
+  directory: string;
 }
 
-/** Without the parenthesis that ends a subshell: `(cd cmd && go build .)`. */
-function wordsOf(tail: string): string[] {
-  const words = tail.match(WORD) ?? [];
-  return words.map((word) => (word.includes('(') ? word : word.replace(/\)+$/, ''))).filter(Boolean);
+function readCommand(command: Command, module: string, variables: Map<string, string>): BuildRecipe[] {
+  const { flags, words } = readTokens(command.words, variables);
+  const place = join(
+    expandKnown(command.directory, variables),
+    expandKnown(flags.get('-C') ?? '.', variables),
+  );
+  const isHere = (name: string): boolean => place === '.' || isIn(name, module);
+  const named = namedPackages(words, variables).map((name) => (isHere(name) ? name : join(place, name)));
+  // What follows the package of `go run` is for the program.
+  const targets = (command.runs ? named.slice(0, 1) : named).filter(isPlain);
+  const packages = Map.groupBy(targets, (name) => packageOf(name, module));
+  const file = packages.size > 1 ? undefined : fileOf(expandKnown(flags.get('-o') ?? '', variables));
+  const tags = tagsOf(expandVariables(flags.get('-tags') ?? '', variables) ?? '');
+  const linker = readLinkerFlags(flags.get('-ldflags') ?? '', variables);
+  return [...packages].map(([name, [written]]) => {
+    const output = file ?? (command.runs ? '' : ownName(written!, module));
+    return { package: name, output: output || undefined, tags, linker };
+  });
+}
+
+/** Up to where the command's output goes, or a comment begins. */
+function namedPackages(words: string[], variables: Map<string, string>): string[] {
+  const end = words.findIndex((word) => /^[\d&]*[<>]|^#/.test(word));
+  const named = (end === -1 ? words : words.slice(0, end)).map((word) =>
+    unquoted(expandKnown(word, variables)),
+  );
+  return words.length === 0 || end === 0 ? ['.'] : named;
+}
+
+/** What the go tool calls a program without -o; '' where that is not known. */
+function ownName(written: string, module: string): string {
+  if (isPattern(written)) return '';
+  const name = packageOf(written, module);
+  const [file] = /[^/*]+(?=\.go$)/.exec(written) ?? [];
+  return file ?? basename(name === '.' ? module.replace(/\/v\d+$/, '') : name);
+}
+
+export function isPattern(goPackage: string): boolean {
+  return goPackage.includes('...') || (goPackage.includes('*') && !goPackage.endsWith('.go'));
 }
 
 function unquoted(written: string): string {
   return written.replace(/["']/g, '');
 }
 
-/** '' for a directory, into which the go tool writes a program of the package's name. */
-function outputOf(written: string): string {
-  return unquoted(written).replace(/^.*\//, '').replace(VARIABLE, '').replaceAll(PLATFORM, '');
+/** Undefined without one, and for a directory, into which the go tool writes a program of the package's name. */
+function fileOf(written: string): string | undefined {
+  const path = unquoted(written);
+  if (path === '' || /(?:^|\/)\.{0,2}$/.test(path)) return undefined;
+  return path.replace(/^.*\//, '').replace(VARIABLE, '').replaceAll(PLATFORM, '');
 }
 
-/** Expands variables that contain flags: `go build $(BUILD_FLAGS) …`. */
-function withFlagsOfVariables(tokens: string[], variables: Map<string, string>): string[] {
-  return tokens.flatMap((token) => {
-    const [, round, curly] = WHOLE_VARIABLE.exec(token) ?? [];
-    const value = variables.get(round ?? curly ?? '');
-    return value?.startsWith('-') ? (value.match(WORD) ?? []) : [token];
-  });
-}
-
-function readTokens(tokens: string[]): { flags: Map<string, string>; words: string[] } {
+/** The go tool reads no flags behind the first package. Variables can hold flags or packages: `go build $(BUILD_FLAGS) …`. */
+function readTokens(
+  written: string,
+  variables: Map<string, string>,
+): { flags: Map<string, string>; words: string[] } {
   const flags = new Map<string, string>();
   const words: string[] = [];
-  for (let index = 0; index < tokens.length; index++) {
-    const [flag, value] = flagOf(tokens[index]!);
-    if (!flag.startsWith('-')) words.push(flag);
-    else if (value !== undefined || !WITH_VALUE.has(flag)) flags.set(flag, value ?? '');
-    else flags.set(flag, tokens[++index] ?? '');
+  const tokens = wordsOf(written);
+  for (let left = MOST_WORDS; tokens.length > 0; ) {
+    const token = tokens.shift()!;
+    const more = left-- > 0 ? wordsOfVariable(token, variables) : undefined;
+    const [flag, value] = flagOf(token);
+    // A variable that is not known can hold flags.
+    const isFlag = flag.startsWith('-') && words.every((word) => word.includes('$'));
+    if (more) tokens.unshift(...more);
+    else if (!isFlag) words.push(token);
+    else flags.set(flag, value ?? (WITH_VALUE.has(flag) ? (tokens.shift() ?? '') : ''));
   }
   return { flags, words };
 }
 
+function wordsOfVariable(token: string, variables: Map<string, string>): string[] | undefined {
+  const [, round, curly, bare] = WHOLE_VARIABLE.exec(token) ?? [];
+  const value = variables.get(round ?? curly ?? bare ?? '');
+  // A shell removes the quotes around the flags when it sets the variable.
+  return value === undefined ? undefined : wordsOf(value.replace(/^(["'])(-.*)\1$/, '$2'));
+}
+
 /** A flag has one dash or two, and its value after a `=` or in the next token. */
 function flagOf(token: string): [flag: string, value?: string] {
-  const parts = /^--?(\w+)(?:=(.*))?$/.exec(token);
+  const parts = /^--?(\w[\w-]*)(?:=(.*))?$/s.exec(token);
   if (!parts) return [token];
   return parts[2] === undefined ? [`-${parts[1]}`] : [`-${parts[1]}`, parts[2]];
 }

@@ -76,6 +76,18 @@ test.each<[string, string, string, string]>([
     '-X main.v=$(shell git describe --tags | head -1)',
   ],
   [
+    'a version from nested commands, with flags of their own',
+    '\tgo build -ldflags "-s -X main.v=$(shell a $(b $(c (d) -e) -w) -linkmode) -X main.w=1" -o m .',
+    '-s -X main.w=1',
+    '-X main.v=$(shell a $(b $(c (d) -e) -w) -linkmode)',
+  ],
+  [
+    'a version from a command in quotes in quotes',
+    '\tgo build -ldflags "-s -X \'main.v=$(shell git describe --match "v*; -x" -w)\'" -o m .',
+    '-s',
+    "-X 'main.v=$(shell git describe --match v*; -x -w)'",
+  ],
+  [
     'a variable with a version from git',
     'VERSION ?= $(shell git describe --tags)\nbuild:\n\tgo build -ldflags="-X main.v=$(VERSION)" -o m .',
     '-s',

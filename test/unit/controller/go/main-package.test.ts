@@ -320,3 +320,44 @@ test('known complaints of the go tool have a command that fixes them', () => {
   expect(goAdvice('go: inconsistent vendoring in /src:')).toBe('go mod vendor');
   expect(goAdvice('undefined: nonsense')).toBeUndefined();
 });
+
+test.each<[string, string, Record<string, string>, string[]]>([
+  ['several packages', 'go build -tags own -o bin/ ./cmd/gen ./cmd/shop', {}, ['own']],
+  ['a pattern', 'go build -tags own -o bin/ ./cmd/...', {}, ['own']],
+  ['a pattern of everything', 'go install -tags own ./...', {}, ['own']],
+  ['a pattern of a shell', 'go build -tags own -o bin/ ./cmd/*', {}, ['own']],
+  [
+    'a pattern beside its own command',
+    'go vet\n\tgo build -tags x ./...\n\tgo build -tags own ./cmd/shop',
+    {},
+    ['own'],
+  ],
+  ['a pattern of other packages', 'go build -tags other -o bin/ ./hack/...', {}, []],
+  ['a pattern of another module', 'go build -tags other ./...', { 'cmd/shop/go.mod': MODULE }, []],
+])('the flags of a build command that names %s', async (_, command, more, tags) => {
+  const files = {
+    'cmd/shop/main.go': MANAGER,
+    'cmd/gen/main.go': TOOL,
+    'hack/main.go': TOOL,
+    'pkg/a.go': 'package a\n',
+  };
+  const { flags } = await find({ ...files, Makefile: `build:\n\t${command}\n`, ...more }, ['/shop']);
+  expect(flags.filter(({ what }) => what === 'build tags').map(({ value }) => value)).toEqual(tags);
+});
+
+test.each(['', 'op/'])(
+  'a pattern in the Dockerfile %sDockerfile builds what its image starts',
+  async (place) => {
+    const Dockerfile = 'RUN go build -tags own -o /out/ ./cmd/...\nENTRYPOINT ["/shop"]\nCMD ["serve"]\n';
+    const files = {
+      [`${place}cmd/shop/main.go`]: MANAGER,
+      [`${place}Dockerfile`]: `FROM golang\n${Dockerfile}`,
+    };
+    const found = await find(files);
+    expect(found).toMatchObject({
+      package: `./${place}cmd/shop`,
+      image: { cmd: ['serve'] },
+      flags: [{ value: 'own' }, {}],
+    });
+  },
+);

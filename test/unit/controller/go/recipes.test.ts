@@ -87,6 +87,52 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
   ],
   ['# RUN go build -tags old -o manager .\nRUN go build -o manager .', [{ package: '.', output: 'manager' }]],
   ['TAGS = $(TAGS)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
+  [
+    '\tgo build -tags a -o bin/ ./cmd/shop ./cmd/agent 2>&1 > log',
+    [
+      { package: './cmd/shop', output: 'shop', tags: 'a' },
+      { package: './cmd/agent', output: 'agent', tags: 'a' },
+    ],
+  ],
+  [
+    'P = ./cmd/shop ./cmd/agent # both\nb:\n\tgo build -o bin $(P)',
+    [
+      { package: './cmd/shop', output: 'shop' },
+      { package: './cmd/agent', output: 'agent' },
+    ],
+  ],
+  ['\tgo build -tags a -o bin/ ./cmd/...', [{ package: './cmd/...', output: undefined, tags: 'a' }]],
+  ['RUN go build -o /out/ ./cmd/*', [{ package: './cmd/*', output: undefined }]],
+  ['RUN go install -tags a ./cmd/shop', [{ package: './cmd/shop', output: 'shop', tags: 'a' }]],
+  ['RUN go install example.com/operator/...', [{ package: './...', output: undefined }]],
+  ['RUN go install', [{ package: '.', output: 'operator' }]],
+  ['RUN go install example.com/tool@v1.2.3', []],
+  ['RUN go build main.go wire.go', [{ package: '.', output: 'main' }]],
+  ['\tgo run -tags a ./cmd --tags=b ./config', [{ package: './cmd', output: undefined, tags: 'a' }]],
+  ['FLAGS ?=\nb:\n\tgo build $(FLAGS) $(MORE) -o m ./cmd', [{ package: './cmd', output: 'm' }]],
+  [
+    'FLAGS="-tags a"\ngo build $FLAGS -o m "./cmd" # the manager',
+    [{ package: './cmd', output: 'm', tags: 'a' }],
+  ],
+  ['\tgo build -ldflags "$(shell a | b "c;d" $(e (f (g))))" -o m ./cmd', [{ package: './cmd', output: 'm' }]],
+  ["RUN sh -c 'go build -o m ./cmd'", [{ package: './cmd', output: 'm' }]],
+  ...[
+    ...['-covermode atomic', '-coverpkg ./...', '-asmflags all=-l', '-gcflags "-N -l"', '-overlay f.json'],
+    ...['-pgo default.pgo', '-buildmode pie', '-toolexec ./tool', '-p 4', '-mod vendor', '-modfile go2.mod'],
+    ...[
+      '-pkgdir p',
+      '-compiler gc',
+      '-gccgoflags x',
+      '-installsuffix cgo',
+      '-debug-trace t',
+      '--covermode set',
+    ],
+    ...['-race', '-trimpath', '-buildvcs=false', '-cover', '-a -v -x -work -linkshared -modcacherw'],
+  ].map((flags): [string, { package: string; output: string }[]] => [
+    `RUN go build ${flags} -o m ./cmd`,
+    [{ package: './cmd', output: 'm' }],
+  ]),
+  ['RUN go run -exec ./wrapper ./cmd', [{ package: './cmd', output: undefined }]],
 ])('%s', (text, expected) => {
   const recipes = expected.map((recipe) => ({ tags: '', ...recipe }));
   expect(buildRecipes(text, 'example.com/operator').map(({ linker: _, ...rest }) => rest)).toEqual(recipes);

@@ -1,0 +1,68 @@
+/**
+ * Where the command that goes on at `from` ends: at the end of its line, or at what a shell puts between two commands. Not in quotes, nor in
+ * what make or a shell evaluates. A closing parenthesis is that of a subshell: `(cd cmd && go build .)`.
+ */
+export function endOfCommand(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !/[\n;&|)]/.test(text[at]!))
+    at = text[at] === '(' ? pastGroup(text, at) : past(text, at);
+  return Math.min(at, text.length);
+}
+
+/** The words of a command. Quotes, and what make or a shell evaluates, can contain spaces. */
+export function wordsOf(text: string): string[] {
+  const words = [''];
+  for (let at = 0; at < text.length; ) {
+    const end = Math.min(past(text, at), text.length);
+    if (/\s/.test(text[at]!)) words.push('');
+    else words.push(words.pop() + text.slice(at, end));
+    at = end;
+  }
+  return words.filter((word) => word !== '');
+}
+
+/** The end of the character, the quotes or the reference at this place. */
+function past(text: string, at: number): number {
+  const { end, next } = opened(text, at);
+  if (end === undefined) return next;
+  // A quote without its end is a character, such as the end of `sh -c "…"`. A part of what make evaluates would be something else.
+  return closing(text, next, end) ?? (text[at] === '"' ? next : text.length);
+}
+
+/** Without its end, a parenthesis has all the rest. */
+function pastGroup(text: string, at: number): number {
+  return closing(text, at + 1, ')') ?? text.length;
+}
+
+/** What begins at this place: `next` is behind its first characters, or behind all of it where nothing in it counts. */
+function opened(text: string, at: number): { end?: string; next: number } {
+  const first = text[at]!;
+  if (first === '\\') return { next: at + 2 };
+  if (first === '"') return { end: '"', next: at + 1 };
+  if (first === "'" || first === '`') return { next: text.indexOf(first, at + 1) + 1 || at + 1 };
+  let next = at + 1;
+  // Make passes `$$` to the shell as `$`.
+  while (first === '$' && text[next] === '$') next++;
+  if (first === '$' && text[next] === '(') return { end: ')', next: next + 1 };
+  return first === '$' && text[next] === '{' ? { end: '}', next: next + 1 } : { next };
+}
+
+/** They can be nested to any depth. */
+function closing(text: string, from: number, end: string): number | undefined {
+  const ends = [end];
+  for (let at = from; at < text.length; ) {
+    const within = ends.at(-1);
+    const begun = isPlainIn(text[at]!, within) ? { next: at + 1 } : opened(text, at);
+    if (text[at] === within) ends.pop();
+    else if (begun.end !== undefined) ends.push(begun.end);
+    else if (text[at] === '(' && within === ')') ends.push(')');
+    if (ends.length === 0) return at + 1;
+    at = begun.next;
+  }
+  return undefined;
+}
+
+/** Whether it is itself alone: an apostrophe in quotes, and the quote that ends them. */
+function isPlainIn(character: string, within: string | undefined): boolean {
+  return within === '"' && (character === "'" || character === '"');
+}
