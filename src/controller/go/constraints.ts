@@ -1,8 +1,8 @@
 import { arch, platform } from 'node:process';
 
 /** The Go names of this machine's system and architecture; Node's differ for a few. */
-const OS = platform === 'win32' ? 'windows' : platform;
-const ARCH = { x64: 'amd64', ia32: '386' }[arch as string] ?? arch;
+export const OS = platform === 'win32' ? 'windows' : platform;
+export const ARCH = { x64: 'amd64', ia32: '386' }[arch as string] ?? arch;
 const SYSTEMS = new Set(
   'aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows'.split(
     ' ',

@@ -1,10 +1,11 @@
 import { basename, dirname, join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
+import { buildVariables } from './build-text.ts';
 import { throughScript } from './entry-script.ts';
 import { type ImageFile, imageFiles, type Stage } from './image-files.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
-import { buildVariables, expandKnown } from './variables.ts';
+import { expandKnown } from './variables.ts';
 
 /** What an image starts, in the words of its ENTRYPOINT and CMD. */
 export interface ImageCommand {

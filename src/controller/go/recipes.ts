@@ -1,7 +1,8 @@
 import { basename, join } from 'node:path/posix';
+import { type BuildText, readBuildText } from './build-text.ts';
 import { isIn } from './checkout.ts';
 import { type LinkerFlags, readLinkerFlags } from './linker-flags.ts';
-import { buildVariables, expandKnown, expandVariables } from './variables.ts';
+import { assign, expandKnown, expandVariables } from './variables.ts';
 import { endOfCommand, wordsOf } from './words.ts';
 
 /** One package of a `go build -o <output> <package>`, `go install <package>` or `go run <package>` in a Dockerfile or Makefile. */
@@ -33,13 +34,15 @@ const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(build|install|run)\b/g;
 const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
 /** `GOBUILD = $(GO) build`: it counts where it is used. With a space behind the `=` alone, a shell runs the build. */
 const NAMED_COMMAND =
-  /^(?:export\s+)?\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
+  /^ *(?:(?:export|override|private)\s+)*\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
 /** A word that is one variable, which can contain several flags or packages. */
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\}|(\w+))$/;
 /** Of one command: variables can refer to each other in a cycle. */
 const MOST_WORDS = 200;
 /** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
 const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
+/** Where make and a shell are when they begin. */
+const HERE = /\$(?:\((?:CURDIR|PWD|shell pwd)\)|\{(?:CURDIR|PWD)\}|PWD\b|\(pwd\))/g;
 /** `$*` is what the `%` of a pattern rule stands for, mostly an architecture. */
 const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+|\*)/g;
 const PLATFORM =
@@ -50,18 +53,18 @@ const RULE = /^([^\s:=#$%]+)\s*:(?!=)/;
 
 /** The builds in a Dockerfile or Makefile of a Go module, except those whose package only make or a shell can compute. */
 export function buildRecipes(text: string, module = ''): BuildRecipe[] {
-  const joined = text.replace(/\\\r?\n/g, ' ');
-  const variables = buildVariables(joined);
-  const commands = buildCommands(variables);
-  return joined.split('\n').flatMap((written) => {
+  const read = readBuildText(text);
+  const commands = buildCommands(read.variables);
+  let { variables } = read;
+  return read.lines.flatMap((written) => {
     if (COMMENT.test(written) || NAMED_COMMAND.test(written)) return [];
-    if (!written.startsWith('\t')) startRule(written, variables);
+    if (!written.startsWith('\t')) variables = variablesOfRule(written, read) ?? variables;
     const line = expandKnown(written, commands);
     return [...line.matchAll(GO_BUILD)].flatMap((match) => {
       const [, place] = [...line.slice(0, match.index).matchAll(ELSEWHERE)].at(-1) ?? [];
       const from = match.index + match[0].length;
       const words = line.slice(from, endOfCommand(line, from));
-      const command = { runs: match[1] === 'run', words, directory: unquoted(place ?? '.') };
+      const command = { runs: match[1] === 'run', words, directory: place ?? '.' };
       return readCommand(command, module, variables);
     });
   });
@@ -73,11 +76,13 @@ function buildCommands(variables: Map<string, string>): Map<string, string> {
   return new Map(plain.filter(([, value]) => BEGINS_BUILD.test(value)));
 }
 
-function startRule(line: string, variables: Map<string, string>): void {
+/** What the variables are in the recipe of the rule that begins at this line, if one does. */
+function variablesOfRule(line: string, { variables, ofTargets }: BuildText): Map<string, string> | undefined {
   const target = line.includes(':') && RULE.exec(expandKnown(line, variables))?.[1];
-  if (!target) return;
-  variables.set('@', target);
-  variables.set('@F', basename(target));
+  if (!target) return undefined;
+  const own = new Map([...variables, ['@', target], ['@F', basename(target)]]);
+  for (const one of ofTargets) if (one.target === target) assign(one.assignment, own);
+  return own;
 }
 
 /** A command of the go tool: the words after its name. */
@@ -89,12 +94,12 @@ interface Command {
 
 function readCommand(command: Command, module: string, variables: Map<string, string>): BuildRecipe[] {
   const { flags, words } = readTokens(command.words, variables);
-  const place = join(
-    expandKnown(command.directory, variables),
-    expandKnown(flags.get('-C') ?? '.', variables),
-  );
+  const pathsOf = (word: string): string => unquoted(expandKnown(word, variables)).replaceAll(HERE, '.');
+  const place = join(pathsOf(command.directory), pathsOf(flags.get('-C') ?? '.'));
   const isHere = (name: string): boolean => place === '.' || isIn(name, module);
-  const named = namedPackages(words, variables).map((name) => (isHere(name) ? name : join(place, name)));
+  const named = namedPackages(words)
+    .map(pathsOf)
+    .map((name) => (isHere(name) ? name : join(place, name)));
   // What follows the package of `go run` is for the program.
   const targets = (command.runs ? named.slice(0, 1) : named).filter(isPlain);
   const packages = Map.groupBy(targets, (name) => packageOf(name, module));
@@ -108,12 +113,10 @@ function readCommand(command: Command, module: string, variables: Map<string, st
 }
 
 /** Up to where the command's output goes, or a comment begins. */
-function namedPackages(words: string[], variables: Map<string, string>): string[] {
+function namedPackages(words: string[]): string[] {
   const end = words.findIndex((word) => /^[\d&]*[<>]|^#/.test(word));
-  const named = (end === -1 ? words : words.slice(0, end)).map((word) =>
-    unquoted(expandKnown(word, variables)),
-  );
-  return words.length === 0 || end === 0 ? ['.'] : named;
+  const named = end === -1 ? words : words.slice(0, end);
+  return named.length === 0 ? ['.'] : named;
 }
 
 /** What the go tool calls a program without -o; '' where that is not known. */
@@ -160,11 +163,17 @@ function readTokens(
   return { flags, words };
 }
 
+/** Undefined for a word that is no variable or function, or not a known one. */
 function wordsOfVariable(token: string, variables: Map<string, string>): string[] | undefined {
-  const [, round, curly, bare] = WHOLE_VARIABLE.exec(token) ?? [];
-  const value = variables.get(round ?? curly ?? bare ?? '');
+  const [whole, round, curly, bare] = WHOLE_VARIABLE.exec(token) ?? [];
+  const value = whole ? variables.get(round ?? curly ?? bare!) : expandedFunction(token, variables);
   // A shell removes the quotes around the flags when it sets the variable.
   return value === undefined ? undefined : wordsOf(value.replace(/^(["'])(-.*)\1$/, '$2'));
+}
+
+function expandedFunction(token: string, variables: Map<string, string>): string | undefined {
+  const value = token.startsWith('$(') ? expandKnown(token, variables) : token;
+  return value === token ? undefined : value;
 }
 
 /** A flag has one dash or two, and its value after a `=` or in the next token. */

@@ -11,14 +11,19 @@ export function endOfCommand(text: string, from: number): number {
 
 /** The words of a command. Quotes, and what make or a shell evaluates, can contain spaces. */
 export function wordsOf(text: string): string[] {
-  const words = [''];
+  return splitOutside(text, /\s/).filter((word) => word !== '');
+}
+
+/** The parts between characters that are neither in quotes nor in what make or a shell evaluates. */
+export function splitOutside(text: string, separator: RegExp): string[] {
+  const parts = [''];
   for (let at = 0; at < text.length; ) {
     const end = Math.min(past(text, at), text.length);
-    if (/\s/.test(text[at]!)) words.push('');
-    else words.push(words.pop() + text.slice(at, end));
+    if (separator.test(text[at]!)) parts.push('');
+    else parts.push(parts.pop() + text.slice(at, end));
     at = end;
   }
-  return words.filter((word) => word !== '');
+  return parts;
 }
 
 /** The end of the character, the quotes or the reference at this place. */

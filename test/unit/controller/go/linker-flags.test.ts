@@ -30,7 +30,7 @@ test('for a debugger, nothing is optimized, and no debug information is left out
 });
 
 test('what is left out is shown in part where a Makefile nests it to any length', () => {
-  const found = linkerFlag(`build:\n\tgo build -ldflags "$(if ${'x'.repeat(5_000)},-s)" -o m .\n`);
+  const found = linkerFlag(`build:\n\tgo build -ldflags "$(call ${'x'.repeat(5_000)},-s)" -o m .\n`);
   expect(found!.source.length).toBeLessThan(400);
   expect(found!.source).toContain('x…');
 });

@@ -1,0 +1,123 @@
+import { assign, expandKnown, expandVariables } from './variables.ts';
+import { splitOutside, wordsOf } from './words.ts';
+
+/** What a Makefile, Dockerfile or script says: of a Makefile's conditions, without what does not hold on this machine. */
+export interface BuildText {
+  /** Lines that continue on the next one are one line. */
+  lines: string[];
+  /** Their unexpanded values. A variable that depends on what only make can tell is not known. */
+  variables: Map<string, string>;
+  /** What a Makefile sets for single targets, `build: TAGS = a`, in the order in which it does. */
+  ofTargets: { target: string; assignment: string }[];
+}
+
+export function readBuildText(text: string): BuildText {
+  const read: BuildText = { lines: [], variables: new Map(), ofTargets: [] };
+  const place: Place = { conditions: [], isInRule: false, define: undefined };
+  for (const line of text.replace(/\\\r?\n/g, ' ').split('\n')) {
+    if (readDefine(line, place, read.variables) || readCondition(line, place, read.variables)) continue;
+    const holds = verdictOf(place);
+    if (holds === false) continue;
+    read.lines.push(line);
+    if (holds && place.define === undefined) readLine(line, place, read);
+  }
+  return read;
+}
+
+export function buildVariables(text: string): Map<string, string> {
+  return readBuildText(text).variables;
+}
+
+/** Undefined where only make can tell. */
+type Verdict = boolean | undefined;
+
+/** `ifeq … else …`: whether it holds here, and whether an earlier branch did. */
+interface Condition {
+  holds: Verdict;
+  held: Verdict;
+}
+
+interface Place {
+  conditions: Condition[];
+  /** Indented lines are commands. */
+  isInRule: boolean;
+  define: { name: string; lines: string[] } | undefined;
+}
+
+function verdictOf({ conditions }: Place): Verdict {
+  return all(conditions.map(({ holds }) => holds));
+}
+
+function all(verdicts: Verdict[]): Verdict {
+  return verdicts.includes(false) ? false : verdicts.includes(undefined) ? undefined : true;
+}
+
+function any(verdicts: Verdict[]): Verdict {
+  return verdicts.includes(true) ? true : verdicts.includes(undefined) ? undefined : false;
+}
+
+const DEFINE = /^ *(?:(?:export|override)\s+)*define\s+(\w+)\s*[?+:]*=?\s*$/;
+const ENDEF = /^\s*endef\b/;
+
+/** Whether this line begins or ends the lines of a variable. */
+function readDefine(line: string, place: Place, variables: Map<string, string>): boolean {
+  const { define } = place;
+  const [, name] = define ? [] : (DEFINE.exec(line) ?? []);
+  if (name !== undefined) place.define = { name, lines: [] };
+  if (define && ENDEF.test(line)) {
+    place.define = undefined;
+    if (verdictOf(place)) variables.set(define.name, define.lines.join(' '));
+  } else define?.lines.push(line.trim());
+  return name !== undefined || (define !== undefined && place.define === undefined);
+}
+
+/** With a tab, too: make allows it outside rules, and in them a shell has no such lines. */
+const CONDITION = /^[ \t]*(else\s+)?(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)$/;
+const ELSE = /^[ \t]*else\s*(?:#.*)?$/;
+const ENDIF = /^[ \t]*endif\s*(?:#.*)?$/;
+
+/** Whether this line is one of a Makefile's conditions. */
+function readCondition(line: string, { conditions, define }: Place, variables: Map<string, string>): boolean {
+  if (define) return false;
+  const [, otherwise, kind, written = ''] = CONDITION.exec(line) ?? [];
+  const isElse = otherwise !== undefined || (conditions.length > 0 && ELSE.test(line));
+  const before = isElse ? conditions.pop() : undefined;
+  if (kind === undefined && !isElse) return ENDIF.test(line) && conditions.pop() !== undefined;
+  const itself = kind === undefined ? true : judge(kind, written.replace(/\s+#.*$/, ''), variables);
+  const held = before ? before.held : false;
+  const holds = all([held === undefined ? undefined : !held, itself]);
+  conditions.push({ holds, held: any([held, holds]) });
+  return true;
+}
+
+function judge(kind: string, written: string, variables: Map<string, string>): Verdict {
+  if (kind.endsWith('def')) {
+    const isSet = (variables.get(expandKnown(written, variables).trim()) ?? '') !== '';
+    return kind === 'ifdef' ? isSet : !isSet;
+  }
+  const [one, other] = comparedIn(written).map((word) => expandVariables(word, variables)?.trim());
+  if (one === undefined || other === undefined) return undefined;
+  return (one === other) === (kind === 'ifeq');
+}
+
+/** `(a,b)`, `"a" "b"` or `'a' 'b'`. */
+function comparedIn(written: string): string[] {
+  const text = written.trim();
+  if (text.startsWith('(')) return splitOutside(text.replace(/^\(|\)$/g, ''), /,/);
+  return wordsOf(text).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
+}
+
+const RULE = /^[^\s#:=][^#:=]*:(?![:=])/;
+const OF_TARGETS =
+  /^([^\s#:=][^#:=]*):\s*((?:(?:export|override|private)\s+)*\w+[ \t]*(?:\?|\+|!|:{0,3})=.*)$/;
+
+function readLine(line: string, place: Place, { variables, ofTargets }: BuildText): void {
+  const [, targets, assignment] = OF_TARGETS.exec(line) ?? [];
+  if (targets !== undefined && assignment !== undefined)
+    for (const target of wordsOf(expandKnown(targets, variables))) ofTargets.push({ target, assignment });
+  else if (!place.isInRule || !line.startsWith('\t')) {
+    if (line.trim() !== '') place.isInRule = RULE.test(line);
+    // Outside conditions, what is indented is of a rule, or of a shell's function or condition.
+    assign(place.conditions.length > 0 ? line.trim() : line, variables);
+  }
+}

@@ -1,0 +1,60 @@
+import { ARCH, OS } from './constraints.ts';
+
+/** A function of make without other functions in it, but perhaps with variables that are not known. */
+const CALL =
+  /\$\((and|basename|dir|firstword|if|lastword|notdir|or|shell|strip) +((?:[^()$]|\$\(\w+\)|\$\{\w+\})*)\)/g;
+const VARIABLE = /\$\(\w+\)|\$\{\w+\}/g;
+/** Functions are in each other. */
+const MAX_DEPTH = 8;
+
+/** Evaluates the functions of make as far as their words are known. */
+export function evaluated(text: string, depth = 0): string {
+  const known = text.replace(CALL, (written, name, words) => call(name, words) ?? written);
+  return known === text || depth === MAX_DEPTH ? known : evaluated(known, depth + 1);
+}
+
+function call(name: string, written: string): string | undefined {
+  const condition = CONDITIONS[name];
+  if (condition) return condition(written.split(',').map((word) => word.trim()));
+  return written.includes('$') ? undefined : FUNCTIONS[name]?.(written.trim());
+}
+
+/** Mostly, a variable that is set nowhere is for a user to set, and empty otherwise. */
+function isEmpty(word: string): boolean {
+  return word.replace(VARIABLE, '') === '';
+}
+
+const CONDITIONS: Record<string, (words: string[]) => string | undefined> = {
+  and: (words) => (words.some(isEmpty) ? '' : words.at(-1)),
+  if: ([condition = '', then = '', ...otherwise]) => (isEmpty(condition) ? otherwise.join() : then),
+  or: (words) => words.find((word) => !isEmpty(word)),
+};
+
+const FUNCTIONS: Record<string, (words: string) => string | undefined> = {
+  basename: (words) => eachWord(words, (word) => word.replace(/\.[^./]*$/, '')),
+  dir: (words) => eachWord(words, (word) => /^.*\//.exec(word)?.[0] ?? './'),
+  firstword: (words) => words.split(/\s+/)[0],
+  lastword: (words) => words.split(/\s+/).at(-1),
+  notdir: (words) => eachWord(words, (word) => word.replace(/^.*\//, '')),
+  shell: (command) => OUTPUTS[command.replaceAll(/\s+/g, ' ')],
+  strip: (words) => eachWord(words, (word) => word),
+};
+
+function eachWord(words: string, change: (word: string) => string): string {
+  return words.split(/\s+/).map(change).join(' ');
+}
+
+const SYSTEM: string | undefined = { linux: 'Linux', darwin: 'Darwin' }[OS as string];
+const MACHINE: string | undefined =
+  OS === 'linux' && ARCH === 'arm64' ? 'aarch64' : { amd64: 'x86_64' }[ARCH];
+
+/** What commands print on this machine. */
+const OUTPUTS: Record<string, string | undefined> = {
+  'go env GOARCH': ARCH,
+  'go env GOHOSTARCH': ARCH,
+  'go env GOHOSTOS': OS,
+  'go env GOOS': OS,
+  uname: SYSTEM,
+  'uname -m': MACHINE ?? ARCH,
+  'uname -s': SYSTEM,
+};
