@@ -57,20 +57,52 @@ export interface ElectionFlag extends DefinedFlag {
 }
 
 const BOOLEAN_FLAG =
-  /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?(true|false)\s*,/g;
+  /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?([\w.]+)\s*,/g;
 
 /** Of k8s.io/component-base, which defines the flags of Kubernetes' own programs; their defaults leave it on. */
 const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(\s*[^,()]+,\s*(\w+(?:\.\w+\(\))?)/g;
 
-/** The flags of a source file in this directory whose default leaves leader election on. */
-export function electionFlags(text: string, directory: string): ElectionFlag[] {
-  const defined = (flag: string, match: RegExpExecArray): ElectionFlag => ({
-    flag,
-    ...placeOf(match, text, directory),
-  });
-  const own = [...text.matchAll(BOOLEAN_FLAG)]
-    .filter(([, , name, value]) => electionSwitch(name!) === (value === 'true' ? 'on' : 'inverse'))
-    .map((match) => defined(match[2]!, match));
-  const kubernetes = [...text.matchAll(KUBERNETES_FLAGS)].map((match) => defined('leader-elect', match));
-  return [...own, ...kubernetes];
+/** What the sources say about the defaults of the flags that switch leader election. */
+export interface ElectionDefaults {
+  /** `value`: as written, also the name of a constant, a variable or a field of the options. */
+  flags: (ElectionFlag & { value: string })[];
+  /** What is set to true -> the directories of the packages that do. */
+  isTrue: Map<string, Set<string>>;
+}
+
+export function noElectionDefaults(): ElectionDefaults {
+  return { flags: [], isTrue: new Map() };
+}
+
+/** `const defaultLeaderElect = true`, `&Options{LeaderElect: true}` */
+const TRUE = /\b(\w+)(?:\s+bool)?\s*(?::?=|:)\s*true\b/g;
+
+/** `directory` is that of the file. */
+export function collectElectionDefaults(
+  text: string,
+  directory: string,
+  { flags, isTrue }: ElectionDefaults,
+): void {
+  const collect = (match: RegExpExecArray, flag: string, value: string): void => {
+    flags.push({ flag, value, ...placeOf(match, text, directory) });
+  };
+  for (const match of text.matchAll(BOOLEAN_FLAG))
+    if (electionSwitch(match[2]!)) collect(match, match[2]!, match[3]!);
+  for (const match of text.matchAll(KUBERNETES_FLAGS)) collect(match, 'leader-elect', 'true');
+  for (const [, name = ''] of text.matchAll(TRUE))
+    isTrue.set(name, (isTrue.get(name) ?? new Set()).add(directory));
+}
+
+/** The flags whose default leaves leader election on. A name that does not speak of it counts in its own package alone. */
+export function electionFlags({ flags, isTrue }: ElectionDefaults): ElectionFlag[] {
+  const isOn = (value: string, directory: string): boolean => {
+    const name = value.split('.').at(-1)!;
+    const places = isTrue.get(name);
+    return (
+      value === 'true' || (places?.has(directory) ?? false) || (/elect/i.test(name) && places !== undefined)
+    );
+  };
+  return flags
+    .filter(({ flag, value, directory }) => isOn(value, directory) === (electionSwitch(flag) === 'on'))
+    .map(({ value: _, ...flag }) => flag);
 }

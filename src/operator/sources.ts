@@ -4,7 +4,13 @@ import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
 import { commandNames, type DefinedFlag, kubeconfigFlags } from './cobra-commands.ts';
 import { collectNameParts, composedNames, noNameParts } from './composed-names.ts';
 import { type ComposedPath, collectComposed, joinedParts, resolveComposed } from './composed-paths.ts';
-import { type ElectionFlag, electionFlags, electionVariables } from './leader-election.ts';
+import {
+  collectElectionDefaults,
+  type ElectionFlag,
+  electionFlags,
+  electionVariables,
+  noElectionDefaults,
+} from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
 
@@ -86,6 +92,7 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   const importing: string[] = [];
   const composed: ComposedPath[] = [];
   const nameParts = noNameParts();
+  const elections = noElectionDefaults();
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
       files.slice(at, at + AT_ONCE).map(async (file) => {
@@ -94,6 +101,7 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
         if (file.endsWith('.go')) {
           collectComposed(text, composed);
           collectNameParts(text, nameParts);
+          collectElectionDefaults(text, dirname(file), elections);
         }
         if (modules.some(({ path }) => text.includes(path))) importing.push(text);
       }),
@@ -102,6 +110,7 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   for (const text of await importedSources(importing, modules)) collect(text, '.go', facts);
   for (const path of resolveComposed(composed, facts.pathFlags.constants)) facts.paths.add(path);
   for (const name of composedNames(nameParts)) facts.quoted.add(name);
+  facts.electionFlags.push(...electionFlags(elections));
   await collectNames(root, facts);
   return facts;
 }
@@ -205,7 +214,6 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   all(QUOTED_NAME, facts.quoted);
   for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
-  facts.electionFlags.push(...electionFlags(text, dirname(file)));
   collectAddressFlags(text, dirname(file), facts.addressFlags);
   for (const name of commandNames(text)) facts.commandNames.add(name);
   collectPathFlags(text, dirname(file), facts.pathFlags);

@@ -258,3 +258,13 @@ describe('a module of a repository with several', () => {
 it('finds nothing in a directory that does not exist', async () => {
   expect((await readCheckout(root)).groups.size).toBe(0);
 });
+
+it('the default of a flag is found in another package of the checkout', async () => {
+  await writeFiles({
+    'cmd/main.go':
+      'package main\n\nfunc init() { flag.BoolVar(&on, "leader-elect", options.DefaultLeaderElect, "") }\n',
+    'options/options.go': 'package options\n\nconst DefaultLeaderElect = true\n',
+  });
+  const { electionFlags } = await readCheckout(root);
+  expect(electionFlags).toEqual([{ flag: 'leader-elect', directory: join(root, 'cmd'), command: undefined }]);
+});

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { kubeconfigFlags } from '../../../src/operator/cobra-commands.ts';
-import { electionFlags, electionVariables } from '../../../src/operator/leader-election.ts';
+import {
+  collectElectionDefaults,
+  electionFlags,
+  electionVariables,
+  noElectionDefaults,
+} from '../../../src/operator/leader-election.ts';
 import { collectPathFlags, flagsBelow, type PathFlags } from '../../../src/operator/path-flags.ts';
 
 test.each([
@@ -71,6 +76,12 @@ test('the flag of a directory is found by a constant of another file', () => {
   expect(flagsIn(defined)).toEqual([]);
 });
 
+function electionFlagsIn(...files: [text: string, directory?: string][]) {
+  const defaults = noElectionDefaults();
+  for (const [text, directory = '/checkout'] of files) collectElectionDefaults(text, directory, defaults);
+  return electionFlags(defaults);
+}
+
 test.each([
   ['flag.BoolVar(&on, "leader-elect", true, "Elect.")', ['leader-elect']],
   ['f.BoolP("enable-leader-election", "l", true, "Elect.")', ['enable-leader-election']],
@@ -79,7 +90,29 @@ test.each([
   ['f.Bool("leader-elect", false, "Elect.")', []],
   ['f.Bool("leader-election-release", true, "Release.")', []],
 ])('a flag whose default leaves leader election on: %s', (text, expected) => {
-  expect(electionFlags(text, '/checkout').map(({ flag }) => flag)).toEqual(expected);
+  expect(electionFlagsIn([text]).map(({ flag }) => flag)).toEqual(expected);
+});
+
+const OF_OPTIONS = 'fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Elect.")';
+
+test.each<[string, string, string, boolean]>([
+  ['a constant', 'f.Bool("leader-elect", defaultElect, "")', 'const defaultElect = true', true],
+  ['a typed constant', 'f.Bool("leader-elect", electing, "")', 'const (\n\telecting bool = true\n)', true],
+  ['one of another package', 'f.BoolP("leader-elect", "l", options.Elect, "")', 'const Elect = true', true],
+  ['a field of the options', OF_OPTIONS, 'return &Options{LeaderElect: true}', true],
+  ['a field that is set', OF_OPTIONS, 'o.Election.LeaderElect = true', true],
+  ['one that is off', OF_OPTIONS, 'return &Options{LeaderElect: false}', false],
+  ['one that is compared', OF_OPTIONS, 'if o.LeaderElect == true {\n', false],
+  ['an unknown one', OF_OPTIONS, '', false],
+  ['a name of another package', 'f.Bool("leader-elect", ha, "")', 'var ha = true', false],
+  ['one that disables it', 'f.Bool("no-leader-election", o.NoElection, "")', '', true],
+  ['one that does by default', 'f.Bool("no-leader-election", o.NoElection, "")', 'NoElection: true', false],
+])('whether the default of a flag leaves leader election on: %s', (_, flag, value, isOn) => {
+  expect(electionFlagsIn([flag], [value, '/checkout/other'])).toHaveLength(isOn ? 1 : 0);
+});
+
+test('a default by any name counts in its own package', () => {
+  expect(electionFlagsIn(['f.Bool("leader-elect", ha, "")'], ['const ha = true'])).toHaveLength(1);
 });
 
 const COMMANDS = `
@@ -96,7 +129,7 @@ test.each([
   ['command.PersistentFlags().BoolVar(&on, "leader-election", true, "Elect.")', undefined],
   ['other.Flags().BoolVar(&on, "leader-election", true, "Elect.")', undefined],
 ])('whose flag it is: %s', (text, command) => {
-  const [found] = electionFlags(COMMANDS.replace('FLAG', text), '/checkout');
+  const [found] = electionFlagsIn([COMMANDS.replace('FLAG', text)]);
   expect(found).toMatchObject({ directory: '/checkout' });
   expect(found!.command).toBe(command);
 });
