@@ -61,6 +61,9 @@ export async function noteBuild(kept: string, build: KnownBuild): Promise<void> 
   if (isGoBuild(build.command)) await writeNote(kept, known(build));
 }
 
+/** Flags of the go tool that name more of what a program is built from: any file, which can name others. */
+const NAMES_FILES = /(?:^|[\s'"])--?(?:modfile|overlay|pgo|toolexec)\b/;
+
 /** Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. This may fail, too. */
 export async function noteSources(
   kept: string,
@@ -71,7 +74,8 @@ export async function noteSources(
   const stamp = await stampOf(kept);
   if (note === undefined || stamp === undefined || stamp !== (await stampOf(program.file))) return;
   const flags = await goFlagsNow(note);
-  const from = builtFrom(sources, settingsOf(note), program.fromMs);
+  const isCertain = flags !== undefined && !NAMES_FILES.test([flags.goFlags, ...note.command].join(' '));
+  const from = isCertain ? builtFrom(sources, settingsOf(note), program.fromMs) : undefined;
   await writeNote(kept, {
     ...known(note),
     from: from && flags && { ...flags, program: stamp, sources: from },

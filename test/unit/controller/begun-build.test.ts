@@ -238,3 +238,23 @@ test('another program in the place of the kept one is not what was built from th
   await rm(kept);
   expect((await realSession(checkout, kept)).unchanged).toBeUndefined();
 });
+
+test.each(['-modfile=go.other.mod', '-overlay=overlay.json'])(
+  'with GOFLAGS=%s, go is always asked: the file can be anywhere',
+  async (flag) => {
+    const checkout = await operatorModule();
+    const elsewhere = await directoryWith({
+      'overlay.json': '{}',
+      'go.other.mod': await readFile(join(checkout, 'go.mod'), 'utf8'),
+      'go.other.sum': '',
+    });
+    const kept = join(await directoryWith(), 'kept');
+    process.env.GOFLAGS = flag.replace('=', `=${elsewhere}/`);
+    try {
+      await realSession(checkout, kept);
+      expect((await realSession(checkout, kept)).unchanged).toBeUndefined();
+    } finally {
+      delete process.env.GOFLAGS;
+    }
+  },
+);
