@@ -34,10 +34,11 @@ export async function localCopies(
     const changed = localText(basename(path), text, { ...inputs, busyPorts }, emit);
     return changed === content.toString('utf8') ? content : changed;
   };
-  return copied.map(({ directory, files }) => {
+  return copied.map(({ directory, files, executable }) => {
     const entries = Object.entries(files);
     return {
       directory,
+      executable,
       files: Object.fromEntries(
         entries.map(([name, content]) => [name, local(join(directory, name), content)]),
       ),

@@ -43,6 +43,8 @@ function withoutTrailingSlash(path: string): string {
 export interface NeededFiles {
   directory: string;
   files: Record<string, string | Buffer>;
+  /** Those of them that can be run. */
+  executable?: string[];
 }
 
 /**
@@ -50,27 +52,28 @@ export interface NeededFiles {
  * volume, so one that does is not the API server's. Files of an earlier version of the manager are replaced.
  */
 export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
-  for (const { directory, files } of needed) {
+  for (const { directory, files, executable = [] } of needed) {
     await writeBelow(directory, async () => {
       await makePath(directory);
       for (const [name, content] of Object.entries(files)) {
         if (leadsOut(name)) continue;
         const path = join(directory, name);
         await makePath(dirname(path));
-        await writeOrReplace(path, content);
+        await writeOrReplace(path, content, executable.includes(name) ? 0o700 : 0o600);
       }
     });
   }
 }
 
 /** Replaces at once, and only a plain file of this user's: neither a link nor a file of somebody else. Throws EEXIST for those. */
-async function writeOrReplace(path: string, content: string | Buffer): Promise<void> {
-  const create = (file: string) => writeFile(file, content, { mode: 0o600, flag: 'wx' });
+async function writeOrReplace(path: string, content: string | Buffer, mode: number): Promise<void> {
+  const create = (file: string) => writeFile(file, content, { mode, flag: 'wx' });
   const taken = await create(path).catch((error: NodeJS.ErrnoException) => error);
   if (taken === undefined) return;
   const found = taken.code === 'EEXIST' ? await lstat(path) : undefined;
   if (!found?.isFile() || found.uid !== process.getuid?.()) throw taken;
-  if ((await readFile(path)).equals(Buffer.from(content))) return;
+  const isSame = (found.mode & 0o777) === mode && (await readFile(path)).equals(Buffer.from(content));
+  if (isSame) return;
   const beside = `${path}.${randomUUID()}`;
   try {
     await create(beside);

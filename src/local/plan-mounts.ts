@@ -37,7 +37,7 @@ export interface MountInputs {
 export interface PlannedMounts {
   paths: MountedPath[];
   /** As the Pod has them: what is written is another matter (`localCopies`). */
-  copied: { directory: string; files: Record<string, Buffer> }[];
+  copied: { directory: string; files: Record<string, Buffer>; executable: string[] }[];
   /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
   words: string[];
   /** Copies that the controller finds where the Pod has them, since nothing but its sources names them. */
@@ -58,7 +58,7 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
     if (missed.includes(volume)) placed.push({ from: to, to: volume.path });
     else paths.push({ from: volume.path, to });
     reportCopy(volume, to, emit);
-    return { directory, files: volume.files };
+    return { directory, files: volume.files, executable: volume.executable };
   });
   const others = found.others.filter(({ path }) => missed.every((one) => one.path !== path));
   reportOthers(others, inputs.checkout.facts, emit);

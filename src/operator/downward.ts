@@ -106,10 +106,15 @@ export function readsOwnPod({ object, container }: OwnPod['manager']): boolean {
 export function projectedSources(volume: Volume): NonNullable<NonNullable<Volume['projected']>['sources']> {
   const { secret, configMap, downwardAPI, projected } = volume;
   const { secretName = '', ...rest } = secret ?? {};
+  const defaultMode = projected?.defaultMode;
   return [
     ...(secret ? [{ secret: { name: secretName, ...rest } }] : []),
     ...(configMap ? [{ configMap }] : []),
     ...(downwardAPI ? [{ downwardAPI }] : []),
-    ...(projected?.sources ?? []),
+    ...(projected?.sources ?? []).map(({ secret: ofSecret, configMap: ofMap, ...others }) => ({
+      ...others,
+      ...(ofSecret ? { secret: { defaultMode, ...ofSecret } } : {}),
+      ...(ofMap ? { configMap: { defaultMode, ...ofMap } } : {}),
+    })),
   ];
 }

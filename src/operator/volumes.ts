@@ -11,6 +11,8 @@ export interface MountedVolume {
   isFile: boolean;
   /** By relative path; none for a volume that is empty at first. */
   files: Record<string, Buffer>;
+  /** Those of them that can be run. */
+  executable: string[];
   /** What only the Pod has there, for display: `a token of its ServiceAccount`. */
   lacking: string[];
 }
@@ -57,17 +59,25 @@ async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Prom
   const sources = projectedSources(volume);
   const parts = await Promise.all(sources.map((source) => readSource(api, pod, source)));
   const all: Record<string, Buffer> = Object.assign({}, ...parts.map(({ files }) => files));
+  // The last one of a name counts.
+  const runs = (name: string): boolean =>
+    parts.findLast(({ files }) => Object.hasOwn(files, name))!.executable.includes(name);
   const lacking = [
     ...parts.flatMap((part) => part.lacking),
     ...lackingIn(volume, sources),
     ...written(pod, volume),
   ];
-  if (subPath === undefined) return { path, isFile: false, files: all, lacking };
+  const executable = Object.keys(all).filter(runs);
+  if (subPath === undefined) return { path, isFile: false, files: all, executable, lacking };
   const file = entryOf(all, subPath);
-  if (file) return { path, isFile: true, files: { [subPath]: file }, lacking };
-  const below = Object.entries(all).filter(([name]) => name.startsWith(`${subPath}/`));
-  const files = Object.fromEntries(below.map(([name, content]) => [name.slice(subPath.length + 1), content]));
-  return { path, isFile: false, files, lacking };
+  const isFile = (name: string): boolean => name === subPath;
+  if (file)
+    return { path, isFile: true, files: { [subPath]: file }, executable: executable.filter(isFile), lacking };
+  const isBelow = (name: string): boolean => name.startsWith(`${subPath}/`);
+  const within = (name: string): string => name.slice(subPath.length + 1);
+  const below = Object.entries(all).filter(([name]) => isBelow(name));
+  const files = Object.fromEntries(below.map(([name, content]) => [within(name), content]));
+  return { path, isFile: false, files, executable: executable.filter(isBelow).map(within), lacking };
 }
 
 /** An emptyDir is empty; the contents of other volumes are in the cluster. */
@@ -98,25 +108,25 @@ export function filledCertificateDirectories(manager: OwnPod['manager']): string
   return points.map(({ path }) => path);
 }
 
-type Part = Pick<MountedVolume, 'files' | 'lacking'>;
+type Part = Pick<MountedVolume, 'files' | 'executable' | 'lacking'>;
 
 async function readSource(api: ClusterApi, pod: OwnPod, source: ProjectedSource): Promise<Part> {
   const { secret, configMap, downwardAPI, serviceAccountToken } = source;
   if (serviceAccountToken) {
     const { audience } = serviceAccountToken;
     const token = `a token of its ServiceAccount${audience ? ` for ${audience}` : ''}`;
-    return { files: {}, lacking: [token] };
+    return { ...NOTHING, lacking: [token] };
   }
   if (downwardAPI) {
     const items = (downwardAPI.items ?? []).map((item) => [item.path, downwardValue(item, pod)] as const);
     const known = items.filter((item): item is [string, string] => item[1] !== undefined);
     const files = Object.fromEntries(known.map(([path, value]) => [path, Buffer.from(value)]));
     const unknown = items.filter(([, value]) => value === undefined);
-    return { files, lacking: unknown.map(([path]) => `the file ${path}`) };
+    return { files, executable: [], lacking: unknown.map(([path]) => `the file ${path}`) };
   }
   if (secret) return await readData(api, pod, { kind: 'Secret', ...secret });
   if (configMap) return await readData(api, pod, { kind: 'ConfigMap', ...configMap });
-  return { files: {}, lacking: Object.keys(source).map((kind) => `its ${kind}`) };
+  return { ...NOTHING, lacking: Object.keys(source).map((kind) => `its ${kind}`) };
 }
 
 interface DataSource {
@@ -124,20 +134,34 @@ interface DataSource {
   name: string;
   items?: KeyToPath[];
   optional?: boolean;
+  defaultMode?: number | undefined;
+}
+
+const NOTHING: Part = { files: {}, executable: [], lacking: [] };
+
+/** Of a file whose mode nobody sets. */
+const READ_ALONE = 0o644;
+
+/** For anybody: the user that it runs as in the Pod need not be the owner. */
+function isExecutable(mode: number): boolean {
+  return (mode & 0o111) !== 0;
 }
 
 async function readData(api: ClusterApi, { namespace }: OwnPod, source: DataSource): Promise<Part> {
-  const { kind, name, items, optional } = source;
+  const { kind, name, items, optional, defaultMode = READ_ALONE } = source;
   const object = await api.get<Secret & ConfigMap>({ kind, namespace, name }).catch(() => undefined);
   if (object === undefined)
-    return { files: {}, lacking: optional ? [] : [`${kind} ${name}, which cannot be read`] };
+    return { ...NOTHING, lacking: optional ? [] : [`${kind} ${name}, which cannot be read`] };
   const encoded = Object.entries((kind === 'Secret' ? object.data : object.binaryData) ?? {});
   const texts = kind === 'Secret' ? [] : Object.entries(object.data ?? {});
   const data = new Map([
     ...encoded.map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
     ...texts.map(([key, value]) => [key, Buffer.from(value)] as const),
   ]);
-  if (items === undefined) return { files: Object.fromEntries(data), lacking: [] };
-  const chosen = items.flatMap(({ key, path }) => (data.has(key) ? [[path, data.get(key)!] as const] : []));
-  return { files: Object.fromEntries(chosen), lacking: [] };
+  const chosen = (items ?? [...data.keys()].map((key): KeyToPath => ({ key, path: key }))).filter(({ key }) =>
+    data.has(key),
+  );
+  const executable = chosen.filter(({ mode = defaultMode }) => isExecutable(mode)).map(({ path }) => path);
+  const files = Object.fromEntries(chosen.map(({ key, path }) => [path, data.get(key)!]));
+  return { files, executable, lacking: [] };
 }

@@ -50,12 +50,21 @@ export interface ResourceFieldRef {
 export interface KeyToPath {
   key: string;
   path: string;
+  /** Instead of the volume's `defaultMode`. */
+  mode?: number;
+}
+
+/** Whose keys are the files of a volume. */
+interface KeyFiles {
+  items?: KeyToPath[];
+  optional?: boolean;
+  defaultMode?: number | undefined;
 }
 
 /** One source of a projected volume. Most kinds of sources also exist as volumes of their own. */
 export interface ProjectedSource {
-  secret?: { name: string; items?: KeyToPath[]; optional?: boolean };
-  configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  secret?: { name: string } & KeyFiles;
+  configMap?: { name: string } & KeyFiles;
   downwardAPI?: { items?: DownwardFile[] };
   serviceAccountToken?: { path: string; audience?: string };
 }
@@ -69,10 +78,10 @@ export interface DownwardFile {
 /** `emptyDir`, `csi` and every other kind of volume is a key here, too. */
 export interface Volume {
   name: string;
-  secret?: { secretName: string; items?: KeyToPath[]; optional?: boolean };
-  configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  secret?: { secretName: string } & KeyFiles;
+  configMap?: { name: string } & KeyFiles;
   downwardAPI?: { items?: DownwardFile[] };
-  projected?: { sources?: ProjectedSource[] };
+  projected?: { sources?: ProjectedSource[]; defaultMode?: number };
   emptyDir?: object;
   csi?: { driver: string };
 }

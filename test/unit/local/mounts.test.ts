@@ -23,6 +23,19 @@ test('files are written again for a new version of the manager', async () => {
   expect(await readdir(directory)).toEqual(['kubeconfig']);
 });
 
+test('a file that can be run is one for its owner alone, also where only that has changed', async () => {
+  const directory = await temporary();
+  const files = { 'run.sh': '#!/bin/sh\n', 'settings.yaml': 'a: b\n' };
+  const modes = async () =>
+    await Promise.all(
+      Object.keys(files).map(async (name) => (await lstat(join(directory, name))).mode & 0o777),
+    );
+  await writeNeededFiles([{ directory, files }]);
+  expect(await modes()).toEqual([0o600, 0o600]);
+  await writeNeededFiles([{ directory, files, executable: ['run.sh'] }]);
+  expect(await modes()).toEqual([0o700, 0o600]);
+});
+
 test('a link where a file is needed is neither followed nor replaced', async () => {
   const directory = await temporary();
   await writeFile(join(directory, 'theirs'), 'theirs');

@@ -86,7 +86,8 @@ async function plan({
     Object.fromEntries(Object.entries(files).map(([name, content]) => [name, String(content)])),
   );
   const at = Object.fromEntries(planned.paths.map(({ from, to }) => [from, to.replace(`${DIRECTORY}/`, '')]));
-  return { at, files, notes: texts('note'), warnings: texts('warning'), placed: planned.placed };
+  const executable = needed.map((one) => one.executable);
+  return { at, files, executable, notes: texts('note'), warnings: texts('warning'), placed: planned.placed };
 }
 
 test('a file and a directory that an argument names are copied; leader election is turned off in the copy', async () => {
@@ -99,6 +100,61 @@ test('a file and a directory that an argument names are copied; leader election 
   expect(files).toEqual([{ 'manager.yaml': 'leaderElect: false\n' }, { 'ca.crt': 'CA' }]);
   expect(notes).toContainEqual(expect.stringContaining('copy of manager.yaml'));
   expect(warnings).toEqual([]);
+});
+
+test.each<[string, Volume[], string, string[][]]>([
+  ['nothing', [SETTINGS], '/x', [[]]],
+  [
+    'a ConfigMap',
+    [{ name: 'settings', configMap: { name: 'settings', defaultMode: 0o755 } }],
+    '/x:blob',
+    [['blob']],
+  ],
+  [
+    'an item',
+    [
+      {
+        name: 'settings',
+        configMap: {
+          name: 'settings',
+          items: [
+            { key: 'blob', path: 'a/b', mode: 0o555 },
+            { key: 'other.yaml', path: 'c' },
+          ],
+        },
+      },
+    ],
+    '/x',
+    [['a/b']],
+  ],
+  [
+    'a directory of a projected volume',
+    [
+      {
+        name: 'settings',
+        projected: {
+          defaultMode: 0o500,
+          sources: [
+            {
+              configMap: {
+                name: 'settings',
+                items: [
+                  { key: 'blob', path: 'a/b' },
+                  { key: 'other.yaml', path: 'c' },
+                ],
+              },
+            },
+            { secret: { name: 'ca', items: [{ key: 'ca.crt', path: 'a/c', mode: 0o400 }] } },
+          ],
+        },
+      },
+    ],
+    '/x:a',
+    [['b']],
+  ],
+])('a copy can be run where the mounted file can: the mode of %s', async (_, volumes, at, expected) => {
+  const { executable } = await plan({ volumes, mounts: { settings: at }, words: ['--run=/x'] });
+  expect(executable).toEqual(expected);
 });
 
 test('a port of a mounted file that is in use is another one in the copy, with a note', async () => {
