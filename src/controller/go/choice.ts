@@ -1,6 +1,7 @@
 import { dirname } from 'node:path/posix';
 import { type Dockerfile, isPart } from './dockerfile.ts';
 import type { BuildRecipe } from './recipes.ts';
+import { isCommandLineName, isToolDirectory } from './tool-names.ts';
 
 /** What is known about one main package of the checkout. */
 export interface MainPackage {
@@ -80,12 +81,6 @@ const WEIGHT = {
   commandLine: -60,
 };
 
-const TOOL_DIRECTORY =
-  /(?:^|\/)(?:hack|tests?|tools?|examples?|samples?|docs?|e2e|scripts?|internal\/tools?)(?:\/|$)/;
-
-/** It links what it installs, or validates as the webhooks do, and runs in no cluster. */
-const COMMAND_LINE_TOOL = /^kubectl[-_]|ctl$|(?:^|-)cli$/;
-
 /** Weighs all clues about all main packages. */
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
   const candidates = candidatesOf(mains, hints);
@@ -94,7 +89,12 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
     return { candidates: candidates.filter(({ score }) => score === best?.score) };
   }
   const source = second ? differences(best, second) : whyTheOnly(best, mains);
-  return { package: best.package, source, rivals: candidates.slice(1) };
+  // A tool is not the manager, unless webhooks are among what it is built from.
+  const serving = new Set(mains.filter(({ paths }) => paths.size > 0).map((main) => main.package));
+  const rivals = candidates
+    .slice(1)
+    .filter((one) => serving.has(one.package) || !isToolDirectory(one.package));
+  return { package: best.package, source, rivals };
 }
 
 /** The main packages that can be a manager, the best first. */
@@ -143,7 +143,6 @@ function evidenceOf(
   const all = paths.size === declared ? 'all' : `${paths.size} of the ${declared}`;
   const hasMost = paths.size > 0 && paths.size === most;
   const pathWeight = WEIGHT.paths * share(paths) + (hasMost ? WEIGHT.mostPaths : 0);
-  const isTool = TOOL_DIRECTORY.test(main.package);
   return [
     { weight: hints.ko.includes(main.package) ? WEIGHT.ko : 0, says: 'ko builds it for the Deployment' },
     { weight: pathWeight, says: `it is built from the packages with ${all} webhook paths` },
@@ -153,7 +152,10 @@ function evidenceOf(
     imageEvidence(main, hints),
     makefileEvidence(main, hints),
     ...nameEvidence(main, hints),
-    { weight: isTool ? WEIGHT.tool : 0, says: 'is in a directory of tools or tests' },
+    {
+      weight: isToolDirectory(main.package) ? WEIGHT.tool : 0,
+      says: 'is in a directory of tools or tests',
+    },
     {
       weight: isCommandLineTool(main, hints) ? WEIGHT.commandLine : 0,
       says: 'is named like a command line tool',
@@ -163,7 +165,7 @@ function evidenceOf(
 
 function isCommandLineTool(main: MainPackage, { program }: ChoiceHints): boolean {
   const own = nameOf(main);
-  return own !== program && COMMAND_LINE_TOOL.test(own);
+  return own !== program && isCommandLineName(own);
 }
 
 const NONE: Evidence = { weight: 0, says: '' };

@@ -361,3 +361,12 @@ test.each(['', 'op/'])(
     });
   },
 );
+
+test('programs of tools and tests are offered instead of the chosen one only if webhooks are among what they are built from', async () => {
+  const served = `${MANAGER}\nconst path = "/validate-shop"\n`;
+  const others = ['cmd/agent', 'hack/gen', 'test/e2e/server', 'tools/load'];
+  const files = Object.fromEntries(others.map((place) => [`${place}/main.go`, MANAGER]));
+  const all = { ...files, 'cmd/shop/main.go': served, 'test/stand-in/main.go': served };
+  const { name, rivals } = await find(all, ['/shop'], ['/validate-shop']);
+  expect([name, ...rivals]).toEqual(['./cmd/shop', './test/stand-in', './cmd/agent']);
+});
