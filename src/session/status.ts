@@ -9,7 +9,7 @@ import { type CommandContext, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { allTaken, type Named, namedSessions, namesIn } from './context/named.ts';
-import { inNamedNamespaces } from './context/namespaces.ts';
+import { inNamedNamespaces, mayExist } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
 
@@ -19,9 +19,9 @@ const LOOK_EVERY_MS = 2_000;
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
   await using context = await openContext(options, quiet, 'optional');
+  const { services, deployment, namespace } = options;
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
-  const { services, deployment } = options;
-  const named: Named = { services, deployment, namespace: context.wanted.namespace };
+  const named: Named = { services, deployment, namespace };
   let last = '';
   do {
     const events = await unlessInterrupted(readSessions(look, named), io.signal);
@@ -39,13 +39,14 @@ export interface Look {
   dead: Map<string, string>;
 }
 
-/** The sessions. Warnings about what could not be looked at come first. */
-export async function readSessions(look: Look, named: Named): Promise<DevloopEvent[]> {
+/** The sessions that hold what was typed. Warnings about what could not be looked at come first. */
+export async function readSessions(look: Look, typed: Named): Promise<DevloopEvent[]> {
   const { context } = look;
-  const { api } = context;
-  const { namespace } = named;
-  const finding = findMarked(api, [namespace ?? api.namespace], { secrets: false });
-  const found: Found = await inNamedNamespaces(context, finding);
+  const { api, wanted } = context;
+  const finding = findMarked(api, [typed.namespace ?? wanted.namespace ?? api.namespace], { secrets: false });
+  const found: Found = await inNamedNamespaces({ api, wanted: typed }, finding);
+  const namespace = typed.namespace ?? (await configuredNamespace(context));
+  const named: Named = { ...typed, namespace };
   const shown = [...namedSessions(found.marked, named)];
   const sessions = await Promise.all(shown.map(([id, marked]) => sessionStatus(id, marked, look)));
   const names = namesIn(named);
@@ -56,6 +57,12 @@ export async function readSessions(look: Look, named: Named): Promise<DevloopEve
     ...(others.length > 0 ? { others } : {}),
   };
   return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
+}
+
+/** None if it is gone with the operator: a session may have left more than what was in it. */
+async function configuredNamespace({ api, wanted }: CommandContext): Promise<string | undefined> {
+  const { namespace } = wanted;
+  return namespace !== undefined && (await mayExist(api, namespace)) ? namespace : undefined;
 }
 
 /** Replaces what the session last wrote about its health, which is no longer true. */

@@ -25,13 +25,17 @@ function namedNamespaces({ wanted: { namespace, services, deployment } }: Named)
 }
 
 /** If the account is not allowed to read namespaces, refusals of other calls tell the user what it cannot see. */
-async function requireNamespace(api: ClusterApi, name: string): Promise<void> {
+export async function mayExist(api: ClusterApi, name: string): Promise<boolean> {
   try {
-    if ((await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined) return;
+    return (await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined;
   } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return;
+    if (error instanceof ApiError && error.isForbidden) return true;
     throw error;
   }
+}
+
+async function requireNamespace(api: ClusterApi, name: string): Promise<void> {
+  if (await mayExist(api, name)) return;
   const all = await api.list<KubeObject>('Namespace', undefined).catch(noneIfForbidden);
   const names = all.map(({ metadata }) => metadata.name);
   const similar = similarNames(name, names).map((one) => `${AGAIN} -n ${one}`);

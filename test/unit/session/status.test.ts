@@ -79,6 +79,23 @@ it.each([
   expect(await live).toBe(true);
 });
 
+it('where the namespace in devloop.yaml is gone, all sessions are shown, and one that was typed is an error', async () => {
+  const { cluster, look } = held(new Date().toISOString());
+  const { api } = cluster;
+  const context = { api, wanted: { services: ['gone/hook'], namespace: 'gone' } };
+  const running = { ...look, context } as unknown as Look;
+  const sessions = async () => {
+    const [status] = await readSessions(running, { services: [] });
+    return status?.type === 'status' ? status.sessions.map(({ session }) => session) : undefined;
+  };
+  expect(await sessions()).toEqual(['s1']);
+  cluster.put('Namespace', { metadata: { name: 'gone' } });
+  expect(await sessions()).toEqual([]);
+  await expect(readSessions(running, { services: [], namespace: 'gnoe' })).rejects.toMatchObject({
+    code: 'target.not-found',
+  });
+});
+
 it('where no session holds what was named, those that hold something are', async () => {
   const { cluster, look } = held(new Date().toISOString());
   const { api } = cluster;
