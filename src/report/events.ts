@@ -82,8 +82,11 @@ export type DevloopEvent =
   | { type: 'session.ready'; session: string; ms: number }
   /** The session ends, and devloop begins to restore everything. */
   | { type: 'session.stopping'; reason: string }
-  /** Everything that the session changed is restored, except what somebody else also changed. In that case an `error` follows. */
-  | { type: 'session.restored'; session: string; changes: number; ms: number }
+  /**
+   * Everything that the session changed is restored, except what somebody else also changed. In that case an `error` follows. `ms`: until the
+   * cluster was restored; `endMs`, of `up`: then until the route and the controller had ended.
+   */
+  | { type: 'session.restored'; session: string; changes: number; ms: number; endMs?: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
   /** Somebody else deleted an object with which the session points a Service to this machine. devloop has created it again. */

@@ -1,6 +1,7 @@
 import { counted, shellWord, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
 import { debugLine } from './render-debug.ts';
+import { restoredText } from './render-restored.ts';
 import {
   comparedReviews,
   lateLine,
@@ -131,14 +132,7 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
     case 'session.stopping':
       return row('stopping', `${event.reason}; restoring everything`);
     case 'session.restored':
-      return paintedRow(
-        paint,
-        'green',
-        'restored',
-        event.changes === 0
-          ? oneLine(`session ${event.session} had changed nothing`)
-          : `${counted(event.changes, 'change')} in ${duration(event.ms)}`,
-      );
+      return paintedRow(paint, 'green', 'restored', restoredText(event));
     default:
       return renderController(event, paint);
   }

@@ -70,6 +70,7 @@ async function run(session: Session): Promise<void> {
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
   const signal = AbortSignal.any([io.signal, ending.signal]);
+  const since = timeOfAbort(signal);
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   const unserved = options.controller ? undefined : noticeUnserved(io.emit);
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
@@ -107,13 +108,20 @@ async function run(session: Session): Promise<void> {
   await writers.disposeAsync();
   const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
   const isFailure = failure !== undefined && !isInterrupted;
-  const restoring = await endUp(work, target, standing, { reason, isFailure }).then(
+  const restoring = await endUp(work, target, standing, { reason, isFailure, since: since() }).then(
     () => undefined,
     (error) => ({ error }),
   );
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
+}
+
+/** On the clock of performance.now(). */
+function timeOfAbort(signal: AbortSignal): () => number {
+  let at: number | undefined;
+  signal.addEventListener('abort', () => (at = performance.now()), { once: true });
+  return () => at ?? performance.now();
 }
 
 function controlledOf(standing: Standing, { facts, replay, waiting }: Answered): Controlled {

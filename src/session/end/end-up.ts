@@ -38,6 +38,8 @@ export interface Ending {
   reason: string;
   /** It failed, and nobody pressed Ctrl-C: if nothing had been changed, only the error is reported. */
   isFailure: boolean;
+  /** On the clock of performance.now(): when that was. */
+  since: number;
 }
 
 /**
@@ -48,13 +50,16 @@ export interface Ending {
 export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
   // The event comes after the last output of the controller.
   const result = await restoreAndStop(work, target, standing, ending);
-  if (result?.event) work.emit(result.event);
+  if (result?.event) {
+    const { ms } = result.event;
+    work.emit({ ...result.event, endMs: performance.now() - ending.since - ms });
+  }
   if (result) refuseUnfinished(result.left, result.notStarted);
 }
 
 interface Result {
   /** Absent if nothing had been changed and only the error is reported. */
-  event: DevloopEvent | undefined;
+  event: Extract<DevloopEvent, { type: 'session.restored' }> | undefined;
   /** Objects that somebody else changed, too. */
   left: Left[];
   notStarted: NotStarted[];
@@ -82,8 +87,7 @@ async function restoreAll(
   { route, supervisor, debug, pausing = [], unready }: Standing,
   ending: Ending,
 ): Promise<Result> {
-  const { reason, isFailure } = ending;
-  const startedAt = performance.now();
+  const { reason, isFailure, since } = ending;
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
   // A controller at a breakpoint answers nothing.
@@ -123,8 +127,12 @@ async function restoreAll(
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
   const { changes, left, notStarted } = restored;
-  const ms = performance.now() - startedAt;
-  const event: DevloopEvent = { type: 'session.restored', session: sessionId, changes, ms };
+  const event = {
+    type: 'session.restored',
+    session: sessionId,
+    changes,
+    ms: performance.now() - since,
+  } as const;
   return { event: isReported(changes) ? event : undefined, left, notStarted };
 }
 

@@ -121,8 +121,9 @@ async function up(command: Command): Promise<void> {
   );
   session.isServing = false;
   ending.abort();
+  const since = performance.now();
   await writers.disposeAsync();
-  const why = { reason: 'ended', isFailure: failure !== undefined && !signal.aborted };
+  const why = { reason: 'ended', isFailure: failure !== undefined && !signal.aborted, since };
   await endUp(work, target, standing, why).finally(() => leases[Symbol.asyncDispose]());
   if (failure !== undefined && !signal.aborted) throw failure.error;
 }

@@ -109,6 +109,10 @@ describe('lines', () => {
       printed([{ type: 'session.restored', session: 'a', changes, ms: 40 }]).stderr;
     expect(restored(1)).toBe('restored      1 change in 40 ms\n');
     expect(restored(0)).toBe('restored      session a had changed nothing\n');
+    const ended = (endMs: number) =>
+      printed([{ type: 'session.restored', session: 'a', changes: 2, ms: 12_600, endMs }]).stderr;
+    expect(ended(900)).toBe('restored      2 changes in 12.6 s\n');
+    expect(ended(4_000)).toContain('2 changes in 12.6 s; what ran on this machine took 4.0 s more to end\n');
   });
 
   it('mark what the controller prints', () => {

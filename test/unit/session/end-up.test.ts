@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Service } from '../../../src/cluster/api/objects.ts';
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
@@ -9,7 +10,7 @@ import { fakeCluster } from '../../support/fake-cluster.ts';
 const SELECTOR = { app: 'shop' };
 
 /** A session that has taken a Service over, and whose controller prints a line while it ends. */
-async function ending(isFailure: boolean, { isTakenOver = true } = {}) {
+async function ending(isFailure: boolean, { isTakenOver = true, endsAfterMs = 0 } = {}) {
   const cluster = fakeCluster();
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => void events.push(event);
@@ -21,7 +22,7 @@ async function ending(isFailure: boolean, { isTakenOver = true } = {}) {
   const supervisor = {
     leave: async () => {},
     async [Symbol.asyncDispose]() {
-      await new Promise((resolve) => setImmediate(resolve));
+      await pause(endsAfterMs);
       // What a manager still prints finds the cluster restored.
       const { selector } = cluster.read<Service>('Service', 'webhook', 'shop')!.spec;
       emit({ type: 'controller.output', stream: 'stderr', line: `shutdown, ${JSON.stringify(selector)}` });
@@ -31,7 +32,7 @@ async function ending(isFailure: boolean, { isTakenOver = true } = {}) {
     work,
     { services: [], namespace: 'shop' },
     { supervisor, mayHaveChanged: true },
-    { reason: 'SIGINT', isFailure },
+    { reason: 'SIGINT', isFailure, since: performance.now() - 500 },
   );
   return events;
 }
@@ -46,6 +47,14 @@ test('the cluster is restored first, then the controller ends, and the result of
   ]);
   expect(events).toContainEqual(expect.objectContaining({ line: `shutdown, ${JSON.stringify(SELECTOR)}` }));
   expect(events.at(-1)).toMatchObject({ type: 'session.restored', session: 's1', changes: 1 });
+});
+
+test('how long the restoration took, since the interruption, and the end of the controller after it', async () => {
+  const events = await ending(false, { endsAfterMs: 200 });
+  const { ms, endMs } = events.at(-1) as Extract<DevloopEvent, { type: 'session.restored' }>;
+  expect(ms).toBeGreaterThanOrEqual(500);
+  expect(endMs).toBeGreaterThan(150);
+  expect(ms).toBeLessThan(10_000);
 });
 
 test('of a session that failed before it changed anything, nothing is said to be restored', async () => {
