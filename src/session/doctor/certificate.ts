@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { describe } from '../../cluster/api/kinds.ts';
+import { describe, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { type FoundPair, findKeyPair } from '../../local/key-pairs.ts';
 import { distrust } from '../../local/trust.ts';
 import type { TargetService } from '../../operator/target.ts';
@@ -49,7 +49,10 @@ export function certificateFinding(
   { renewal, warnings, now }: { renewal: Date | undefined; warnings: string[]; now: Date },
 ): Finding {
   const object = `Secret ${secret.namespace}/${secret.name}`;
-  const doubts = [...warnings, ...foreignBundles(service, pair, now), ...overdue(renewal, now)];
+  const distrusting = distrust(service, pair, now);
+  const ofCertificate = [...warnings, ...overdue(renewal, now)];
+  const foreign = distrusting.map(({ caller, why }) => `${describe(caller)} will not trust it: ${why}`);
+  const doubts = [...foreign, ...ofCertificate];
   const proof = [
     ...facts.names.map((name) => `for ${name}`),
     `from ${facts.notBefore.toISOString()} until ${facts.notAfter.toISOString()}`,
@@ -63,17 +66,43 @@ export function certificateFinding(
       : `${object} is valid for the Service${trust}`;
     return { verdict: 'ok', answer, proof };
   }
-  const hint =
-    secret.certificate === undefined
-      ? `kubectl -n ${secret.namespace} describe secret ${secret.name}`
-      : `kubectl -n ${secret.namespace} describe certificate ${secret.certificate}`;
-  return { verdict: 'warn', answer: doubts.join('\n'), proof, hint };
+  const trusting =
+    distrusting.length === 0
+      ? []
+      : [
+          trustHint(
+            distrusting.map(({ caller }) => caller),
+            secret,
+          ),
+        ];
+  const hints = ofCertificate.length === 0 ? trusting : [...trusting, describeCommand(secret)];
+  return { verdict: 'warn', answer: doubts.join('\n'), proof, hint: hints.join('\n') };
 }
 
-function foreignBundles(service: TargetService, pair: FoundPair['pair'], now: Date): string[] {
-  return distrust(service, pair, now).map(
-    ({ caller, why }) => `${describe(caller)} will not trust it: ${why}`,
-  );
+function describeCommand({ namespace, name, certificate }: FoundPair['secret']): string {
+  return certificate === undefined
+    ? `kubectl -n ${namespace} describe secret ${name}`
+    : `kubectl -n ${namespace} describe certificate ${certificate}`;
+}
+
+/** How these objects get a caBundle that trusts the key pair of a Secret. */
+function trustHint(callers: ObjectRef[], { namespace, name, certificate }: FoundPair['secret']): string {
+  const each = [...new Map(callers.map((caller) => [describe(caller), caller])).values()];
+  if (certificate !== undefined) {
+    const source = `cert-manager.io/inject-ca-from=${namespace}/${certificate}`;
+    return [
+      "To have cert-manager's cainjector write the CA into the caBundle:",
+      ...each.map((one) => `kubectl annotate --overwrite ${one.kind.toLowerCase()} ${one.name} ${source}`),
+    ].join('\n');
+  }
+  const fields = each.map((one) => `${bundleField(one.kind)} of ${describe(one)}`).join(', ');
+  return `Write the CA of Secret ${namespace}/${name} into ${fields}. If the Secret has it:\nkubectl -n ${namespace} get secret ${name} -o jsonpath='{.data.ca\\.crt}'`;
+}
+
+function bundleField(kind: Kind): string {
+  return kind === 'CustomResourceDefinition'
+    ? 'spec.conversion.webhook.clientConfig.caBundle'
+    : 'webhooks[*].clientConfig.caBundle';
 }
 
 function overdue(renewal: Date | undefined, now: Date): string[] {

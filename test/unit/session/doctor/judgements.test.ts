@@ -182,8 +182,27 @@ describe('the certificate', () => {
     expect(found).toMatchObject({
       verdict: 'warn',
       answer: expect.stringMatching(/^MutatingWebhookConfiguration b will not trust it: it does not chain/),
-      hint: 'kubectl -n shop describe certificate serving',
+      hint: expect.stringMatching(
+        /\nkubectl annotate --overwrite mutatingwebhookconfiguration b cert-manager.io\/inject-ca-from=shop\/serving$/,
+      ),
     });
+  });
+
+  it('tells which field of which CRD needs which CA', () => {
+    const crd: ObjectRef = { kind: 'CustomResourceDefinition', name: 'orders.example.com' };
+    const calls = [call(validating, bundle(ca)), call(crd, bundle(other))];
+    const { certificate: _, ...own } = secret;
+    const found = (of: typeof own) =>
+      certificateFinding(
+        called({ calls }),
+        { pair, facts, secret: of },
+        { renewal: undefined, warnings: [], now },
+      );
+    expect(found(secret).hint).toContain('customresourcedefinition orders.example.com cert-manager.io/');
+    expect(found(own).hint).toContain(
+      'into spec.conversion.webhook.clientConfig.caBundle of CustomResourceDefinition orders.example.com.',
+    );
+    expect(found(own).hint).toContain("kubectl -n shop get secret cert -o jsonpath='{.data.ca\\.crt}'");
   });
 
   it('is doubtful where one caBundle is empty and others are not', () => {
@@ -197,7 +216,10 @@ describe('the certificate', () => {
 
   it('is doubtful where its renewal is overdue, or something was warned of', () => {
     const calls = [call(validating, bundle(ca))];
-    expect(judge(calls, new Date('2026-05-31T00:00:00Z')).answer).toContain('should have renewed it');
+    expect(judge(calls, new Date('2026-05-31T00:00:00Z'))).toMatchObject({
+      answer: expect.stringContaining('should have renewed it'),
+      hint: 'kubectl -n shop describe certificate serving',
+    });
     expect(judge(calls, new Date('2026-06-02T00:00:00Z')).verdict).toBe('ok');
     expect(judge(calls, undefined, ['soon']).verdict).toBe('warn');
   });
