@@ -22,14 +22,20 @@ export function buildId({ content, at, isDirty }: BuildFacts): string {
   return [hash, time, dirty].filter(Boolean).join(' ');
 }
 
-/** So long git may go on when the build is done: a person waits for the program. */
+/** So long git may go on when a build is done: a person waits for the program. */
 const AFTER_BUILD_MS = 200;
+/** The same for a session's first build. If nothing has changed, that takes no time at all, and the route is not open yet. */
+const AFTER_FIRST_MS = 1_000;
 
-/** Asks git while the build runs. `answer` waits for it a moment only. */
-export function askGit(cwd: string, signal: AbortSignal): { answer(): Promise<BuildFacts['isDirty']> } {
+/** Asks git while build number `build` runs. `answer` waits for it a moment only. */
+export function askGit(
+  { cwd, build }: { cwd: string; build: number },
+  signal: AbortSignal,
+): { answer(): Promise<BuildFacts['isDirty']> } {
   const asked = isDirty(cwd, signal).catch(() => undefined);
+  const waitMs = build === 0 ? AFTER_FIRST_MS : AFTER_BUILD_MS;
   return {
-    answer: () => Promise.race([asked, sleep(AFTER_BUILD_MS, signal).then(() => 'unknown' as const)]),
+    answer: () => Promise.race([asked, sleep(waitMs, signal).then(() => 'unknown' as const)]),
   };
 }
 

@@ -35,7 +35,7 @@ export async function buildOnce(
   void countLater(plan, progress, untilEnded);
   // Before anything else takes this process's time: people wait for the go tool.
   const building = buildProgram(plan, number, { signal, onErrors: progress.read });
-  const git = askGit(plan.cwd, untilEnded);
+  const git = askGit({ cwd: plan.cwd, build: number }, untilEnded);
   try {
     const built = await reportWhileWaiting(
       building,

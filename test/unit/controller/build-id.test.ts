@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { askGit, buildId } from '../../../src/controller/build-id.ts';
 import { createAnswering, stampOf } from '../../../src/reviews/answering.ts';
+
+import { directoryWith } from './support/places.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -31,7 +33,7 @@ it('is dirty as git sees it, and runs nothing that the checkout names', async ()
   const cwd = await mkdtemp(join(tmpdir(), 'devloop-build-id-'));
   onTestFinished(() => rm(cwd, { recursive: true }));
   const git = (...args: string[]) => expect(spawnSync('git', args, { cwd }).status).toBe(0);
-  const answer = () => askGit(cwd, NEVER).answer();
+  const answer = () => askGit({ cwd, build: 0 }, NEVER).answer();
   expect(await answer()).toBe(undefined);
   git('init', '-q');
   const ran = join(cwd, '.git/ran');
@@ -46,3 +48,20 @@ it('is dirty as git sees it, and runs nothing that the checkout names', async ()
   expect(await answer()).toBe(true);
   await expect(access(ran)).rejects.toThrow();
 });
+
+it.each([
+  [0, false],
+  [1, 'unknown'],
+])(
+  'waits longer for git where nothing had to be built, which only the first build can be: %s',
+  async (build, expected) => {
+    const tools = await directoryWith({ git: '#!/bin/sh\nsleep 0.15\n' });
+    await chmod(join(tools, 'git'), 0o755);
+    const before = process.env.PATH;
+    process.env.PATH = `${tools}:${before}`;
+    onTestFinished(() => {
+      process.env.PATH = before;
+    });
+    expect(await askGit({ cwd: tools, build }, NEVER).answer()).toBe(expected);
+  },
+);
