@@ -44,12 +44,13 @@ const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
 /** Where make and a shell are when they begin. */
 const HERE = /\$(?:\((?:CURDIR|PWD|shell pwd)\)|\{(?:CURDIR|PWD)\}|PWD\b|\(pwd\))/g;
 /** `$*` is what the `%` of a pattern rule stands for, mostly an architecture. */
-const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+|\*)/g;
+const VARIABLE = /[-_.]?\$(?:\(@?\w+\)|\{\w+\}|@|\w+|\*)/g;
 const PLATFORM =
   /[-_.](?:linux|darwin|windows|freebsd|amd64|x86_64|arm64|aarch64|arm|armv7|s390x|ppc64le|386)(?=$|[-_.])/g;
 const COMMENT = /^\s*#/;
-/** A rule of a Makefile; its recipe names the target `$@`. */
-const RULE = /^([^\s:=#$%]+)\s*:(?!=)/;
+/** A rule of a Makefile; the recipe of one with a single target names it `$@`. */
+const RULE = /^[^\s:=#][^:=#]*:(?!=)/;
+const SINGLE_TARGET = /^([^\s:=#%.][^\s:=#%]*)\s*:/;
 
 /** The builds in a Dockerfile or Makefile of a Go module, except those whose package only make or a shell can compute. */
 export function buildRecipes(text: string, module = ''): BuildRecipe[] {
@@ -78,8 +79,10 @@ function buildCommands(variables: Map<string, string>): Map<string, string> {
 
 /** What the variables are in the recipe of the rule that begins at this line, if one does. */
 function variablesOfRule(line: string, { variables, ofTargets }: BuildText): Map<string, string> | undefined {
-  const target = line.includes(':') && RULE.exec(expandKnown(line, variables))?.[1];
-  if (!target) return undefined;
+  const rule = line.includes(':') ? RULE.exec(expandKnown(line, variables)) : null;
+  if (!rule) return undefined;
+  const [, target] = SINGLE_TARGET.exec(rule[0]) ?? [];
+  if (target === undefined) return variables;
   const own = new Map([...variables, ['@', target], ['@F', basename(target)]]);
   for (const one of ofTargets) if (one.target === target) assign(one.assignment, own);
   return own;
@@ -185,8 +188,11 @@ function flagOf(token: string): [flag: string, value?: string] {
 
 /** Old builds separate tags by spaces. */
 function tagsOf(text: string): string {
-  const tags = text.replace(/["']/g, '').split(/[\s,]+/);
-  return tags.filter((tag) => tag !== '').join();
+  const tags = text
+    .replace(/["']/g, '')
+    .split(/[\s,]+/)
+    .filter((tag) => tag !== '');
+  return tags.every((tag) => /^[\w.]+$/.test(tag)) ? tags.join() : '';
 }
 
 function isPlain(token: string): boolean {

@@ -48,6 +48,9 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
     [{ package: '.', output: 'manager' }],
   ],
   ['bin/%:\n\tgo build -o $@ ./cmd/$(notdir $@)', []],
+  ['gen.go:\n\ttouch $@\n$(B)/shop: gen.go\n\tgo build -o $@ ./cmd', [{ package: './cmd', output: 'shop' }]],
+  ['a:\n\tgo vet\n.PHONY: a\nb c:\n\tgo build -o $@ ./cmd', [{ package: './cmd', output: undefined }]],
+  ['RUN go build -tags \\"a\\" -o m', [{ package: '.', output: 'm' }]],
   ['\tgo build -o $(BIN) $(PKG)', []],
   [
     'GOCMD=go\nGOBUILD=$(GOCMD) build\nGORUN ?= go run -v\nb:\n\t@$(GOBUILD) -tags a -o bin/shop ./cmd/shop\n\t$(GORUN) ./gen',
