@@ -109,6 +109,7 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   }
   for (const text of await importedSources(importing, modules)) collect(text, '.go', facts);
   for (const path of resolveComposed(composed, facts.pathFlags.constants)) facts.paths.add(path);
+  takeMarkers(facts);
   for (const name of composedNames(nameParts)) facts.quoted.add(name);
   facts.electionFlags.push(...electionFlags(elections));
   await collectNames(root, facts);
@@ -212,7 +213,6 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
     for (const [, parts = ''] of text.matchAll(BESIDE)) facts.besideProgram.add(joinedParts(parts));
   all(MARKER_PATH, facts.markerPaths);
   all(QUOTED_NAME, facts.quoted);
-  for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
   collectAddressFlags(text, dirname(file), facts.addressFlags);
   for (const name of commandNames(text)) facts.commandNames.add(name);
@@ -220,6 +220,16 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   collectConnections(text, file, facts);
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)|"k8s\.io\/api\/admission\//.test(text))
     facts.declaresWebhooks = true;
+}
+
+/** As controller-runtime makes them from a kind, so that no source names them. */
+const MADE_PATH = /^\/(?:mutate|validate)-[a-z0-9-]+$/;
+
+/** A marker is a comment, and can be out of date: a path that no source names, and that is not made from a kind, declares no webhook. */
+function takeMarkers({ markerPaths, paths }: CheckoutFacts): void {
+  const outdated = [...markerPaths].filter((path) => !MADE_PATH.test(path) && !paths.has(path));
+  for (const path of markerPaths) paths.add(path);
+  for (const path of outdated) markerPaths.delete(path);
 }
 
 /** How programs connect to the cluster. */

@@ -152,6 +152,18 @@ describe('the layouts of kubebuilder', () => {
   });
 });
 
+it('a marker of a path that nothing serves declares no webhook', async () => {
+  const made = '/validate-shop-example-com-v1-order';
+  const outdated = '/validate-shop-example-com-v1-v1.Order';
+  await writeFiles({
+    'a.go': `${marker(made)}${marker('/v1/Carts')}${marker('/joined/orders')}${marker(outdated)}`,
+    'b.go': 'server.Register("/v1/Carts", h)\nconst base = "/joined"\nconst path = base + "/orders"\n',
+  });
+  const { markerPaths, paths } = await readCheckout(root);
+  expect([...markerPaths].sort()).toEqual(['/joined/orders', '/v1/Carts', made]);
+  expect(paths).toContain(outdated);
+});
+
 describe('what a checkout merely contains', () => {
   it('does not belong to it: other CRDs, groups of clients, vendored code, test data', async () => {
     await writeFiles({
