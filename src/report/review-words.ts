@@ -22,9 +22,11 @@ function joined(text: string | undefined, separator: string, more: string | unde
   return more ? text + separator + more : text;
 }
 
-/** `vapplication` for `vapplication.kb.io`. */
+/** `vapplication` for `vapplication.kb.io`; several names are separated by a comma and a space. */
 export function shortName(webhook: string): string {
-  return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
+  if (webhook.startsWith('/')) return webhook;
+  const names = webhook.split(', ').map((name) => name.split('.', 1)[0]!);
+  return [...new Set(names)].join(', ');
 }
 
 /** `10:15:02` in local time. `toTimeString` would take most of the time of a list of a thousand reviews. */

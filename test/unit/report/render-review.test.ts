@@ -56,6 +56,11 @@ it.each<[string, Partial<ReviewSummary>, string]>([
     'allowed       <time>  CREATE Application default/web (dry run)  vapplication  warns: old field  (5.0 s of 10 s)  r-000041',
   ],
   [
+    'for several webhooks, of which the review names none',
+    { webhook: 'vapplication.kb.io, mapplication.kb.io' },
+    'allowed       <time>  CREATE Application default/web  vapplication, mapplication  (7 ms of 10 s)  r-000041',
+  ],
+  [
     'a conversion',
     {
       kind: 'conversion',
