@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { DevloopError, messageOf, originOf } from '../../errors.ts';
+import { DevloopError, type ErrorCode, messageOf, originOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { Selected } from './kubeconfig.ts';
 
@@ -9,13 +9,21 @@ interface StatusBody {
   reason?: string;
 }
 
+const CODES: Record<number, ErrorCode> = { 403: 'cluster.forbidden', 409: 'change.conflict' };
+
 const NEXT_STEPS: Record<number, string> = {
   403: 'Ask for that permission, or use another context or account.',
   409: 'Run the command again.',
   429: 'The API server is overloaded. Run the command again later.',
 };
 
-/** The API server's refusal of one call. Its error code depends on the status alone. */
+/** kube-apiserver's words when it refuses to create anything in a namespace that is being deleted. Its status is that of a missing permission. */
+export const TERMINATING = /because it is being terminated/;
+
+export const TERMINATING_HINT =
+  'The namespace is being deleted. Wait until it is gone, deploy the operator again, and run this command again.';
+
+/** The API server's refusal of one call. Its error code and hint depend on the status, except in a namespace that is being deleted. */
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
@@ -23,11 +31,12 @@ export class ApiError extends DevloopError {
   readonly retryAfterSeconds: number;
 
   constructor(message: string, status: number, reason: string, retryAfterSeconds = 0) {
-    super(
-      status === 403 ? 'cluster.forbidden' : status === 409 ? 'change.conflict' : 'cluster.rejected',
-      message,
-      { hint: NEXT_STEPS[status] ?? 'devloop doctor checks the cluster and your account.' },
-    );
+    const isTerminating = status === 403 && TERMINATING.test(message);
+    const code = isTerminating ? undefined : CODES[status];
+    const hint = isTerminating ? TERMINATING_HINT : NEXT_STEPS[status];
+    super(code ?? 'cluster.rejected', message, {
+      hint: hint ?? 'devloop doctor checks the cluster and your account.',
+    });
     this.name = 'ApiError';
     this.status = status;
     this.reason = reason;

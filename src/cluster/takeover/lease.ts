@@ -89,7 +89,7 @@ export function leasePermissions(namespace: string): Permission[] {
 
 /**
  * Creates the Lease of an object and renews it until disposed. Disposing leaves the Lease in place: it is deleted last, when everything
- * else of the session is restored. Resolves to undefined, after a warning, if Leases are forbidden.
+ * else of the session is restored. Resolves to undefined, after a warning, if the API server forbids the Lease.
  */
 export function holdLease(
   object: ObjectRef,
@@ -123,7 +123,7 @@ async function createOrFind(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.isForbidden) {
-      const message = `You are not allowed to create Leases here, so others who take over this operator get no warning (${error.message}).`;
+      const message = `The Lease that shows others who is using this operator cannot be created, so they get no warning when they take it over: ${error.message}`;
       emit({ type: 'warning', message });
       return undefined;
     }

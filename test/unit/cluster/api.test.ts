@@ -482,6 +482,20 @@ describe('answers', () => {
     await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ status: 403, isForbidden: true });
   });
 
+  it('does not ask for a permission where the namespace is being deleted', async () => {
+    const cluster = await api();
+    const message = 'unable to create new content in namespace shop because it is being terminated';
+    const details = {
+      causes: [{ reason: 'NamespaceTerminating', message: 'namespace shop is being terminated' }],
+    };
+    handler = (_request, response) => json(response, 403, { reason: 'Forbidden', message, details });
+    await expect(cluster.create(ref, {})).rejects.toMatchObject({
+      code: 'cluster.rejected',
+      isForbidden: true,
+      hint: expect.stringContaining('namespace is being deleted'),
+    });
+  });
+
   it('that are not JSON are quoted in the error, for success and failure', async () => {
     const cluster = await api();
     handler = (_request, response) => response.writeHead(200).end('<html>Log in</html>');

@@ -81,6 +81,22 @@ describe('a held Lease', () => {
     expect(holderOf(lease()!)).toEqual(holder);
   });
 
+  it.each([
+    'unable to create new content in namespace shop because it is being terminated',
+    'exceeded quota: objects, requested: count/leases.coordination.k8s.io=1',
+    'User "ann" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "shop"',
+  ])('is missing with a warning that blames only what the API server says: %s', async (why) => {
+    cluster.hook = {
+      before(verb) {
+        if (verb === 'create')
+          throw refusal(403, 'Forbidden', `leases.coordination.k8s.io "x" is forbidden: ${why}`);
+      },
+    };
+    expect(await hold()).toBeUndefined();
+    expect(events).toEqual([{ type: 'warning', message: expect.stringContaining(why) }]);
+    expect(JSON.stringify(events)).not.toContain('not allowed');
+  });
+
   it('survives failed renewals', async () => {
     await hold();
     cluster.hook = {

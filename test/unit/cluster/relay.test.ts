@@ -198,6 +198,7 @@ describe("the state of the relay's Pod", () => {
     expect(hint('failed quota: q: must specify limits.cpu')).toContain('resourcequota');
     expect(hint('maximum memory usage per Container is 1Mi')).toContain('limitrange');
     expect(hint('violates PodSecurity "restricted:latest"')).toContain('--show-labels');
+    expect(hint('in namespace shop because it is being terminated')).toContain('is being deleted');
     expect(hint('admission webhook "x" denied the request')).toContain('exception');
     expect(hint('pods is forbidden: User "u" cannot create')).toBe('kubectl auth can-i create pods -n shop');
   });
