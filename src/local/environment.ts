@@ -52,7 +52,7 @@ export function controllerEnvironment(parts: EnvironmentParts): LocalEnvironment
   if (parts.namespace !== undefined) for (const name of OWN_NAMESPACE) env[name] = parts.namespace;
   for (const [name, value] of Object.entries(inherited)) if (value !== undefined) env[name] = value;
   for (const [name, value] of Object.entries(deployment)) {
-    if (!OF_THE_CONTAINER.has(name) && !isUnsafe(name)) env[name] = rewritePaths(value, paths);
+    if (isSetting(name)) env[name] = rewritePaths(value, paths);
   }
   for (const [name, value] of Object.entries(named)) env[name] = rewritePaths(value, paths);
   if (parts.kubeconfig !== undefined) env.KUBECONFIG = parts.kubeconfig;
@@ -120,6 +120,11 @@ const FAMILIES = [
   /^(NODE_TLS_REJECT_UNAUTHORIZED|SSLKEYLOGFILE)$/,
   /^(EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|MANPAGER)$/,
 ];
+
+/** Whether the controller gets a variable of the container: it is about the operator, and runs no other code. */
+export function isSetting(name: string): boolean {
+  return !OF_THE_CONTAINER.has(name) && !isUnsafe(name);
+}
 
 /** Whether a variable can make a program of this machine run other code. */
 function isUnsafe(name: string): boolean {

@@ -69,12 +69,25 @@ export interface PlannedProgram {
   image?: FoundCommand | undefined;
   /** What its image has of the checkout. */
   imageFiles: ImageFile[];
+  /** The variables that its image sets. */
+  imageVariables: Record<string, string>;
   /** What an exit with code 0 means: see the controller's plan. */
   asksForRestart: boolean;
 }
 
 /** Stands for the manager's arguments in a command of the user's. */
 export const ARGUMENTS = '{args}';
+
+/** What is known of a program behind a command of the user's. */
+const COMMAND = {
+  kubeconfigFlags: [],
+  isElectable: false,
+  electionFlags: [],
+  imageFiles: [],
+  imageVariables: {},
+  rivals: [],
+  asksForRestart: true,
+};
 
 /** The user's command, or the main package of the checkout that is the manager. */
 export async function planProgram(
@@ -92,18 +105,12 @@ export async function planProgram(
     assertWholeWords(run);
     const source = command ? 'named by you' : 'devloop.yaml';
     emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
-    const watch = watched ? { paths: watched } : { checkout: root };
     return {
+      ...COMMAND,
       build: settings.build,
       run,
       cwd: root,
-      watch,
-      kubeconfigFlags: [],
-      isElectable: false,
-      electionFlags: [],
-      imageFiles: [],
-      rivals: [],
-      asksForRestart: true,
+      watch: watched ? { paths: watched } : { checkout: root },
     };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
@@ -132,6 +139,7 @@ export async function planProgram(
     rivals: main.rivals,
     image: main.image,
     imageFiles: main.imageFiles,
+    imageVariables: main.imageVariables,
     asksForRestart: main.rivals.length === 0 || main.hasWebhooks,
   };
 }

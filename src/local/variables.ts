@@ -1,8 +1,11 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
+import type { ImageFile } from '../controller/go/image-files.ts';
 import { type PodEnvironment, readPodEnvironment } from '../operator/environment.ts';
 import type { Target } from '../operator/target.ts';
+import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { variablesOnFreePorts } from './busy-ports.ts';
+import { settingsOfImage } from './image-variables.ts';
 import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
 
 export interface VariableInputs {
@@ -16,6 +19,11 @@ export interface VariableInputs {
   electionVariables: ReadonlySet<string>;
   /** Leader election stays on. */
   isElectable?: boolean;
+  /** What the manager's image sets, and what it has of the checkout. */
+  imageVariables: Record<string, string>;
+  imageFiles: ImageFile[];
+  /** devloop's own environment. */
+  env: Record<string, string | undefined>;
 }
 
 export interface ManagerVariables extends PodEnvironment {
@@ -34,7 +42,8 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
     const message = `${name}=${environment.values[name]}\nis some node of the cluster: the controller runs on none.`;
     emit({ type: 'note', message });
   }
-  const values = { ...environment.values };
+  const ofImage = takenFromImage(inputs, environment.values, emit);
+  const values = { ...ofImage, ...environment.values };
   const switches = inputs.isElectable ? [] : variablesWithoutElection(values, inputs.electionVariables);
   for (const { name, before, after } of switches) {
     emit({ type: 'note', message: `${name}=${before}\nbecomes ${name}=${after}: ${ELECTION_OFF}` });
@@ -48,7 +57,25 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
     });
     values[name] = after;
   }
-  return { ...environment, values, passable: passable(values, emit) };
+  // The kubelet expands no reference to a variable of the image.
+  const expandable = Object.entries(values).filter(([name]) => name in environment.values);
+  return { ...environment, values: Object.fromEntries(expandable), passable: passable(values, emit) };
+}
+
+/** A Dockerfile says less about this program than the Deployment and the user's shell. */
+function takenFromImage(
+  { target, imageVariables, imageFiles, env }: VariableInputs,
+  own: Record<string, string>,
+  emit: Emit,
+): Record<string, string> {
+  const mounted = target.manager === undefined ? [] : mountPointsIn(target.manager).map(({ path }) => path);
+  const found = Object.entries(settingsOfImage({ imageVariables, imageFiles, mounted }));
+  const taken = found.filter(([name]) => !(name in own) && env[name] === undefined);
+  if (taken.length > 0) {
+    const message = `${taken.map(([name]) => name).join(', ')}\nof the Dockerfile: the controller gets what its image sets.`;
+    emit({ type: 'note', message });
+  }
+  return Object.fromEntries(taken);
 }
 
 /** The kernel ends every variable and argument at a NUL byte, and Node refuses them with an error that quotes the value. */

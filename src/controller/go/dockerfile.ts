@@ -3,6 +3,7 @@ import { readTextFile } from '../../machine/text-file.ts';
 import { buildVariables } from './build-text.ts';
 import { throughScript } from './entry-script.ts';
 import { type ImageFile, imageFiles, type Stage } from './image-files.ts';
+import { agreedVariables, imageVariables } from './image-variables.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
 import { expandKnown } from './variables.ts';
@@ -26,6 +27,8 @@ export interface Dockerfile {
   recipes: BuildRecipe[];
   /** What its images have of the checkout; those of stages that start nothing only where none starts anything. */
   files: ImageFile[];
+  /** What its images set with ENV, of the same stages. */
+  variables: Record<string, string>;
 }
 
 /** They do not end an instruction that continues on the next line. */
@@ -43,7 +46,10 @@ export async function readDockerfile(
   const stages = stagesOf(text);
   const copied = await imageFiles(stages, [root, dirname(join(root, file))]);
   const starts = await Promise.all(stages.map((stage, index) => startOf(stage, copied[index]!)));
-  const ofStarts = copied.filter((_, index) => programIn(starts[index]!) !== undefined);
+  const isStart = (_: unknown, index: number): boolean => programIn(starts[index]!) !== undefined;
+  const ofStarts = copied.filter(isStart);
+  const set = imageVariables(text);
+  const setByStarts = set.filter(isStart);
   const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
   const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
   return {
@@ -52,6 +58,7 @@ export async function readDockerfile(
     programs: programsIn(starts, wanted),
     commands: starts.flatMap(({ isKnown, ...command }) => (isKnown ? command : [])),
     files: ofStarts.length > 0 ? ofStarts.flat() : (copied.at(-1) ?? []),
+    variables: agreedVariables(setByStarts.length > 0 ? setByStarts : set.slice(-1)),
     recipes: [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory: root, module }))],
   };
 }

@@ -1,6 +1,7 @@
 import { type ChoiceHints, ofImage } from './choice.ts';
 import { type ImageCommand, programName } from './dockerfile.ts';
 import type { ImageFile } from './image-files.ts';
+import { agreedVariables } from './image-variables.ts';
 
 /** How the manager's image starts the program of a main package, and where that is written. */
 export interface FoundCommand extends ImageCommand {
@@ -12,16 +13,27 @@ export interface FoundCommand extends ImageCommand {
  * Dockerfile of the image starts a program that is built from the package, or several do in different ways.
  */
 export function imageCommandOf(goPackage: string, hints: ChoiceHints): FoundCommand | undefined {
-  const images = ofImage(hints);
-  const recipes = [...images.flatMap((one) => one.recipes), ...hints.makefile];
-  const outputs = new Set(recipes.filter((one) => one.package === goPackage).map(({ output }) => output));
-  const found = images.flatMap(({ file, commands }) =>
+  const outputs = outputsOf(goPackage, hints);
+  const found = ofImage(hints).flatMap(({ file, commands }) =>
     commands
       .filter(({ entrypoint, cmd }) => outputs.has(programName([...entrypoint, ...cmd])))
       .map((command) => ({ ...command, source: file })),
   );
   const different = new Map(found.map((one) => [JSON.stringify([one.entrypoint, one.cmd]), one]));
   return different.size === 1 ? found[0] : undefined;
+}
+
+/** The variables that the image of the package's program sets, as far as its Dockerfiles agree. */
+export function variablesOfImage(goPackage: string, hints: ChoiceHints): Record<string, string> {
+  const outputs = outputsOf(goPackage, hints);
+  const own = ofImage(hints).filter(({ programs }) => programs.some((program) => outputs.has(program)));
+  return agreedVariables(own.map(({ variables }) => variables));
+}
+
+/** The file names under which recipes build the package. */
+function outputsOf(goPackage: string, hints: ChoiceHints): Set<string | undefined> {
+  const recipes = [...ofImage(hints).flatMap((one) => one.recipes), ...hints.makefile];
+  return new Set(recipes.filter((one) => one.package === goPackage).map(({ output }) => output));
 }
 
 /** What the image of a Deployment has of the checkout, as far as its Dockerfiles agree. */

@@ -27,15 +27,22 @@ export async function imageFiles(stages: Stage[], contexts: string[]): Promise<I
   const named = new Map<string, Contents>();
   const all: ImageFile[][] = [];
   for (const [index, { text, variables }] of stages.entries()) {
-    const [head = '', ...lines] = text.split('\n');
-    const [, base = '', name] = /^\s*(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?/i.exec(head) ?? [];
-    const parent = named.get(base.toLowerCase());
+    const { base, name } = stageHead(text);
+    const lines = text.split('\n').slice(1);
+    const parent = named.get(base);
     const contents = { directory: parent?.directory ?? '/', files: [...(parent?.files ?? [])] };
     for (const line of lines) await follow(line, contents, { variables, named, contexts });
-    for (const key of [String(index), name?.toLowerCase()]) if (key !== undefined) named.set(key, contents);
+    for (const key of [String(index), name]) if (key !== undefined) named.set(key, contents);
     all.push(await onThisMachine(contents, contexts));
   }
   return all;
+}
+
+/** What a stage begins with, and its own name, as other stages can write them. */
+export function stageHead(text: string): { base: string; name: string | undefined } {
+  const [head = ''] = text.split('\n');
+  const [, base = '', name] = /^\s*(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?/i.exec(head) ?? [];
+  return { base: base.toLowerCase(), name: name?.toLowerCase() };
 }
 
 const INSTRUCTION = /^\s*(WORKDIR|COPY|ADD)\s+(.*?)\s*$/i;

@@ -15,7 +15,7 @@ import {
 } from './choice.ts';
 import { readClues, readMains } from './clues.ts';
 import { programName } from './dockerfile.ts';
-import { type FoundCommand, filesOfImage, imageCommandOf } from './image-command.ts';
+import { type FoundCommand, filesOfImage, imageCommandOf, variablesOfImage } from './image-command.ts';
 import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
 import { recipeOf } from './recipe-of.ts';
@@ -62,6 +62,8 @@ export interface FoundMain {
   image: FoundCommand | undefined;
   /** What its image has of the checkout. */
   imageFiles: ImageFile[];
+  /** What its image sets with ENV. */
+  imageVariables: Record<string, string>;
   /** The name under which its image starts it, where that can decide what it does. */
   runAs: string | undefined;
 }
@@ -83,6 +85,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
       flags: buildFlags(recipeOf(goPackage, clues), userFlags, hints.forDebugger),
       image: imageCommandOf(goPackage, clues),
       imageFiles: filesOfImage(clues),
+      imageVariables: variablesOfImage(goPackage, clues),
     };
   };
   const { named } = hints;

@@ -320,6 +320,27 @@ test.runIf(await canPlace())(
   },
 );
 
+test('the controller gets what its image sets, and the Deployment and the shell count more', async () => {
+  const events: DevloopEvent[] = [];
+  const root = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\n\nfunc main() {}\n',
+    Dockerfile: [
+      'FROM golang\nRUN go build -o /manager .\nFROM scratch\nARG version=2',
+      'ENV OPERATOR_VERSION=$version LEVEL=image REGION=image\nENTRYPOINT ["/manager"]\n',
+    ].join('\n'),
+  });
+  const settings = { package: '.' };
+  const rest = inputs({ settings, checkout: { root, facts: noCheckoutFacts() }, env: { REGION: 'shell' } });
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  const { plan: controller } = await planController(rest, io);
+  expect(controller.env).toMatchObject({ OPERATOR_VERSION: '2', LEVEL: 'info', REGION: 'shell' });
+  expect(events).toContainEqual({
+    type: 'note',
+    message: 'OPERATOR_VERSION\nof the Dockerfile: the controller gets what its image sets.',
+  });
+});
+
 test.each<[string, string[] | undefined]>([
   [`exec /manager serve --a=$(LEVEL) --b="$LEVEL" $\{LEVEL}`, ['serve', '--a=info', '--b=info', 'info']],
   ['/manager --dir="a b"', ['--dir=a b']],
