@@ -1,4 +1,4 @@
-import { createWarner } from '../async.ts';
+import { createWarner, sleep } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/review.ts';
@@ -19,7 +19,7 @@ const SLICE_MS = 4;
  * other.
  */
 const GATHER_MS = 50;
-/** It rests this many times as long as it worked. */
+/** It rests this many times as long as it worked, unless no review comes meanwhile. */
 const REST = 19;
 
 /** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read it. */
@@ -43,7 +43,10 @@ export interface RecorderOptions {
   onRecord?: (record: ReviewRecord) => void;
 }
 
-/** Records reviews after they were answered, for at most a twentieth of the time: each becomes an event and a line of the recording. */
+/**
+ * Records reviews after they were answered: each becomes an event and a line of the recording. That takes at most a twentieth of the time
+ * while more reviews come.
+ */
 export class Recorder implements AsyncDisposable {
   #recording: Recording;
   #emit: Emit;
@@ -64,6 +67,8 @@ export class Recorder implements AsyncDisposable {
   #calls: NamedCall[] = [];
   #timer: NodeJS.Timeout | undefined;
   #restsUntil = 0;
+  /** A review came since the last slice. */
+  #isBusy = false;
   #written = Promise.resolve();
 
   constructor(
@@ -83,6 +88,7 @@ export class Recorder implements AsyncDisposable {
   /** Called for each review when it has arrived; the result is disposed when it has an answer. Only notes the review. */
   arrived = (review: ArrivedReview): Disposable => {
     this.#arrived.add(review);
+    this.#isBusy = true;
     return { [Symbol.dispose]: () => void this.#arrived.delete(review) };
   };
 
@@ -107,13 +113,14 @@ export class Recorder implements AsyncDisposable {
   /** Called for each review when its answer is sent. Only notes the review. */
   served = (review: ServedReview): void => {
     const size = sizeOf(review);
+    this.#isBusy = true;
+    this.#timer ??= this.#begin();
     if (this.#bytes + size > MOST_WAITING) {
       this.#missed += 1;
       return;
     }
     this.#bytes += size;
     this.#waiting.push({ review, by: this.#answering.now() });
-    this.#timer ??= this.#begin();
   };
 
   /** Called when the controller answers a review after devloop has. */
@@ -129,6 +136,16 @@ export class Recorder implements AsyncDisposable {
 
   /** Resolves when each review that was listed can be read from the recording. */
   async written(): Promise<void> {
+    await this.#written;
+  }
+
+  /** Resolves when each review that has an answer by now can be read from the recording. Does not wait for the next slice. */
+  async caughtUp(): Promise<void> {
+    const last = this.#waiting.at(-1);
+    while (last !== undefined && this.#waiting.includes(last)) {
+      this.#work(SLICE_MS);
+      await sleep(SLICE_MS);
+    }
     await this.#written;
   }
 
@@ -148,7 +165,8 @@ export class Recorder implements AsyncDisposable {
   }
 
   #begin(): NodeJS.Timeout {
-    return setTimeout(() => this.#next(), Math.max(GATHER_MS, this.#restsUntil - performance.now()));
+    const gatherMs = this.#isBusy ? GATHER_MS : 0;
+    return setTimeout(() => this.#next(), Math.max(gatherMs, this.#restsUntil - performance.now()));
   }
 
   #next(): void {
@@ -156,7 +174,8 @@ export class Recorder implements AsyncDisposable {
     this.#work(SLICE_MS);
     // CPU time of this thread only: what other programs did meanwhile, such as a compiler, is not the recorder's work.
     const { user, system } = process.threadCpuUsage(before);
-    this.#restsUntil = performance.now() + REST * ((user + system) / 1000);
+    this.#restsUntil = performance.now() + (this.#isBusy ? REST * ((user + system) / 1000) : 0);
+    this.#isBusy = false;
     this.#timer = this.#waiting.length > 0 ? this.#begin() : undefined;
   }
 

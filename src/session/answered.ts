@@ -60,6 +60,7 @@ export function createAnswered(
       return found[0]!;
     },
     async waiting() {
+      await recorder.caughtUp();
       const waiting = recorder.waiting();
       await recorder.written();
       return waiting;

@@ -30,8 +30,8 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
     return await nameSets(checkout, io.emit);
   }
   const source = await sourceOf(options, checkout, io);
-  // This is asked first, so that a review that is answered in between is in the recording.
-  const waiting = options.action === 'list' && !options.follow ? await source.waiting?.() : undefined;
+  // The session is asked first: it writes down what it has answered, and a review that is answered in between is in the recording.
+  const waiting = options.follow ? undefined : await source.waiting?.();
   const { records, unread } = await source.read(options.action === 'list' ? 'summaries' : 'records');
   if (unread > 0)
     io.emit({

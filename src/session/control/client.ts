@@ -18,6 +18,7 @@ export async function askSession<Name extends RequestName>(
   asked: Requests[Name]['asked'],
   { emit, signal, limitMs }: Asking,
 ): Promise<Requests[Name]['answer']> {
+  signal.throwIfAborted();
   const limits = limitMs === undefined ? [signal] : [signal, AbortSignal.timeout(limitMs)];
   const ended = AbortSignal.any(limits);
   const socket = connect({ path: socketPath(directory) });

@@ -191,6 +191,27 @@ it('does not hold more than its share of memory', async () => {
   expect(events.filter(({ type }) => type === 'warning')).toHaveLength(1);
 });
 
+it('tells soon of a single review that is too large to wait for its record', async () => {
+  const events: DevloopEvent[] = [];
+  const body = Buffer.alloc(33 * 2 ** 20, ' ');
+  const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
+  await using recorder = newRecorder(events);
+  recorder.served({ url: '/v', port: 9443, at: 0, body, answer: undefined, ms });
+  await eventually(async () => expect(events).toMatchObject([{ type: 'warning' }]));
+});
+
+it('can be read as soon as it has caught up, however much was answered a moment ago', async () => {
+  const events: DevloopEvent[] = [];
+  const request = { uid: 'u', object: { items: Array.from({ length: 300 }, (_, index) => ({ index })) } };
+  const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request }));
+  const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
+  const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
+  await using recorder = newRecorder(events);
+  for (let at = 0; at < 200; at++) recorder.served({ url: '/v', port: 9443, at, body, answer, ms });
+  await recorder.caughtUp();
+  expect((await readRecording(directory)).records).toHaveLength(200);
+});
+
 it('names the build that had answered when the answer was out, and none for what devloop answered', async () => {
   const events: DevloopEvent[] = [];
   const answering = createAnswering();

@@ -84,6 +84,12 @@ it('cannot be asked without a socket, when the session ends meanwhile, or does n
   await expect(asked).rejects.toMatchObject(refused);
 });
 
+it('is not asked for a command that was interrupted before', async () => {
+  await using _ = await open({ release: () => new Promise(() => {}) });
+  const interrupted = { emit, signal: AbortSignal.abort(new Error('SIGINT')) };
+  await expect(askSession({ id: 's', directory }, 'release', {}, interrupted)).rejects.toThrow('SIGINT');
+});
+
 it('tells the handler when the other process is gone', async () => {
   const gone = Promise.withResolvers<void>();
   await using _ = await open({
