@@ -10,18 +10,18 @@ import { readGoFlags } from './go/toolchain.ts';
 import { NOTE, restoreKept } from './programs.ts';
 
 /**
- * The build of a checkout's last session, begun again before devloop knows what this session has to build: the go tool takes half a second
- * to find that nothing has changed, and devloop as long to find out what to build. It makes a file of its own, so it is of no consequence
- * where another build is wanted.
+ * The build of this checkout's last session, started again before devloop knows what to build now: the go tool needs half a second to find
+ * that nothing has changed, and devloop needs as long to find out what to build. It writes a file of its own, so it does no harm if this
+ * session needs another build.
  */
 export interface BegunBuild extends AsyncDisposable {
-  /** Whether it is this build. Ends it otherwise. */
+  /** Whether this is the build that has begun. If not, the begun build is ended. */
   isOf(build: KnownBuild): boolean;
   /** The packages of that build's program, where they are known without the go tool: import path -> directory. */
   packagesOf(build: KnownBuild): ReadonlyMap<string, string> | undefined;
   /** The user's GOFLAGS, where they are known without the go tool. */
   goFlags: string | undefined;
-  /** Resolves when the program is at `binary`; undefined where it failed. */
+  /** Resolves when the program is at `binary`; undefined if that failed. */
   moveTo(
     binary: string,
     io: { signal: AbortSignal; onErrors(text: string): void },
@@ -44,24 +44,24 @@ export interface KnownBuild {
   output: number;
 }
 
-/** What is noted of the kept program. */
+/** What is noted about the kept program. */
 interface Note extends KnownBuild {
   /** Absent if not known. */
   from?: (GoFlags & { program: string; sources: BuiltFrom }) | undefined;
 }
 
-/** The user's, and the settings by which they hold. */
+/** The user's GOFLAGS, and the state of the settings that they were read from. */
 interface GoFlags {
   goFlags: string;
   flagsState: string;
 }
 
-/** Notes what makes the kept program. This only saves time, so it may fail. */
+/** Notes how the kept program is built. This only saves time, so it may fail. */
 export async function noteBuild(kept: string, build: KnownBuild): Promise<void> {
   if (isGoBuild(build.command)) await writeNote(kept, known(build));
 }
 
-/** Flags of the go tool that name more of what a program is built from: any file, which can name others. */
+/** Flags of the go tool through which a build depends on further files or programs. devloop does not know what those depend on. */
 const NAMES_FILES = /(?:^|[\s'"])--?(?:modfile|overlay|pgo|toolexec)\b/;
 
 /** Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. This may fail, too. */
@@ -96,7 +96,7 @@ function settingsOf({ cwd }: KnownBuild): { cwd: string; env: NodeJS.ProcessEnv 
   return { cwd, env: process.env };
 }
 
-/** The same for all names of one file; undefined where there is none. */
+/** Equal for all names of one file; undefined if there is no file. */
 async function stampOf(file: string): Promise<string | undefined> {
   const found = await stat(file, { bigint: true }).catch(() => undefined);
   return found && [found.ino, found.size, found.mtimeNs].join(' ');
@@ -107,7 +107,7 @@ async function writeNote(kept: string, note: Note): Promise<void> {
   await writeFile(noteOf(kept), JSON.stringify(note), { mode: 0o600 }).catch(() => {});
 }
 
-/** Begins the build that made the kept program; undefined where none is known. */
+/** Starts the build that made the kept program once more; undefined if that build is not known. */
 export async function beginBuild(kept: string): Promise<BegunBuild | undefined> {
   const note = await readNote(kept);
   if (note === undefined) return undefined;
@@ -186,7 +186,7 @@ function textOf(build: KnownBuild): string {
   return JSON.stringify(known(build));
 }
 
-/** Not where others can write: the command is run. */
+/** Ignores a note that other users can write to, because devloop runs the command in it. */
 async function readNote(kept: string): Promise<Note | undefined> {
   try {
     if (otherWriter(noteOf(kept)) !== undefined) return undefined;

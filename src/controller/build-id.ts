@@ -13,7 +13,9 @@ export interface BuildFacts {
 
 const HASH_DIGITS = 7;
 
-/** `3f2a91c 10:14:58 +dirty`: equal hashes are equal programs, whatever they were built from. Without the hash where that is not known. */
+/**
+ * `3f2a91c 10:14:58 +dirty`: equal hashes mean equal programs, whatever they were built from. Without a hash if the content is not known.
+ */
 export function buildId({ content, at, isDirty }: BuildFacts): string {
   const hash =
     content === undefined ? '' : createHash('sha256').update(content).digest('hex').slice(0, HASH_DIGITS);
@@ -22,12 +24,12 @@ export function buildId({ content, at, isDirty }: BuildFacts): string {
   return [hash, time, dirty].filter(Boolean).join(' ');
 }
 
-/** So long git may go on when a build is done: a person waits for the program. */
+/** How long git may still run once a build is done: a person is waiting for the program. */
 const AFTER_BUILD_MS = 200;
 /** The same for a session's first build. If nothing has changed, that takes no time at all, and the route is not open yet. */
 const AFTER_FIRST_MS = 1_000;
 
-/** Asks git while build number `build` runs. `answer` waits for it a moment only. */
+/** Asks git while build number `build` runs. `answer` waits for git only for a moment. */
 export function askGit(
   { cwd, build }: { cwd: string; build: number },
   signal: AbortSignal,
@@ -39,7 +41,10 @@ export function askGit(
   };
 }
 
-/** Whether the checkout has changes that are not committed, new files included. What a submodule names is not run. */
+/**
+ * Whether the checkout has changes that are not committed, new files included. git does not look into submodules: their configuration can
+ * name commands that git would run.
+ */
 async function isDirty(cwd: string, signal: AbortSignal): Promise<boolean | undefined> {
   const command = ['status', '--porcelain', '--untracked-files=normal', '--ignore-submodules=dirty'];
   const { code, stdout } = await runGitWithoutFilters(command, { cwd, signal });

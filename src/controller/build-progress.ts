@@ -1,17 +1,17 @@
 import { runTool } from '../machine/tool.ts';
 import type { Progress } from '../report/events.ts';
 
-/** How far a `go build -v` is, by what it prints. */
+/** How far `go build -v` has got, judging by its output. */
 export interface BuildProgress {
   /** Reads output as it arrives. */
   read(text: string): void;
-  /** How many packages are still to be compiled, besides those so far. */
+  /** Sets how many packages are still to be compiled, in addition to those compiled so far. */
   expect(packages: number): void;
   now(): Progress | undefined;
 }
 
 const DOWNLOADING = /^go: downloading (\S+) (\S+)$/;
-/** `-v` prints the import path of each package that it compiles; what a compiler says contains spaces. */
+/** `-v` prints the import path of each package that it compiles; a compiler's messages contain spaces. */
 const PACKAGE = /^[\w.~+-]+(?:\/[\w.~+-]+)*$/;
 
 export function createBuildProgress(): BuildProgress {
@@ -46,18 +46,18 @@ export function createBuildProgress(): BuildProgress {
   };
 }
 
-/** The build command with `-v`, if it is one of the go tool. */
+/** Adds `-v` to a build command of the go tool. Any other command stays as it is. */
 export function verbose(command: string[]): string[] {
   return isGoBuild(command) ? command.toSpliced(2, 0, '-v') : command;
 }
 
-/** What the compiler said, without what `-v` printed. */
+/** The compiler's messages, without the lines that `-v` adds. */
 export function withoutProgress(output: string): string {
   const lines = output.split('\n').filter((line) => line === '' || !PACKAGE.test(line));
   return lines.filter((line) => !DOWNLOADING.test(line)).join('\n');
 }
 
-/** How many packages a build of the go tool has to compile, by what is in its cache; undefined where that is not known. */
+/** How many packages the go tool has to compile, judging by its cache; undefined if that is not known. */
 export async function packagesToCompile(
   command: string[],
   cwd: string,

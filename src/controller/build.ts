@@ -17,13 +17,13 @@ export interface BuildPlan {
   /** Each build writes to a new file if `-o` names `run[0]`. Undefined: the program is built already. */
   build: string[] | undefined;
   run: string[];
-  /** The name under which a built program is started; absent where it does not matter. */
+  /** The name under which a built program is started; absent if it does not matter. */
   runAs?: string | undefined;
   /** Built programs are stored beside it. */
   stateFile: string;
   /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
   keptProgram?: string | undefined;
-  /** May be the first build. */
+  /** A build that has begun already, and may turn out to be the first build of this session. */
   begun?: BegunBuild | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function prepareFirst(plan: BuildPlan): Promise<void> {
   await restoreKept(keptProgram, programFile(plan, 0));
 }
 
-/** The word after the `-o` that names the program; undefined where the build command names its output in another way. */
+/** The word after the `-o` that names the program; undefined if the build command names its output in another way. */
 function outputOf({ build = [], run }: BuildPlan): number | undefined {
   const output = build.indexOf('-o') + 1;
   return output > 0 && build[output] === run[0] ? output : undefined;
@@ -52,8 +52,8 @@ function programFile({ stateFile }: BuildPlan, build: number): string {
 }
 
 /**
- * Builds program number `build` of a session. A new file for each build neither disturbs the running program nor leaves half of one
- * behind. Without a build command, every change counts as a new program.
+ * Builds program number `build` of a session. Each build writes a new file, so it neither disturbs the running program nor leaves half a
+ * program behind. Without a build command, every change counts as a new program.
  */
 export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo): Promise<BuildOutcome> {
   const { build: command, run, runAs, cwd, keptProgram } = plan;
@@ -69,13 +69,13 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
     ? await built(program, cwd, begun)
     : await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
-  // All builds of a session have the same command, and one that was begun has that of the note.
+  // All builds of a session have the same command, and a begun build has the command that is noted already.
   if (keptProgram !== undefined && outcome.ok && build === 0 && !begun) await noteBuild(keptProgram, known);
   if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
 }
 
-/** Runs in the environment of devloop, not the controller's. An abort ends all processes of the build, and rejects. */
+/** Runs the build in devloop's environment, not in the controller's. An abort ends all processes of the build, and rejects. */
 async function runBuild(
   command: string[],
   cwd: string,
@@ -87,7 +87,7 @@ async function runBuild(
   const own = isGoBuild(command) ? { env: goEnvironment() } : {};
   const { missing, code, output } = await runTool(verbose(command), { cwd, ...own, signal, onErrors });
   const ms = Math.round(performance.now() - start);
-  // The system has one error for both.
+  // The system reports the same error for a missing command and a missing directory.
   const absent = existsSync(cwd) ? `${command[0]}: command not found` : `${cwd} does not exist`;
   if (missing) return { ok: false, ms, output: absent };
   if (code !== 0) return { ok: false, ms, output: withoutProgress(output).trimEnd() };
@@ -106,9 +106,9 @@ async function built(
   };
 }
 
-/** How much of a program to read; the go tool reads no more for it, either. */
+/** How much of a program to read for its build id. The go tool reads no more either. */
 const HEAD_BYTES = 32 * 1024;
-/** In an ELF note on Linux, at the beginning of the text segment elsewhere. */
+/** The build id is in an ELF note on Linux, and at the beginning of the text segment elsewhere. */
 const BUILD_ID = /(?:[\w-]{20}\/){3}([\w-]{20})/;
 
 /**
@@ -122,7 +122,7 @@ async function contentOf(binary: string): Promise<string | undefined> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return BUILD_ID.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
   } catch {
-    // A directory that has the name of a program on the PATH.
+    // `binary` can be a directory with the name of a program on the PATH.
     return undefined;
   } finally {
     await file.close();

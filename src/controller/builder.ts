@@ -15,7 +15,7 @@ export interface Builder {
   end(): Promise<void>;
 }
 
-/** A build of which people can tell whether it answered. */
+/** A build whose program has the id that people see. */
 export type NamedBuild =
   | Exclude<BuildOutcome, { ok: true }>
   | (Extract<BuildOutcome, { ok: true }> & { program: Program });
@@ -33,7 +33,7 @@ export async function buildOnce(
   const ended = new AbortController();
   const untilEnded = AbortSignal.any([signal, ended.signal]);
   void countLater(plan, progress, untilEnded);
-  // Before anything else takes this process's time: people wait for the go tool.
+  // Started before anything else takes this process's time: people are waiting for the go tool.
   const building = buildProgram(plan, number, { signal, onErrors: progress.read });
   const git = askGit({ cwd: plan.cwd, build: number }, untilEnded);
   try {
@@ -53,7 +53,7 @@ export async function buildOnce(
   }
 }
 
-/** Counting takes a second or two of a processor, which only a long build is worth. */
+/** Counting takes a second or two of CPU time, which pays off only in a long build. */
 const COUNT_AFTER_MS = 5_000;
 
 async function countLater(
@@ -66,7 +66,10 @@ async function countLater(
   if (packages !== undefined) progress.expect(packages);
 }
 
-/** Runs one build at a time; what it makes becomes the program that is started next. `onBuilt` follows each build, also one that failed. */
+/**
+ * Runs one build at a time; its result becomes the program that is started next. `onBuilt` is called after each build that was not aborted,
+ * even if it failed.
+ */
 export function createBuilder(
   supervised: Supervised,
   report: (event: RestartEvent) => void,

@@ -3,13 +3,13 @@
  * same file changes at about the same time after each start.
  */
 export interface Echo {
-  /** A program that writes several files changes now this one first, now that one. */
+  /** The files that changed first after these starts: a program that writes several does not always begin with the same file. */
   files: string[];
   /** After the start of the controller. */
   delayMs: number;
-  /** How many starts in a row were followed by it. */
+  /** How many starts in a row were followed by the change. */
   count: number;
-  /** The number of the last of these. */
+  /** The number of the last of these starts. */
   run: number;
 }
 
@@ -31,7 +31,7 @@ export function echoAfter(before: Echo | undefined, change: Omit<Echo, 'count'>)
   return change.delayMs > LONGEST_DELAY_MS ? undefined : { ...change, count: 1 };
 }
 
-/** Slow programs vary more. Somebody who saves every half a minute varies more than that. */
+/** Slow programs vary more. A person who saves every half minute varies even more. */
 function isAsLate(a: number, b: number): boolean {
   return Math.abs(a - b) <= Math.max(TOLERANCE_MS, a / 10);
 }

@@ -13,7 +13,7 @@ export interface ExitCause {
 
 interface KnownCause {
   pattern: RegExp;
-  /** `lines` are all that is known of the output: the program's words. */
+  /** `lines`: all that is known of the program's output. */
   explain(match: RegExpExecArray, lines: string[]): ExitCause;
 }
 
@@ -26,7 +26,7 @@ const NAMED_FIRST = `(${VARIABLE})["'\`]?,?(?: env(?:ironment)?(?: ?var(?:iable)
 /** `missing environment variable: SHOP_TOKEN`, `please set env var "SHOP_TOKEN"`. */
 const NAMED_LAST = `(?:missing|required?|requires|set|define|specify|provide|find|lookup|no|empty)\\b[^\n]{0,40}?\\benv(?:ironment)?\\b[^A-Z\n]{0,20}(${VARIABLE})`;
 
-/** controller-runtime elects a leader with it outside a Pod, too. */
+/** Creates the file with which controller-runtime can elect a leader outside a Pod, too. */
 const NAMESPACE_FILE_COMMAND =
   'echo -n NAMESPACE | sudo install -D -m 644 /dev/stdin /var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
@@ -79,7 +79,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /could not launch process: (?:fork\/exec \S+: operation not permitted|.*ptrace.*)/,
     explain: () => ({
       message: 'delve is not allowed to trace a process on this machine',
-      hint: 'in a container, give it that right: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined\nelsewhere, it must not be 3: sysctl kernel.yama.ptrace_scope',
+      hint: 'in a container, start it with: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined\nelsewhere, this must not be 3: sysctl kernel.yama.ptrace_scope',
     }),
   },
   {
@@ -109,7 +109,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     explain: () => ({
       message:
         'part of it connects to the cluster with the in-cluster configuration, which exists only in Pods',
-      hint: 'turn that part off in the configuration of the controller (an API server of its own, for example)',
+      hint: 'turn that part off (for example, an API server of its own) in the configuration of the controller',
     }),
   },
   {
@@ -123,7 +123,7 @@ const KNOWN_CAUSES: KnownCause[] = [
 
 function inSettings(variable: string | undefined): string {
   return variable === undefined
-    ? 'in devloop.yaml, set the variable that the program reads before that file, for example: controller: {env: {OPERATOR_NAMESPACE: …}}'
+    ? 'in devloop.yaml, set the variable that the program tries before it reads that file, for example: controller: {env: {OPERATOR_NAMESPACE: …}}'
     : `set it in devloop.yaml: controller: {env: {${variable}: …}}`;
 }
 
@@ -157,7 +157,7 @@ export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopE
   });
 }
 
-/** For a program that is probably not the manager, with those that could be. */
+/** For a program that is probably not the manager. The hint names the programs that could be. */
 export function endedByItself(rivals: string[]): DevloopError {
   const message =
     'The controller exited with code 0 without being stopped, so it is probably not the manager.';

@@ -36,7 +36,7 @@ export async function follow(supervised: Supervised): Promise<void> {
   const changes = createChanges((files, at) => report({ is: 'changed', files, at }));
   supervised.following = {
     restart() {
-      // The build may well be identical.
+      // Otherwise an identical build would not be restarted.
       supervised.runningContent = undefined;
       changes.forget();
       report({ is: 'changed', files: [], at: performance.now() });
@@ -152,8 +152,8 @@ function inTurn(handle: Report): Report {
 }
 
 /**
- * Somebody else may have taken the port, or a process that the last controller started outside its group still has it. `stopped`: the
- * controller is to be replaced before it was started.
+ * Another program may have taken the port, or a process that the last controller started outside its group may still have it. `stopped` is
+ * aborted if the controller is to be replaced before it was started.
  */
 async function startAgain(
   supervised: Supervised,
@@ -237,7 +237,7 @@ async function watch(
   });
 }
 
-/** If nothing changes until the next session, it has nothing to build. */
+/** Notes what the program was built from: if nothing changes until the next session, that session has nothing to build. */
 async function rememberSources(
   { plan: { keptProgram }, program: { file, fromMs } }: Supervised,
   watcher: Watcher | undefined,

@@ -21,12 +21,12 @@ const POLL_MS = 10;
 const DESCENDANTS_MS = 1000;
 
 /**
- * Records a process before its program begins, for a later devloop that finds this one dead. Synchronous, so that the program waits
- * as short as possible. Throws 'files.not-written'.
+ * Records a process before its program begins, for a later devloop that finds this one dead. Synchronous, so that the program waits as
+ * briefly as possible. Throws 'files.not-written'.
  */
 export function recordStarted(file: string, process: Orphan): void {
   const startTime = startTimeOf(process.pid);
-  // Without one, the process has ended already.
+  // Without a start time, the process has ended already.
   if (startTime !== undefined) recordProcess(file, { ...process, startTime });
 }
 
@@ -40,7 +40,10 @@ export function recordProcess(file: string, record: ProcessRecord): void {
   }
 }
 
-/** Ends the process that a killed devloop left behind, with its whole session: a debugger is the leader, and ends what it debugs on SIGTERM. Returns it, or undefined when there is none. */
+/**
+ * Ends the process that a killed devloop left behind, and its whole session: the process may be a debugger, which ends the controller on
+ * SIGTERM. Returns the process, or undefined if there is none.
+ */
 export async function endOrphan(
   file: string,
   options: { graceMs: number } = { graceMs: 5000 },
@@ -74,7 +77,7 @@ async function readRecord(file: string): Promise<ProcessRecord | undefined> {
     const record = JSON.parse(text) as Partial<ProcessRecord>;
     return isRecord(record) ? record : undefined;
   } catch {
-    // Cut short by the crash that it was written for.
+    // The crash for which the record was written can have cut it short.
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import type { StandBy } from './stand-by.ts';
 import type { WatchTarget } from './watch/scope.ts';
 import type { FirstLook } from './watch/watch.ts';
 
-/** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
+/** Holds requests while no controller can answer them. The gateways have one. Without webhooks, there is only the debugger's, if any. */
 export interface Gate {
   /** `onHalfWaited` is called for each request that waits when half of its time is over. */
   hold(onHalfWaited: () => void): void;
@@ -22,7 +22,7 @@ export interface Gate {
 export interface ControllerPlan extends BuildPlan, RunPlan {
   /** Undefined: nothing is watched. */
   watch: WatchTarget | undefined;
-  /** The arguments that devloop has added, since sources define their flags: the command that runs need not be the one that knows them. */
+  /** The arguments that devloop has added because the sources define their flags. The command that runs need not know them. */
   added?: string[] | undefined;
 }
 
@@ -43,9 +43,9 @@ export interface Following {
 export interface Supervised {
   plan: ControllerPlan;
   ports: SupervisorPorts;
-  /** Flags that devloop has added, and the program does not know. */
+  /** Flags that devloop has added but the program does not know. */
   refused: Set<string>;
-  /** What holds requests while the controller is replaced; absent without webhooks. */
+  /** What holds requests while the controller is replaced; absent without webhooks, unless there is a debugger. */
   gate: Gate | undefined;
   /** Aborted by the disposal: everything ends at once. */
   disposed: AbortSignal;
@@ -56,7 +56,7 @@ export interface Supervised {
   runningContent: string | undefined;
   /** What the program was built from, where that is known without the go tool. */
   unchanged?: SourceSet | undefined;
-  /** What will be watched first, if that is being looked at ahead of time. */
+  /** What will be watched first, if devloop has begun to look at it ahead of time. */
   firstLook?: Promise<FirstLook> | undefined;
   /** Present while sources and controller are followed. */
   following: Following | undefined;
@@ -69,7 +69,7 @@ export function startable({ plan, program, standBy }: Supervised): Startable {
   return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build, standBy };
 }
 
-/** Makes the process of the next start, which goes on with it if nothing changes until then. */
+/** Makes the process for the next start, which uses it if nothing changes until then. */
 export function makeStandBy(supervised: Supervised): void {
   const { plan, standBy, disposed } = supervised;
   if (plan.debugging || disposed.aborted) return;

@@ -22,13 +22,13 @@ export interface Exit {
 
 /** A controller that runs under a debugger. The debugger is the process that devloop starts. */
 export interface Debugged {
-  /** Gets each line that either prints; true for one of the debugger's own. */
+  /** Gets each line that the debugger or the controller prints; returns true for a line of the debugger's own. */
   reads(line: string): boolean;
-  /** Resolves with the exit code of the controller, or with the negative number of the signal that ended it. The debugger goes on then. */
+  /** Resolves with the exit code of the controller, or with the negative number of the signal that ended it. The debugger keeps running. */
   readonly exited: Promise<number>;
   /** At a breakpoint, for example. */
   readonly isStopped: boolean;
-  /** Lets it run without breakpoints, so that it can end. Never rejects. */
+  /** Lets the controller run without breakpoints, so that it can end. Never rejects. */
   leave(): Promise<void>;
 }
 
@@ -55,11 +55,11 @@ const DESCENDANTS_MS = 500;
 const OUTPUT_MS = 250;
 
 /**
- * Starts the controller in a process group of its own: a Ctrl-C in the terminal then does not reach it in addition to our
- * SIGTERM, and whatever it starts can be ended with it.
+ * Starts the controller in a process group of its own: a Ctrl-C in the terminal then does not reach it in addition to our SIGTERM, and
+ * whatever it starts can be ended with it.
  *
- * The program begins when `record` has returned; if that throws, or devloop is killed before, it never does. `standBy`: the process that
- * was made for it.
+ * The program begins when `record` has returned. If `record` throws, or devloop is killed before, the program never begins. `standBy`: the
+ * process that was made for this start.
  */
 export function startController(
   run: ControllerCommand & { debugged?: Debugged | undefined; standBy?: WaitingProcess | undefined },
@@ -115,7 +115,7 @@ function notStarted(why: NotSpawned): ControllerProcess {
   return { pid: undefined, exited, lastLines: () => [], stop: () => exited, kill() {} };
 }
 
-/** Returns why the program must not begin: what cannot be recorded could not be found after a crash. */
+/** Returns why the program must not begin: a process without a record could not be found after a crash. */
 function recordAndBegin(
   child: ChildProcess,
   begin: (go: boolean) => void,
@@ -136,7 +136,10 @@ function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** SIGTERM would make the debugger kill the controller. A controller that stands at a breakpoint would not notice one of its own. */
+/**
+ * SIGTERM would make the debugger kill the controller. A controller that is stopped at a breakpoint would not react to a SIGTERM of its
+ * own.
+ */
 async function endDebugged(
   leader: number,
   debugged: Debugged,

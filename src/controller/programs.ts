@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import { otherWriter } from '../machine/own-files.ts';
 
 /**
- * The files of built programs. The newest program of a checkout is kept for the next session: the go tool links nothing when the
- * program that it finds is up to date. Not where others can write: a program is run.
+ * The files of built programs. The newest program of a checkout is kept for the next session: the go tool links nothing when the program
+ * that it finds is up to date. A kept program that other users can write to is not used, because devloop runs it.
  */
 export interface Program {
   run: string[];
   /** Equal for programs that differ only in what they were built from; undefined when unknown. */
   content: string | undefined;
-  /** What people know it by: `3f2a91c 10:14:58 +dirty`. */
+  /** The id that people see: `3f2a91c 10:14:58 +dirty`. */
   build: string;
   /** When its build began, on the clock of Date.now(); undefined for a program that is not built here. */
   fromMs: number | undefined;
@@ -20,8 +20,8 @@ export interface Program {
 }
 
 /**
- * Puts the kept program where the build will write. A second name for the file costs nothing, a copy of a manager a tenth of a second;
- * but the go tool may write into the file, so one with more names, which another session may be running, is copied.
+ * Puts the kept program where the build will write. A hard link costs nothing, a copy of a manager a tenth of a second. But the go tool may
+ * write into the file, so a file with several names is copied: another session may be running it.
  */
 export async function restoreKept(kept: string, binary: string): Promise<void> {
   try {
@@ -30,7 +30,7 @@ export async function restoreKept(kept: string, binary: string): Promise<void> {
     if (nlink === 1) await link(kept, binary);
     else await copyFile(kept, binary, constants.COPYFILE_FICLONE);
   } catch {
-    // The build makes the file.
+    // Without a kept program, the build makes the file.
   }
 }
 
@@ -45,12 +45,12 @@ export async function keepProgram(binary: string, kept: string): Promise<void> {
   } catch {
     // The next session links again.
   } finally {
-    // Renaming a file to another of its names, as with a program that was up to date, does nothing.
+    // `rename` does nothing if both names are the same file already, as after a build that was up to date.
     await rm(fresh, { force: true }).catch(() => {});
   }
 }
 
-/** Behind the name of a kept program: what made it, `cwd` among it. */
+/** The suffix of the file that notes how, and in which directory, a kept program was built. */
 export const NOTE = '.json';
 
 const KEPT_MS = 30 * 24 * 3600 * 1000;
@@ -67,7 +67,7 @@ export async function removeOldPrograms(directory: string): Promise<void> {
   }
 }
 
-/** The names of programs of which it is noted where they are built, and that directory is gone. */
+/** The names of the kept programs whose note names a build directory that is gone. */
 async function goneCheckouts(directory: string, names: string[]): Promise<string[]> {
   const notes = names.filter((name) => name.endsWith(NOTE));
   const gone = notes.map(async (name) => {
@@ -82,8 +82,8 @@ async function goneCheckouts(directory: string, names: string[]): Promise<string
 }
 
 /**
- * What to start so that a program finds this name in its arguments; the program itself where none is wanted. A link for each program: one
- * for all would be another program by the time that a process which was made for the first one begins.
+ * The path to start so that a program finds this name as its argument 0; the program itself if no name is wanted. Each program has a link
+ * of its own: a shared link could point to a newer program by the time a process that was made for the older one begins.
  */
 export async function linkAs(name: string | undefined, binary: string): Promise<string> {
   if (name === undefined) return binary;
@@ -99,7 +99,7 @@ function linksTo(binary: string): string {
   return `${binary}.as`;
 }
 
-/** One that cannot be removed goes with the session's directory. */
+/** A file that cannot be removed here is removed with the session's directory. */
 export async function removeProgram({ file }: Program): Promise<void> {
   if (file === undefined) return;
   for (const one of [file, linksTo(file)]) await rm(one, { recursive: true, force: true }).catch(() => {});

@@ -13,15 +13,15 @@ export interface Endpoint {
 }
 
 export interface ReadinessOptions {
-  /** Where the controller will answer TLS. Without one, it counts as ready when it has run for `observeMs`. */
+  /** Where the controller will answer TLS. If undefined, the controller counts as ready when it has run for `observeMs`. */
   webhook: Endpoint | undefined;
   observeMs: number;
   deadlineMs: number;
-  /** Whether the controller, or what belongs to it, listens on a port. */
+  /** Whether the controller, or a process that it started, listens on a port. */
   listensOn?: (pid: number, port: number) => Promise<boolean>;
-  /** How often it is looked at. */
+  /** How often the controller is checked. */
   everyMs?: number;
-  /** Whether it may take as long again, asked at the deadline. */
+  /** Asked at the deadline: whether the controller gets the same time again. */
   mayWait?: () => boolean;
   signal: AbortSignal;
   /** Called when a process outside the controller's group serves the port; `who` names it. */
@@ -30,7 +30,7 @@ export interface ReadinessOptions {
 
 const POLL_MS = 10;
 const HANDSHAKE_MS = 1000;
-/** A controller whose port somebody else has taken mostly exits within this time. */
+/** A controller whose port another process has taken usually exits within this time. */
 const STRANGER_MS = 1500;
 const STRANGER_POLL_MS = 150;
 /** With mutual TLS, a server that is up refuses us like this: we present no client certificate. */
@@ -88,8 +88,8 @@ async function untilServed(
 }
 
 /**
- * Whether the controller answers. The port was free before it started. If a process outside its group answers nevertheless, the
- * controller may have started that one (`docker run`, a daemon), or will exit because it cannot listen: after a moment that is known.
+ * Whether the controller answers. The port was free before it started. If a process outside its group answers nevertheless, either the
+ * controller started that process (`docker run`, a daemon), or it will exit because it cannot listen. A moment later, it is clear which.
  */
 function servesFrom(
   webhook: Endpoint,

@@ -1,10 +1,10 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
 
-/** What a controller logs in this time after its start is looked at. Later on, somebody who edits the code sees errors anyway. */
+/** Only what a controller logs this soon after its start counts. Later on, somebody who edits the code sees errors anyway. */
 const FIRST_MS = 30_000;
-/** Retries of a reconciler come quickly at first. So many are no coincidence. */
+/** A reconciler retries quickly at first, so this many equal errors are no coincidence. */
 const TIMES = 3;
-/** From then on until the warning, so that its count says more. */
+/** How long the warning is delayed after that many errors, so that its count means more. */
 const SETTLE_MS = 3_000;
 
 export interface RepeatedErrors extends Disposable {
@@ -12,9 +12,9 @@ export interface RepeatedErrors extends Disposable {
 }
 
 /**
- * A manager can answer reviews while its reconcilers do nothing but log errors. The same error, logged again and again by a
- * controller that has just started, is one warning with its count. Each error is reported once, and none once the signal has aborted: while
- * the session ends, errors come from what is being restored.
+ * A manager can answer reviews while its reconcilers do nothing but log errors. The same error, logged again and again by a controller that
+ * has just started, becomes one warning with its count. Each error is reported once, and no error once the signal has aborted: while the
+ * session ends, errors come from what is being restored.
  */
 export function noticeRepeatedErrors(
   { emit, signal }: { emit: Emit; signal: AbortSignal },
@@ -62,13 +62,13 @@ export interface LoggedError {
   text: string;
 }
 
-/** How the loggers of Go programs write that a line is an error: zap, klog, logrus, slog, zerolog. */
+/** How the loggers of Go programs mark an error: zap, klog, logrus, slog, zerolog. */
 const LEVEL =
   /\tERROR\t|"(?:level|severity|lvl|L)"\s*:\s*"(?:error|err)"|\b(?:level|lvl)=(?:error|err|eror)\b|^E\d{4} \d\d:\d\d|(?:^|\s)ERR(?:\s|$)/i;
 const ERROR = /(?:"(?:error|err)"\s*:\s*|\b(?:error|err)=)(?:"((?:[^"\\]|\\.)*)"|(\S+))/;
 const MESSAGE =
   /(?:"(?:msg|message|M)"\s*:\s*|\b(?:msg|message)=)(?:"((?:[^"\\]|\\.)*)"|(\S+))|^E[^\]]*\]\s*"((?:[^"\\]|\\.)*)"|\tERROR\t([^\t{]+)/;
-/** Two writers met; the next try mostly succeeds. */
+/** Two writers collided; the next try usually succeeds. */
 const HARMLESS = /the object has been modified/;
 const LONGEST = 500;
 

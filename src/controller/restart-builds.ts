@@ -1,4 +1,4 @@
-/** What becomes of the sources: a change is built, at once or later, and the program is adopted. */
+/** What a change of the sources causes: a build, at once or later, whose program is adopted. */
 import { backOff } from '../async.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { type Echo, echoAfter, isCertain, timesTooOften } from './echo.ts';
@@ -16,7 +16,7 @@ import {
   warn,
 } from './restart-state.ts';
 
-/** The newest change wins: a build without it is aborted. What the controller itself keeps changing has to wait. */
+/** The newest change wins: a build without it is aborted. A change that the controller itself keeps making has to wait. */
 export function onChanged(before: State, { files, at }: Extract<RestartEvent, { is: 'changed' }>): Step {
   const { build } = before;
   if (build.is === 'closed') return unchanged(before);
@@ -45,7 +45,7 @@ export function startBuild(state: State, since: number, files: string[], before:
 function delayBuild(state: State, echo: Echo, at: number): Step {
   const ms = backOff(timesTooOften(echo), FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   const { files, count } = echo;
-  const message = `The controller itself seems to change ${files.join(', ')}: that happened at the same moment after each of the last ${count} starts. devloop restarts it in ${ms / 1000} s.`;
+  const message = `The controller itself seems to change ${files.join(', ')}: this happened at the same moment after each of the last ${count} starts. devloop restarts it in ${ms / 1000} s.`;
   return {
     state: { ...state, build: { is: 'delayed', since: at, files } },
     effects: [warn({ message, hint: WATCH_LESS }), { do: 'delay-build', ms }],

@@ -1,4 +1,4 @@
-/** What becomes of the controller's process: it starts, serves, is stopped for a new build, or exits. */
+/** What happens to the controller's process: it starts, serves, is stopped for a new build, or exits. */
 import { backOff } from '../async.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import {
@@ -14,7 +14,7 @@ import {
   warn,
 } from './restart-state.ts';
 
-/** After serving for this long, a process that exits starts with a clean record. */
+/** When a process exits after it has served for this long, earlier failures no longer count. */
 const STABLE_MS = 60_000;
 
 export function start(state: State, since: number | undefined, failures: number, before: Effect[]): Step {
@@ -39,7 +39,7 @@ export function onRunEvent(state: State, event: Extract<RestartEvent, { run: num
   return { state: serving, effects: [emit({ type: 'controller.replaced', pid: event.pid, ms, heldMs })] };
 }
 
-/** As long as it answers, nobody has to wait for the new program. */
+/** As long as the old process answers, no request has to wait for the new program. */
 function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'lingers' }>): Step {
   const { run } = state;
   if (run.is !== 'stopping') return unchanged(state);
@@ -51,10 +51,11 @@ function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'linge
 
 const STILL_ANSWERING: DevloopEvent = {
   type: 'note',
-  message: 'the old controller has not ended yet and goes on answering; the new one starts when it has ended',
+  message:
+    'the old controller has not ended yet and still answers; the new one starts when the old one has ended',
 };
 
-/** The other half is for the start of the new program. Never are there two processes, which would work on the same objects. */
+/** The other half of its time is for the start of the new program. Two processes never run at once: both would work on the same objects. */
 export function onHalfWaited(state: State): Step {
   const { run } = state;
   if (run.is !== 'stopping' || run.old !== 'silent') return unchanged(state);
@@ -87,7 +88,10 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
   }
 }
 
-/** As kubelet does, except that a manager that exits with code 0 (certificate rotators do) is restarted at once the first time. */
+/**
+ * Restarts it after growing delays, as kubelet does. After the first exit with code 0, as that of a certificate rotator, restarts it at
+ * once.
+ */
 function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Step {
   if (state.build.is === 'closed') return goDown(state, event.problem);
   if (event.code === 0 && failures === 0) {

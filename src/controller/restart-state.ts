@@ -1,7 +1,7 @@
 import type { DevloopEvent } from '../report/events.ts';
 import type { Echo } from './echo.ts';
 
-/** Between the starts of a controller that exits, or that changes its own sources. */
+/** The shortest wait before another start of a controller that exits, or that changes its own sources. */
 export const FIRST_BACK_OFF_MS = 1000;
 /** Shorter than kubelet's five minutes, because a person is waiting. */
 export const LONGEST_BACK_OFF_MS = 30_000;
@@ -35,14 +35,14 @@ export type Build =
 export type Run =
   | { is: 'down' }
   | { is: 'backing-off'; failures: number }
-  /** `since`: when the change was made that it was started for; undefined when it only replaces a process that exited. */
+  /** `since`: when the change was made for which the process was started; undefined if it only replaces a process that exited. */
   | { is: 'starting'; since: number | undefined; failures: number }
   | { is: 'serving'; readyAt: number; failures: number }
   | { is: 'stopping'; since: number; old: Old };
 
 /**
- * What is known of a process that was told to end. One that has not ended soon may go on answering, because it finishes its work or
- * delays its shutdown on purpose; then requests go to it. Or it is silent: it has given up its port, but not ended.
+ * What is known about a process that was told to end. If it does not end soon, it may still answer, because it finishes its work or delays
+ * its shutdown on purpose; then requests go to it. Or it is silent: it no longer answers, but has not ended.
  */
 export type Old = 'ending' | 'answering' | 'silent';
 
@@ -55,7 +55,7 @@ export type RestartEvent = { at: number } /** Without files: somebody asked for 
   | { is: 'not-ready'; run: number; problem: Problem }
   /** `isWrong`: it is not the manager, so it is not started again before a change. */
   | { is: 'exited'; run: number; code: number | null; isWrong?: boolean; problem: Problem }
-  /** A process that was told to end has not ended; whether it still answers. */
+  /** A process that was told to end has not ended. `answers`: whether it still answers requests. */
   | { is: 'lingers'; run: number; answers: boolean }
   /** Half of the time of a request that is held is over. */
   | { is: 'half-waited' }
@@ -77,7 +77,7 @@ export type Effect =
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
   | { do: 'stop'; run: number }
-  /** Ends a process that was told to end before. */
+  /** Kills a process that was told to end before. */
   | { do: 'kill' }
   | { do: 'start'; run: number }
   | { do: 'back-off'; ms: number }

@@ -2,7 +2,7 @@ import { onBuildEnded, onChanged, startBuild } from './restart-builds.ts';
 import { onHalfWaited, onRunEvent, start } from './restart-runs.ts';
 import { type Effect, type RestartEvent, type State, type Step, unchanged } from './restart-state.ts';
 
-/** The one place that decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
+/** Decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
 export function step(state: State, event: RestartEvent): Step {
   return withGate(state, withStartTime(transition(state, event), event.at), event.at);
 }
@@ -56,7 +56,9 @@ function withStartTime({ state, effects }: Step, at: number): Step {
   return starts ? { state: { ...state, startedAt: at }, effects } : { state, effects };
 }
 
-/** Where a transition begins a replacement, holds requests before all other effects; where it ends one, releases them after. */
+/**
+ * If a transition begins a replacement, holds requests before all its other effects; if it ends one, releases them after the other effects.
+ */
 function withGate(before: State, { state, effects }: Step, at: number): Step {
   const { run } = state;
   const held = run.is === 'starting' || (run.is === 'stopping' && run.old !== 'answering');

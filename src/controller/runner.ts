@@ -16,7 +16,10 @@ import type { StandBy } from './stand-by.ts';
 export interface RunPlan {
   cwd: string;
   env: Record<string, string>;
-  /** What a text in arguments and variables stands for, which is known only when the controller starts; undefined where it cannot be had. */
+  /**
+   * A text in arguments and variables, and the value that it stands for, which is known only when the controller starts. Undefined if there
+   * is no such value.
+   */
   late?: { standsFor: string; value(): string | undefined } | undefined;
   /** Arguments that contain values of Secrets, and how they are shown. */
   hidden: ReadonlyMap<string, string>;
@@ -27,9 +30,12 @@ export interface RunPlan {
   readyMs: number;
   /** Other main packages that could be the manager. */
   rivals: string[];
-  /** An exit with code 0 asks for a restart, as certificate rotators do; else it means that the program is not the manager. */
+  /**
+   * Whether an exit with code 0 asks for a restart, as that of a certificate rotator does. Otherwise, it means that the program is not the
+   * manager.
+   */
   asksForRestart: boolean;
-  /** Files of the Pod that the controller finds in their places; `scratch` is a directory for that. */
+  /** Files of the Pod that the controller finds at their paths; `scratch` is a directory from which they are put there. */
   placed?: { files: Placed[]; scratch: string } | undefined;
   /** Identifies the running controller. */
   stateFile: string;
@@ -39,15 +45,15 @@ export interface RunPlan {
 
 /** Runs controllers under a debugger. */
 export interface Debugging {
-  /** The command that runs this one under it. */
+  /** The command that runs this one under the debugger. */
   wrap(command: string[]): string[];
-  /** Follows the next one. */
+  /** Follows the next controller that starts. */
   attend(): Debugged;
 }
 
 export interface Startable {
   command: string[];
-  /** As people know the program. */
+  /** The program's id that people see. */
   build: string;
   standBy?: StandBy | undefined;
 }
@@ -66,7 +72,7 @@ export interface Running {
   kill(): void;
 }
 
-/** A manager without webhooks gives no sign that it is ready; one that fails to start mostly exits within this time. */
+/** A manager without webhooks gives no sign that it is ready; a manager that fails to start usually exits within this time. */
 const OBSERVE_MS = 1500;
 
 /** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
@@ -75,7 +81,7 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
   const start = performance.now();
   const debugged = plan.debugging?.attend();
   const own = commandOf(plan, command);
-  // Hidden first: what is known only now may be in the same word.
+  // Secrets are hidden first: a word in which a late value has been filled in would no longer be found.
   const { command: shown } = commandOf(plan, shownCommand(command, plan));
   const controller = startController({ ...own, debugged, standBy: standBy?.take(own) }, emit, (leader) =>
     recordStarted(plan.stateFile, { pid: leader, command: shown }),
@@ -117,7 +123,7 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
   };
 }
 
-/** What the system starts, as it is known now. */
+/** The command and its environment, as they are known now. */
 export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
   const { cwd, debugging, placed } = plan;
   const known = command.map((word) => whenStarting(word, plan) ?? '');
@@ -130,7 +136,7 @@ export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
   return { command: debugging ? debugging.wrap(known) : known, cwd, env, placed };
 }
 
-/** Undefined for what contains a value that cannot be had. */
+/** Undefined if the text contains a value that is not available. */
 function whenStarting(text: string, { late }: RunPlan): string | undefined {
   if (late === undefined || !text.includes(late.standsFor)) return text;
   const value = late.value();
@@ -172,7 +178,7 @@ export async function observe(
 const LINGER_MS = 300;
 const LINGER_POLL_MS = 100;
 
-/** Reports of a run that was told to end and has not ended soon whether it still answers, and then when it no longer does. */
+/** For a run that was told to end and has not ended soon: reports whether it still answers, and later that it no longer does. */
 export async function observeEnd(
   { pid, exited }: Running,
   webhook: Endpoint | undefined,
@@ -217,7 +223,7 @@ async function untilReady(
 
 const LATE_POLL_MS = 250;
 
-/** Of one that was not ready at its deadline: whether it is before it ends. */
+/** Whether a controller that was not ready at its deadline becomes ready before it ends. */
 async function isReadyLate(
   plan: RunPlan,
   controller: Attempt,
@@ -254,7 +260,7 @@ function servedByStranger(port: number | undefined, who: string): string {
 
 const OWN_PROCESS = 'Let the command serve the port itself, in the foreground.';
 
-/** A record that cannot be removed names a process that is gone. */
+/** A record that cannot be removed does no harm: its process is gone. */
 async function forget(file: string, controller: ControllerProcess): Promise<Exit> {
   const exit = await controller.exited;
   await rm(file, { force: true }).catch(() => {});

@@ -8,38 +8,38 @@ export interface ControllerCommand {
   command: string[];
   cwd: string;
   env: Record<string, string>;
-  /** Files that the program finds in their places; `scratch` is a directory for that. */
+  /** Files that the program finds at their paths; `scratch` is a directory from which they are put there. */
   placed?: { files: Placed[]; scratch: string } | undefined;
 }
 
 export interface WaitingProcess {
   child: ChildProcessByStdio<Writable | null, Readable, Readable>;
-  /** Lets the program begin, or ends it before it has. */
+  /** Lets the program begin, or ends the process before it has. */
   begin(go: boolean): void;
 }
 
-/** Why the system cannot start it, and what to do. */
+/** Why the system cannot start the program, and what to do. */
 export interface NotSpawned {
   failure: string;
   hint: string;
 }
 
-/** `read` fails when the pipe is closed without a word, which is what the kernel does when devloop is killed. */
+/** `read` fails if the pipe is closed before a line was written. The kernel closes the pipe when devloop is killed. */
 const WAIT = 'read -r go && exec "$@" </dev/null';
 const SHELL = '/bin/sh';
 
 /**
- * Starts a shell that becomes the program as soon as it may begin: with the same pid, process group, signals and environment. Until then,
- * the death of devloop ends it.
+ * Starts a shell that becomes the program as soon as the program may begin: with the same pid, process group, signals and environment.
+ * Until then, the death of devloop ends it.
  *
- * A shell drops variables whose names it does not understand (`a.b`), so with such a variable the program begins at once. So does one
- * that does not exist: Node says best why.
+ * A shell drops variables whose names it does not understand (`a.b`), so with such a variable the program begins at once. So does a program
+ * that does not exist: Node's error explains that best.
  */
 export function spawnWaiting(run: ControllerCommand): WaitingProcess | NotSpawned {
   try {
     return spawnShell(run);
   } catch (error) {
-    // Node tells of most other failures later.
+    // Node reports most other failures later.
     if ((error as NodeJS.ErrnoException).code !== 'E2BIG') throw error;
     return tooLarge(run);
   }
@@ -65,7 +65,7 @@ function spawnShell(run: ControllerCommand): WaitingProcess {
     ...options,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // Somebody may have killed it in the meantime.
+  // The shell may have been killed in the meantime.
   child.stdin.on('error', () => {});
   return { child, begin: (go) => void child.stdin.end(go ? '\n' : '') };
 }
@@ -88,10 +88,10 @@ export function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): bo
   });
 }
 
-/** Of Linux, for one argument or variable with its name, in bytes. */
+/** The limit of Linux for one argument, or for one variable with its name, in bytes. */
 const LARGEST_WORD = 128 * 1024;
 
-/** Their values may be secret. */
+/** Reports only sizes, since the values may be secret. */
 function tooLarge({ command, env }: ControllerCommand): NotSpawned {
   const sizes = [
     ...Object.entries(env).map(([name, value]) => [`variable ${name}`, `${name}=${value}`] as const),
@@ -101,8 +101,8 @@ function tooLarge({ command, env }: ControllerCommand): NotSpawned {
   const total = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
   const failure =
     large.length > 0
-      ? `the system takes at most 128 KiB for one variable or argument, and ${large.map(sizeText).join(', ')}`
-      : `its variables and arguments together have ${kib(total)}, which is more than the system takes`;
+      ? `the system allows at most 128 KiB for one variable or argument, but ${large.map(sizeText).join(', ')}`
+      : `its variables and arguments together have ${kib(total)}, which is more than the system allows`;
   return { failure, hint: 'Let the controller read long values from a file.' };
 }
 

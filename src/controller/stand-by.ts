@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ControllerCommand, canWait, spawnWaiting, type WaitingProcess } from './spawn-waiting.ts';
 
 /**
- * A process that waits to become the controller: it is made while something else is waited for, and puts the files of the Pod in their
- * places meanwhile. At most one; disposing ends it, and so does the death of devloop.
+ * A process that waits to become the controller. It is made while devloop waits for something else, and puts the files of the Pod in place
+ * in the meantime. There is at most one. Disposal ends it, and so does the death of devloop.
  */
 export interface StandBy extends Disposable {
-  /** Makes one in place of the one before; none where the program could not wait. */
+  /** Makes a process in place of the previous one; makes none if the program cannot wait. */
   make(run: ControllerCommand): void;
-  /** The one that was made for exactly this, if it still waits. Any other one is ended. */
+  /** The process that was made for exactly this command, if it still waits. Any other process is ended. */
   take(run: ControllerCommand): WaitingProcess | undefined;
 }
 
@@ -23,7 +23,7 @@ export function createStandBy(): StandBy {
       end();
       const process = canWait(run) ? spawnWaiting(run) : undefined;
       if (process === undefined || 'failure' in process) return;
-      // The start itself, which tries again, tells of it.
+      // The start itself tries again, and reports the error.
       process.child.on('error', () => {});
       made = { run, process };
     },

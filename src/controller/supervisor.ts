@@ -27,19 +27,22 @@ export type { ControllerPlan, Gate } from './plan.ts';
 
 type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 
-/** `restart` and `followFiles` have no effect unless it follows. */
+/** `restart` and `followFiles` have an effect only while `follow` runs. */
 export interface Supervisor extends AsyncDisposable, Following {
-  /** What the first build can use is put in its place; it then begins at once. */
+  /** Puts in place what the first build can reuse, so that `build` then begins at once. */
   prepare(): Promise<void>;
   /** The first build; throws 'controller.build-failed' with the compiler's output. */
   build(): Promise<void>;
-  /** While something else is waited for: makes the process of the first start. */
+  /** Makes the process for the first start, while devloop waits for something else. */
   standBy(): void;
   /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
   start(): Promise<void>;
-  /** While something else is waited for: finds out what to watch, which takes the go tool a third of a second where it has to be asked. */
+  /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, it takes a third of a second. */
   lookAhead(): void;
-  /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
+  /**
+   * From its next start on, the controller gets these arguments and variables; so the next change restarts it even if the program is
+   * identical.
+   */
   runWith(next: NextStart): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
@@ -92,7 +95,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       await following?.catch(() => {});
       const { running } = supervised;
       const isGone = (): void => gate.controllerDown(why, Number.POSITIVE_INFINITY);
-      // One that did not start was told to end: nothing that it does then is an answer.
+      // A controller that failed to start was told to end, so no request is sent to it.
       if (running === undefined || running.hasExited || failedStart !== undefined) isGone();
       else void running.exited.then(isGone);
       gate.release();
@@ -112,7 +115,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
 
 export const NO_CONTROLLER = 'the session is ending, and no controller is running';
 
-/** Reviews are refused with the cause of a failed start. An interruption is none. */
+/** Reviews are refused with the cause of a failed start. An interruption is not such a cause. */
 function whyEnding(error: unknown): string {
   const isCause = error instanceof DevloopError && error.code.startsWith('controller.');
   return isCause ? reasonOf(error, 'the session is ending') : NO_CONTROLLER;
@@ -139,7 +142,7 @@ async function firstBuild(supervised: Supervised): Promise<void> {
   const built = await buildOnce(supervised, 0, AbortSignal.any([ports.signal, disposed]));
   if (!built.ok) {
     const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
-    const hint = goAdvice(built.output) ?? 'Fix it and run devloop up again.';
+    const hint = goAdvice(built.output) ?? 'Fix the error and run devloop up again.';
     throw new DevloopError('controller.build-failed', message, { hint });
   }
   ports.emit({ type: 'build.done', ms: built.ms });
@@ -166,7 +169,7 @@ async function firstStart(supervised: Supervised): Promise<void> {
   }
 }
 
-/** Undefined when it is ready, or the exit code 0 of one that has ended before; any other failure is thrown. */
+/** Undefined when it is ready, or the exit code 0 of a controller that ended before that; any other failure is thrown. */
 async function settled(running: Running): Promise<0 | undefined> {
   try {
     await running.ready;
@@ -179,14 +182,17 @@ async function settled(running: Running): Promise<0 | undefined> {
   }
 }
 
-/** For a program that ended because it does not know a flag which devloop has added: goes on without it. Throws any other error again. */
+/**
+ * For a program that ended because it does not know a flag that devloop has added: removes that flag, so that the program can be started
+ * again. Rethrows any other error.
+ */
 function leaveOut(supervised: Supervised, running: Running, error: unknown): 'refused' {
   const { added = [] } = supervised.plan;
   const argument = hasExited(error) ? refusedArgument(added, running.lastLines()) : undefined;
   if (argument === undefined) throw error;
   supervised.refused.add(flagOf(argument));
   leaveOutRefused(supervised);
-  const message = `${argument}\nis left out: the command that runs does not know it.`;
+  const message = `${argument}\nis left out: the command does not know this flag.`;
   supervised.ports.emit({ type: 'note', message });
   return 'refused';
 }

@@ -185,7 +185,7 @@ describe('an operator in another language, with several Services, ports and a co
     };
     const saving = (async () => {
       await save('two', 'silent');
-      await up.waitFor('note', (event) => event.message.includes('goes on answering'));
+      await up.waitFor('note', (event) => event.message.includes('still answers'));
       expect(await reviewer.ask()).toContain('says one');
       expect(await up.waitFor('controller.exited')).toMatchObject({ code: 0, expected: true });
       await up.waitFor('controller.replaced');

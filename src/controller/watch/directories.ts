@@ -16,12 +16,14 @@ export interface WatchedDirectories extends AsyncDisposable {
   add(directories: string[]): void;
 }
 
-/** For the removal of a directory to be over, and for chokidar, which does not say when it watches what it was given later. */
+/**
+ * Time for the removal of a directory to finish, and for chokidar, which does not report when it watches a directory that was added later.
+ */
 const SETTLE_MS = 100;
 
 /**
- * Watches the directories of a scope, and those that are added. Without their subdirectories, chokidar sees nothing in a directory that was
- * missing or removed when it is there again, so it is given such a one anew. Resolves when all that exist are watched.
+ * Watches the directories of a scope, and those that are added. If chokidar does not watch subdirectories, it sees nothing in a directory
+ * that was missing or removed and is back, so such a directory is added again. Resolves when all directories that exist are watched.
  */
 export async function watchDirectories(
   { directories, recursive, isOutside }: WatchScope,
@@ -32,7 +34,7 @@ export async function watchDirectories(
   const { watch } = await import('chokidar');
   const depth = recursive ? {} : { depth: 0 };
   const chokidar = watch(directories, { ignoreInitial: true, atomic: false, ignored: isOutside, ...depth });
-  /** Which ones are watched: another of the same name is not. */
+  /** The identity of each watched directory: a new directory with the same name is not watched yet. */
   const watched = new Map(directories.map((directory) => [directory, identityOf(directory)]));
   const doubtful = new Set<string>();
   let looking: Promise<void> | undefined;
@@ -47,7 +49,7 @@ export async function watchDirectories(
   }
 
   async function watchAnew(others: string[]): Promise<void> {
-    // Chokidar stops watching those below, too.
+    // `unwatch` also stops watching the directories below.
     const again = [...watched.keys()].filter((one) => others.some((other) => isAtOrBelow(one, other)));
     chokidar.unwatch(again).add(again);
     for (const directory of again) note(directory);
@@ -86,7 +88,7 @@ export async function watchDirectories(
   };
 }
 
-/** Undefined for one that is missing. A number alone can be that of a directory that was removed. */
+/** Undefined for a missing directory. The inode number alone is not enough: it can be reused when a directory is removed. */
 function identityOf(directory: string): string | undefined {
   try {
     const { ino, birthtimeNs } = statSync(directory, { bigint: true });

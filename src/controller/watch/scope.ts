@@ -14,16 +14,19 @@ export type WatchTarget =
 export interface WatchScope {
   directories: string[];
   recursive: boolean;
-  /** What a Go package is built from; absent for anything else, and where the go tool cannot tell. */
+  /** What a Go package is built from; absent for anything else, and if the go tool cannot tell. */
   sources?: SourceSet;
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
-  /** Those that are not ignored, out of paths that count. */
+  /** Of paths that count, those that are not ignored. */
   notIgnored(paths: string[]): Promise<string[]>;
 }
 
-/** For a Go package, everything it is built from; directories and globs from devloop.yaml as they are; in a checkout, what git does not ignore. */
+/**
+ * For a Go package, everything it is built from; in a checkout, what git does not ignore; directories and globs from devloop.yaml as they
+ * are.
+ */
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);
   if ('checkout' in target) return await checkoutScope(target.checkout, signal);
@@ -124,7 +127,7 @@ export function both(one: WatchScope, { sources: _, ...other }: WatchScope): Wat
   };
 }
 
-/** For a go.mod that go cannot read; the next save may fix it. */
+/** What to watch if go cannot read the go.mod: the next save may fix it. */
 function onlyDirectory(cwd: string): SourceSet {
   return { ...noSources(), directories: new Set([cwd]) };
 }

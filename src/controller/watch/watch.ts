@@ -7,7 +7,7 @@ import { both, filesOf, isGuess, readScope, type WatchScope, type WatchTarget } 
 export interface WatchOptions {
   cwd: string;
   target: WatchTarget;
-  /** Where that was looked at before; absent: the scope is read first. */
+  /** What was found if devloop has looked already. Absent: the scope is read first. */
   firstLook?: Promise<FirstLook> | undefined;
   /** Files that were modified after this time (of `Date.now()`) count as changed from the start. */
   sinceMs: number;
@@ -27,7 +27,7 @@ export interface FirstLook {
 }
 
 export interface Watcher extends AsyncDisposable {
-  /** As it is watched at the moment. */
+  /** What is watched at the moment. */
   readonly scope: WatchScope;
   /** Updates the list of watched directories, if a change made that necessary; call it after each build. */
   refresh(build: { sinceMs: number; succeeded: boolean }): Promise<void>;
@@ -36,7 +36,7 @@ export interface Watcher extends AsyncDisposable {
 /** Long enough for a save that truncates and then writes, and for an editor's `save all`. */
 const DEBOUNCE_MS = 25;
 
-/** Reads the files before they are watched: then the first change is known at once, and what it changes. */
+/** Reads the files before they are watched, so that even the first change can be compared with what was there before. */
 export async function lookAt(reading: Promise<WatchScope>): Promise<FirstLook> {
   const [scope, memory] = [await reading, createContentMemory()];
   return { scope, memory, read: await memory.changesIn(await scope.notIgnored(await filesOf(scope))) };
@@ -50,7 +50,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const { memory } = first;
   let { scope } = first;
   let stale = false;
-  /** The go tool leaves out what it cannot read, and what is behind that. */
+  /** Whether the list may be incomplete: the go tool leaves out what it cannot read, and whatever that imports. */
   let partial = isGuess(scope);
   const note = inBatches(signal, async (files, at) => {
     const changes = await memory.changesIn(await scope.notIgnored(files));
@@ -62,7 +62,10 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const watched = await watchDirectories(scope, { onPath, onBack, onError: options.onError }, signal);
   await readFirst();
 
-  /** Reports what was written after the build had started: before the first look, or between that and now, when it is watched. */
+  /**
+   * Reports what was written after the build had started: before the first look, or between the first look and now, when everything is
+   * watched.
+   */
   async function readFirst(): Promise<void> {
     const known = new Set(first.read.map(({ file }) => file));
     const files = new Set([...known, ...(await filesOf(scope))]);
@@ -73,7 +76,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
     report([...before, ...since]);
   }
 
-  /** The list of files may be older than those that are structural. */
+  /** After a structural change, the list of files may be out of date. */
   function report(late: ContentChange[]): void {
     if (!reportNews(late, performance.now(), options)) return;
     stale ||= late.some(({ structural }) => structural);
@@ -123,7 +126,7 @@ function reportNews(
   return files.length > 0;
 }
 
-/** Collects paths until none has been added for a moment. `firstAt`: when the first one was. */
+/** Collects paths until none has been added for a moment. `firstAt`: when the first path was added. */
 function inBatches(
   signal: AbortSignal,
   onBatch: (paths: string[], firstAt: number) => Promise<void>,

@@ -489,7 +489,7 @@ async function lingering(how: 'answers' | 'silent'): Promise<Subject & { ended: 
 
 test('reviews go to a controller that goes on answering after SIGTERM, until it ends', async () => {
   const { recorder, gate, ended } = await lingering('answers');
-  await recorder.waitFor('note', ({ message }) => message.includes('goes on answering'));
+  await recorder.waitFor('note', ({ message }) => message.includes('still answers'));
   expect(recorder.all('controller.exited')).toEqual([]);
   await writeFile(ended, '');
   await recorder.waitFor('controller.replaced');
