@@ -55,7 +55,7 @@ export interface LocalParts {
 
 /**
  * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it. Writes
- * nothing. `ending`: processes, each with its group, that `up` ends first.
+ * nothing. `ending`: the pids of processes that `up` ends first, with their process groups.
  */
 export async function planLocally(
   session: Session,
@@ -133,7 +133,8 @@ export function keyPairSearch({ api, config }: CommandContext, target: Target): 
 }
 
 /**
- * For sources that connect to the cluster as in a Pod, or through a single kubeconfig file. A command of the user connects in its own way.
+ * A connection like that of a Pod, for sources that connect as in a Pod, or that read a single kubeconfig file. A command of the user
+ * connects in its own way.
  */
 export async function connectionFor({
   context,
@@ -146,7 +147,7 @@ export async function connectionFor({
   return isOpened ? await openPodConnection(api) : undefined;
 }
 
-/** Asks the go tool while the cluster is being asked, unless the build that was begun knows the flags. */
+/** Asks the go tool for the user's GOFLAGS while the cluster is being asked, unless the build that was begun knows them. */
 export function beginGoFlags(
   context: CommandContext,
   options: UpOptions,
@@ -161,7 +162,7 @@ export function beginGoFlags(
   return asking;
 }
 
-/** Whether devloop builds what runs here: it is no command of the user. */
+/** Whether devloop builds what runs here, rather than running a command of the user. */
 function buildsProgram({ context, options }: Pick<Session, 'context' | 'options'>): boolean {
   return options.controller && (options.command ?? context.config.controller?.run) === undefined;
 }
@@ -197,13 +198,13 @@ export function controllerInputs(
   };
 }
 
-/** The stand-in's name; absent if there is none, or if the manager's Pods go on. */
+/** The stand-in's name; absent if there is none, or if the manager's Pods keep running. */
 function standInFor({ target, plan, sessionId }: Session): string | undefined {
   const isAlone = plan.standIn.length > 0 && plan.pause.every(({ answersReviews }) => !answersReviews);
   return isAlone ? podNameFor(target, sessionId) : undefined;
 }
 
-/** The newest program of a checkout is kept as a cache after its session. */
+/** Where the newest program of a checkout is kept after its session, as a cache. */
 export function keptProgram(env: Record<string, string | undefined>, root: string): string {
   const base = env.XDG_CACHE_HOME || join(homeDirectory(env), '.cache');
   return join(base, 'devloop', 'programs', createHash('sha256').update(root).digest('hex').slice(0, 16));

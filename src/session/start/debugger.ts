@@ -14,8 +14,8 @@ import type { Emit } from '../../report/events.ts';
 export interface SessionDebugger extends AsyncDisposable {
   debugging: Debugging;
   /**
-   * Lets editors in once the controller was asked for its paths, since it would stop at their breakpoints. Resolves when the expected
-   * editors have set theirs, or do not come: then reviews can be let through.
+   * Lets editors connect once the controller has been asked which paths it serves: before, it would stop at their breakpoints. Resolves
+   * when the expected editors have set their breakpoints, or have not connected in time: then reviews can be forwarded.
    */
   settled(): Promise<void>;
   /** For a controller without webhooks, which has no other gate. */
@@ -124,7 +124,7 @@ function attend(
       const port = isListening ? undefined : LISTENING.exec(line)?.[1];
       if (port === undefined) return false;
       isListening = true;
-      // If delve itself ends, the end of its process is reported.
+      // If delve itself ends, that is reported as the end of its process.
       watch(Number(port)).catch((error) => {
         if (!ENDED.test(messageOf(error))) emit({ type: 'warning', message: lost(error) });
       });

@@ -73,7 +73,7 @@ function movedTo(port: number | undefined): OtherPort | undefined {
   return port === undefined ? undefined : { port, because: 'it has listened there since the session began' };
 }
 
-/** Discoveries are the same as at the start, except for what the event says. */
+/** Discoveries are the same as at the start, except for what `guard.followed` reports. */
 function withoutDiscoveries(emit: Emit): Emit {
   return (event) => (event.type === 'discovered' ? undefined : emit(event));
 }

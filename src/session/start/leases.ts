@@ -18,7 +18,7 @@ import type { Session } from './session.ts';
 
 export type LeaseStep = ReturnType<typeof holdLease>;
 
-/** The Leases of a session: they tell everybody who is using the operator, over which route, and how the session is doing. */
+/** The Leases of a session: they show everybody who is using the operator, over which route, and how the session is doing. */
 export interface SessionLeases extends AsyncDisposable {
   /** Creates and renews them. `onLost` runs when somebody else takes or deletes one. */
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
@@ -57,7 +57,7 @@ export function createSessionLeases(target: Target): SessionLeases {
     async renew() {
       if (performance.now() - heldAt < JUST_HELD_MS) return;
       await update({});
-      // Finding out why a Lease is lost takes a call, and whoever renews the Leases is about to write.
+      // The caller is about to write, so it waits until every loss is known. Finding out the cause of a loss takes a call.
       await Promise.all(losses);
     },
     observe(event) {
@@ -77,7 +77,7 @@ function withoutRepeats(emit: Emit): Emit {
   return (event) => (event.type === 'warning' ? warn(event.message) : emit(event));
 }
 
-/** When a namespace is deleted, its Lease goes, too, often before the objects that the guard watches. */
+/** When a namespace is deleted, its Leases are deleted, too, often before the objects that the guard watches. */
 async function whyLost({ api }: Work, target: Target, by: string): Promise<DevloopError> {
   const [first] = targetsOf(target);
   return (first && (await goneWithNamespace(api, first))) ?? takenOver(target, by);

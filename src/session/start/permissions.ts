@@ -35,7 +35,7 @@ export function routePermissions({ open, point }: RoutePlan): Permission[] {
   return distinct(permissionsOf([...point, open]));
 }
 
-/** Which parts of a plan the account is allowed to do. */
+/** Which parts of a plan the account is allowed to carry out. */
 export interface Allowed {
   asked: Permission[];
   /** What is missing whichever route is used. */
@@ -43,7 +43,9 @@ export interface Allowed {
   routes: { plan: RoutePlan; lacking: Permission[] }[];
 }
 
-/** Checks all permissions that the plan requires at once, each only once; none are checked for an account that may do everything. */
+/**
+ * Checks all permissions that the plan requires in parallel, each once. For an account that is allowed to do everything, none is checked.
+ */
 export async function askPermissions(
   api: ClusterApi,
   plan: TakeOverPlan,
@@ -66,8 +68,8 @@ export async function lackingForLeases(api: ClusterApi, { leases }: TakeOverPlan
 }
 
 /**
- * The routes that the account is allowed to use. If there is none, throws with everything that the first one lacks. `guessed`: nobody named
- * the namespace of the plan.
+ * The routes that the account is allowed to use. If there is none, throws with everything that the first one lacks. `guessed`: the user did
+ * not name the plan's namespace.
  */
 export function permittedRoutes(
   api: Pick<ClusterApi, 'context'>,

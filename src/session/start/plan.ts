@@ -22,8 +22,8 @@ import { type verifyRoute, verifyStep } from '../route/verify-route.ts';
 import { planStandIn } from './stand-in.ts';
 
 /**
- * All steps of a take-over in their order. `up` applies them, `up --dry-run` prints their changes, and the account is asked for
- * their permissions.
+ * All steps of a take-over in their order. `up` applies them, `up --dry-run` prints their changes, and the API server is asked whether the
+ * account has their permissions.
  */
 export interface TakeOverPlan {
   /** What discovery reads; it changes nothing. */
@@ -91,7 +91,9 @@ export function planAnyTakeOver(namespace: string, settings: RouteSettings): Tak
   return planTakeOver(target, settings, [deploymentPause.pause(target.manager)]);
 }
 
-/** Stands for an operator that could not be discovered: one webhook Service and one Deployment that reads its own Pod, in this namespace. */
+/**
+ * Stands for an operator that could not be discovered: in this namespace, one webhook Service, and one Deployment that reads its own Pod.
+ */
 export function anyTarget(namespace: string): Target & { manager: TargetManager } {
   const metadata = { namespace, name: '*' };
   const service: Service = { metadata, spec: { ports: [] } };

@@ -18,7 +18,7 @@ export async function recoverSessions(
   const { target } = found;
   if (inTheWay.sessions.length === 0) return found;
   const running = new Set(inTheWay.living.map(({ sessionId }) => sessionId));
-  // A session of this machine can restore everything itself, and its controller has the ports that this one needs.
+  // A session of this machine can restore everything itself, and its controller uses the ports that this session needs.
   for (const holder of inTheWay.living.filter(({ local }) => local)) {
     if (await stopLocalSession(holder, command.machine, io)) running.delete(holder.sessionId);
     else emit({ type: 'warning', ...notStopped(holder) });
@@ -30,7 +30,7 @@ export async function recoverSessions(
     target: async () => target,
   };
   for (const sessionId of inTheWay.sessions) {
-    const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
+    const message = `Session ${sessionId} is dead, or is being taken over; restoring what it changed.`;
     emit({ type: 'note', message });
     const work = { api: context.api, sessionId, emit, signal };
     // A dead session answers no reviews, so there is nothing to wait for. A running one answers them until the manager does.
@@ -46,6 +46,6 @@ export async function recoverSessions(
 function notStopped({ sessionId, identity, holder }: LeaseHolder): { message: string; hint: string } {
   return {
     message: `Session ${sessionId} of ${identity} is running on this machine, but devloop cannot stop it, so devloop takes over while it runs. That session ends when it notices.`,
-    hint: `If its controller keeps a port that this one needs: sudo kill ${holder?.pid}`,
+    hint: `If its controller uses a port that this session needs: sudo kill ${holder?.pid}`,
   };
 }

@@ -14,7 +14,8 @@ import type { Emit } from '../../report/events.ts';
 export const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
 
 /**
- * The name that the controller gets for its Pod. If the manager's workload is just a Pod, that goes on, so the controller gets its name.
+ * The name that the controller gets for its Pod. If the manager's workload is a bare Pod, that Pod keeps running, so the controller gets
+ * its name.
  */
 export function podNameFor({ manager }: Pick<Target, 'manager'>, sessionId: string): string {
   if (manager === undefined) return '';
@@ -33,7 +34,7 @@ export function planStandIn({ manager }: Pick<Target, 'manager'>): StandInStep[]
     : [];
 }
 
-/** The steps, or none after a warning if the account may not take them. A Pod that it could not delete is not created. */
+/** The steps, or none, after a warning, if the account is not allowed to take them. A Pod that it could not delete is not created. */
 export async function permittedStandIn(
   api: ClusterApi,
   steps: StandInStep[],

@@ -129,8 +129,8 @@ function assertAllTakeable({ services }: Target, { choice, address: named }: Rou
 }
 
 /**
- * The changes of a dead session are restored before anything else. If an undo cannot be carried out, nothing is begun: the mark stays, so
- * nobody could take the object over.
+ * The changes of a dead session are restored before anything else. If an undo cannot be carried out, `up` does not begin: the object keeps
+ * its mark, so it could not be taken over.
  */
 function assertRestorable(context: string, target: Target): void {
   for (const { ref, object } of takenObjects(target)) {

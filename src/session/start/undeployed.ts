@@ -5,7 +5,7 @@ import { definitionNames } from '../../operator/webhooks.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { UpOptions } from '../context/options.ts';
 
-/** Tells how an operator that is not deployed runs. */
+/** Printed for an operator that is not deployed. */
 export const RUNS_HERE =
   'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused: the controller only runs here, as `make run` would run it. If it is deployed, name it with --deployment.';
 
