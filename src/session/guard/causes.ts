@@ -63,7 +63,7 @@ export async function fought(
   });
 }
 
-/** An object does not say who has deleted it. */
+/** A deleted object does not show who deleted it. */
 export function deletedAgain(ref: ObjectRef): DevloopError {
   const message = `Somebody keeps deleting ${describe(ref)}, whenever devloop creates it.`;
   const hint = `Kubernetes does not record who deletes an object, except in the API server's audit log.\n${otherWay(ref)}`;
@@ -105,8 +105,9 @@ function ownerWriting(object: KubeObject, manager: string | undefined): Owner | 
 
 function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string | undefined): string {
   const parent = metadata.ownerReferences?.find(({ controller }) => controller);
-  const who = manager === undefined ? 'whoever writes it' : manager;
+  const stop =
+    manager === undefined ? 'Find out who writes it, and stop them' : `Stop ${manager} from writing it`;
   if (parent !== undefined)
     return `It belongs to ${parent.kind} ${parent.name}, whose own operator writes it. Pause that operator, or change it through ${parent.kind} ${parent.name}.`;
-  return `Stop ${who} from writing it; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
+  return `${stop}; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
 }

@@ -16,12 +16,14 @@ import { lastOther, type Overwritten } from './judge.ts';
 import { reportOverwritten } from './react.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
-/** Kubernetes' controllers write the endpoints of a Service that gets a selector, until the Service's own guard has removed that. */
+/**
+ * Kubernetes' controllers write the endpoints of a Service that gets a selector, until the Service's own guard has removed the selector.
+ */
 const SETTLE_MS = 250;
 
 export interface GuardedPointer extends Pointer {
   service: ObjectRef;
-  /** Has the gateways answer the reviews of what is written here, until it is disposed. */
+  /** Makes the gateways answer the reviews of what devloop writes here, until disposed. */
   answerOwn?: () => Disposable | undefined;
 }
 

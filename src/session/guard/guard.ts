@@ -10,7 +10,7 @@ import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 export interface Watched {
   ref: ObjectRef;
   rounds: Rounds;
-  /** The session goes on if somebody else does not give in. */
+  /** The session continues even if somebody else does not give in. */
   isOptional?: true | undefined;
   /** Sees every version of the object, even if `react` does not, because a newer one has arrived. */
   onObject?(object: KubeObject): void;
@@ -46,7 +46,7 @@ async function guardOne(work: Work, watched: Watched, end: (error: DevloopError)
   const reporting = watching.catch((error) => emit({ type: 'warning', message: notWatched(ref, error) }));
   let failures = 0;
   for (let state = await states.next(signal); state; state = await states.next(signal)) {
-    // After a write that did not last, each further one comes later.
+    // The more writes were overwritten, the longer the next one waits.
     await sleep(pauseMs(rounds), signal);
     state = states.take() ?? state;
     if (signal.aborted) break;

@@ -80,7 +80,7 @@ function markDifferences(
   ];
 }
 
-/** Whether the mark of an object says exactly these changes. */
+/** Whether the mark of an object contains exactly these changes. */
 export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange[]): boolean {
   return same(undoOf(object, own) as unknown as Json, changes as unknown as Json);
 }
@@ -91,10 +91,10 @@ export function lastOther({ lastWriter }: Observed): Writer | undefined {
 }
 
 /**
- * Whether devloop wrote the old values back: a `devloop down` elsewhere does that, and this session does not while it is guarded. Once the
- * mark is gone, `down` also returns the fields to their owners. Whoever else writes such a value becomes its owner at that time, so owners
- * with the time in the undo, or none, are devloop's work. A removed field has no owner; it counts if the mark is gone or says that the
- * object is being restored.
+ * Whether devloop wrote the old values back: a `devloop down` elsewhere does that, and this session does not while it guards the object.
+ * Once the mark is gone, `down` also returns the fields to their owners. Anybody else who writes such a value becomes its owner from then
+ * on. So a value that has no owner, or only owners with the times in the undo, was written by devloop. A removed field has no owner; it
+ * counts if the mark is gone or says that the object is being restored.
  */
 function isRestored(
   object: KubeObject,

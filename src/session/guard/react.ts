@@ -18,9 +18,9 @@ export interface Guarded {
   own: OwnChange;
   /** What has to follow when the object itself is written again: the endpoints of a Service. */
   again?: () => Promise<void>;
-  /** Has the gateways answer the reviews of what is written here, until it is disposed. */
+  /** Makes the gateways answer the reviews of what devloop writes here, until disposed. */
   answerOwn?: () => Disposable | undefined;
-  /** The session goes on if the object is gone, or if somebody else does not give in. */
+  /** The session continues even if the object is gone, or if somebody else does not give in. */
   isOptional?: true;
   /** Sees every version of the object. */
   onObject?: (object: KubeObject) => void;

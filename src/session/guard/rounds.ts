@@ -7,7 +7,7 @@ export interface Rounds {
   tries: number[];
 }
 
-/** After this many writes within a minute, somebody else will not give in. */
+/** After this many writes within a minute, devloop concludes that somebody else will not give in. */
 const MOST_WRITES = 5;
 /** A try fails when somebody writes in between, often a controller that writes the status. */
 const MOST_TRIES = 25;
@@ -19,7 +19,7 @@ export function noRounds(): Rounds {
   return { writes: [], tries: [] };
 }
 
-/** Forgets what is older than a minute, and says whether somebody else fights for the object. */
+/** Forgets what is older than a minute, and returns whether somebody else fights for the object. */
 export function isFight(rounds: Rounds): boolean {
   const recent = (at: number): boolean => performance.now() - at < ROUNDS_MS;
   rounds.writes = rounds.writes.filter(recent);
