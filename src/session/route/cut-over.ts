@@ -13,15 +13,15 @@ import { notReached, type ProbeResult, probeUntil, serviceProber } from './verif
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
 /**
- * kube-proxy usually needs a little longer. A probe that comes too early is answered from the cluster and has to be made anew, which takes
+ * kube-proxy usually needs a little longer. A probe that is sent too early is answered in the cluster and has to be repeated, which takes
  * longer.
  */
 const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
-/** Every webhook Service points here, and kube-apiserver has followed. */
+/** Every webhook Service points to this machine, and kube-apiserver calls it here. */
 export interface CutOver {
-  /** Resolves when the leftovers of Kubernetes are gone. No review has to wait for that. */
+  /** Resolves when the EndpointSlices of Kubernetes are deleted. No review has to wait for that. */
   cleared: Promise<void>;
 }
 
@@ -72,14 +72,14 @@ async function cutOverOne(
 
 function hintFor({ route }: OpenRoute): string {
   const trust = 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.';
-  // If the route leads to Pods, the Service needs no more from the cluster than before.
+  // A route to Pods is the relay already, so there is no other route to suggest.
   return 'pods' in route.target ? trust : `${trust}\nThrough a Pod in the cluster: ${AGAIN} --route relay`;
 }
 
 /**
- * After a reconnect the route may have other ports: the endpoints follow until this is disposed, so during the cut-over and the restore
- * too, which may need answers from this machine. Once the cut-over is done, the route is verified again, one verification at a time, each
- * with the current ports. Disposing waits for the last one: the signal ends it, but it still removes what it created in the cluster.
+ * After a reconnect the route may have other ports. The endpoints follow until this is disposed, even during the cut-over and the restore,
+ * which may need answers from this machine. Once the cut-over is done, the route is verified again, one verification at a time, each with
+ * the current ports. Disposing waits for the last verification: the signal ends it, but it still removes what it created in the cluster.
  */
 export function followReconnects(
   routing: Routing,
@@ -115,7 +115,7 @@ export function followReconnects(
   };
 }
 
-/** The cause of the loss, such as a sleep or a VPN, may have cut off the API server, too, which comes back at a time of its own. */
+/** What cut the route, such as a sleep of this machine or a VPN, may have cut off the API server, too, and that may come back later. */
 async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
   return await whileAway(step, { limitMs: Number.POSITIVE_INFINITY, signal });
 }

@@ -48,7 +48,7 @@ interface Together
     | 'closeAfterNextAnswer'
     | 'drain'
   > {
-  /** From now on takes reviews on these paths only. At first they are the paths of the target's calls. */
+  /** From now on accepts reviews on these paths only. At first they are the paths of the target's calls. */
   accept(paths: Iterable<string>): void;
 }
 
@@ -76,7 +76,10 @@ export interface GatewayPlan {
   emit: Emit;
 }
 
-/** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
+/**
+ * Listens on the address that the cluster calls, or on all addresses if this machine does not have that one (NAT). Reviews are held at
+ * first.
+ */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
   const { target, sessionId, settings, arrived, served, late, stamp, onTimeout, emit } = plan;
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';

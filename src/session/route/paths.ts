@@ -5,10 +5,13 @@ import { messageOf } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import { type AddressedCall, CALLERS, followCalls } from '../../operator/webhooks.ts';
 
-/** Where controller-runtime serves conversions. Reviews are taken there until devloop has read the CRDs, which say where. */
+/**
+ * Where controller-runtime serves conversions. Reviews on this path are accepted until devloop has read the CRDs, which name the actual
+ * paths.
+ */
 const CONVERSIONS = '/convert';
 
-/** The paths on which the gateways take reviews at first. */
+/** The paths on which the gateways accept reviews at first. */
 export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
   return [...services.flatMap(({ calls }) => calls.map(({ path }) => path)), CONVERSIONS];
 }
@@ -21,8 +24,8 @@ interface Following {
 }
 
 /**
- * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change. `onCalls` gets
- * the Services with their calls before the gateways do. Disposing waits until nothing is watched.
+ * Makes the gateways accept reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change. `onCalls`
+ * gets the Services with their calls before the gateways do. Disposing waits until nothing is watched.
  */
 export function followPaths(
   { api, emit, signal }: Work,

@@ -30,7 +30,9 @@ const NO_ALLOW_FROM =
 /** The program's port in the Pod. If the operator uses it, too, the next free one is taken. */
 const CONTROL_PORT = 17_717;
 
-/** kube-apiserver calls a Pod in the namespace of the webhook Service, and the Pod sends the reviews over a connection through the API server. */
+/**
+ * kube-apiserver calls a Pod in the namespace of the webhook Service. The Pod sends the reviews over a connection through the API server.
+ */
 export const relay: RouteKind = {
   name: 'relay',
   isAutomatic: true,
@@ -51,7 +53,7 @@ async function openRelay(routing: Routing): Promise<OpenRoute> {
   if (allowFrom !== undefined) routing.emit({ type: 'note', message: NO_ALLOW_FROM });
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
-  // If one fails, the others stop, too, and are awaited, so that nothing is created after the removal.
+  // If one relay fails, the others stop, too, and are awaited, so that nothing is created after the removal.
   const ending = new AbortController();
   const endable = { ...routing, signal: AbortSignal.any([routing.signal, ending.signal]) };
   const opening = serviceNamespaces(routing.target).map((namespace) =>
@@ -61,7 +63,7 @@ async function openRelay(routing: Routing): Promise<OpenRoute> {
   const route = together(routes, gateways);
   const { reached, cause } = await verifyRoute(routing, { route, gateways }, VERIFY_MS);
   if (!reached) {
-    const says = `kube-apiserver cannot reach ${route.via}, the relay. It says: ${cause}`;
+    const says = `kube-apiserver cannot reach the relay (${route.via}): ${cause}`;
     throw await notReached(route, says, LET_IT_IN);
   }
   const owned = stack.move();
@@ -78,7 +80,7 @@ async function openIn(
   const { makeRelayKeys } = await import('../../route/relay/wire/keys.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
   const keys = makeRelayKeys();
-  // Finds nothing if the end of the session has already removed it.
+  // Finds nothing if the end of the session has already removed the relay.
   stack.defer(async () => {
     const { marked } = await findMarked(api, [namespace], { sessionId });
     await removeRelays(routing, marked);

@@ -32,7 +32,7 @@ export interface RoutePlan {
 /** `isLast`: no other route will be tried after this one. */
 export type OpenApply = (routing: Routing, isLast: boolean) => Promise<OpenRoute>;
 
-/** `onPointed` is called when the Service leads to the route; the rest of the work no longer changes that. */
+/** `onPointed` is called when the Service points to the route; the rest of the work does not change that. */
 type PointApply = (work: Work, open: OpenRoute, onPointed?: () => void) => Promise<void>;
 
 export interface PointStep extends Step<PointApply> {

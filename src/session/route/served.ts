@@ -22,7 +22,7 @@ export interface ServedCheck {
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
-  /** Resolves when a new program may get reviews; if absent, it may at once. */
+  /** Resolves when a new program may get reviews; if absent, it gets them at once. */
   settled?: (() => Promise<void>) | undefined;
 }
 
@@ -39,14 +39,14 @@ export function calledPaths(services: TargetService[], moved?: ReadonlyMap<numbe
   return [...new Map(all.map((one) => [`${one.port} ${one.path}`, one])).values()];
 }
 
-/** The controller's gate: it opens only to a program that has been asked for each path. */
+/** The controller's gate: it opens only when the program has been asked whether it serves each path. */
 export interface ServedGate extends Gate {
   /**
    * For the first program. Throws 'controller.wrong-program' if it serves none of the paths; if it serves only some, this warns, and the
    * gateways refuse the others.
    */
   requireServed(): Promise<void>;
-  /** Tells that the Services now have these calls. Reviews on new paths wait until the program that runs has been asked for them. */
+  /** Called when the calls to the Services change. Reviews on new paths wait until the program that runs has been asked for them. */
   called(services: TargetService[]): void;
 }
 
@@ -57,7 +57,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
   let program = newProgram([]);
   let isHeld = true;
   const asks = createAsks();
-  /** Resolves to the paths to warn of. The answers of a program that has been replaced meanwhile do not count. */
+  /** Resolves to the paths to warn of. The answers of a program that has been replaced in the meantime do not count. */
   const ask = async (some: CalledPath[]): Promise<CalledPath[]> => {
     const asked = program;
     for (const one of some) asked.known.add(keyOf([one]));
@@ -108,7 +108,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
   };
 }
 
-/** devloop sees the end of a process a moment later. */
+/** How late devloop may see the end of a process. */
 const SEEN_LATE_MS = 500;
 
 const GIVEN_UP =
@@ -188,7 +188,7 @@ function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved
 }
 
 const ASKED_AGAIN =
-  'If your code does not serve them yet, add that and save: devloop asks again after each restart.';
+  'If your code does not serve them yet, add their handlers and save: devloop asks again after each restart.';
 
 function wrongProgram(unserved: CalledPath[], rivals: string[]): DevloopError {
   const paths = [...new Set(unserved.map(({ path }) => path))].join(', ');

@@ -19,8 +19,8 @@ import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './ve
 export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
 
 /**
- * First tries the address as the Service's name, which kube-apiserver calls itself, since kube-proxy needs a second to learn of a Service
- * with endpoints. If that fails, or if many probes have to prove it, the Service gets endpoints of our own: see
+ * First tries a Service with the address as its external name: kube-apiserver calls that directly, whereas kube-proxy needs a second to
+ * learn of a Service with endpoints. If that fails, or if many probes have to prove it, the Service gets endpoints of our own: see
  * docs/adr/0026-verified-by-name.md.
  */
 export async function verifyLike(
@@ -51,7 +51,7 @@ export async function verifyLike(
     const through = { like, to: byName, port, probed: { ...probed, port: port() } };
     const probing = probeThrough(work, through, { wanted: 'us', limitMs, isImpatient: true });
     const result = await resultOf(probing.catch(notByName));
-    // Where somebody else refuses each probe, this has taken all of the time, and only its cause is known.
+    // If somebody else refuses each probe, this attempt has used up the time, and its cause is the only one that is known.
     if (result.reached || performance.now() >= deadline) return result;
     work = { ...routing, emit: () => {} };
   }

@@ -37,12 +37,12 @@ export interface Probing {
 
 const DOUBT_MS = 4_000;
 
-/** A call that nothing answered. Any other text of kube-apiserver comes from something that did. */
+/** The errors of a call that nothing answered. After any other error of kube-apiserver, something did answer. */
 const UNANSWERED =
   /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
 
 /**
- * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober counts, or the time is up. Several
+ * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober requires, or the time is up. Several
  * probes, because each kube-proxy and kube-apiserver learns of a new endpoint at its own time; at the same moment, because a cluster can be
  * far away.
  */
