@@ -36,8 +36,8 @@ export function answerMeans(context: CommandContext, { env, ask }: Io, options: 
 
 /**
  * Answers the webhooks of an operator in place of its dead session, until it is disposed: allows what restores the operator, and refuses
- * everything else, as before. The endpoints that the session left are pointed here but keep its mark, so they are restored with the rest in
- * any case. Writes nothing that a webhook for Services reviews.
+ * everything else, as before. The endpoints that the session left are pointed to this machine, but keep its mark, so they are restored with
+ * the rest in any case. Writes nothing that a webhook for Services reviews.
  */
 export async function answerInstead(work: Work, target: Target, means: AnswerMeans): Promise<OpenRoute> {
   const { api, sessionId } = work;
@@ -84,7 +84,7 @@ async function addressBefore(
   return address !== undefined && port !== undefined && isOwn(address) ? { address, port } : undefined;
 }
 
-/** Points the Services of the user here, and resolves when kube-apiserver has got answers to several calls. */
+/** Points the Services of the user to this machine, and resolves when several calls of kube-apiserver have been answered. */
 async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
   const { target, sessionId, signal } = routing;
   const { gateways } = ends;

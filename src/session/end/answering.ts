@@ -33,8 +33,8 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
 
 /**
  * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. That helps whoever uses the webhooks
- * next, so it is bounded, and an account that may not probe does without. One answer may be chance: while kube-proxy catches up, some calls
- * still go to the old endpoint.
+ * next, so the wait is limited, and an account that is not allowed to probe does not wait. A single answer may be chance: while kube-proxy
+ * catches up, some calls still go to the old endpoint.
  */
 export async function waitUntilAnswering(
   work: Work,

@@ -38,7 +38,7 @@ export interface Ending {
   reason: string;
   /** It failed, and nobody pressed Ctrl-C: if nothing had been changed, only the error is reported. */
   isFailure: boolean;
-  /** On the clock of performance.now(): when that was. */
+  /** When the end began, on the clock of performance.now(). */
   since: number;
 }
 
@@ -76,7 +76,7 @@ async function restoreAndStop(
   if (standing.recorder) local.use(standing.recorder);
   if (standing.debug) local.use(standing.debug);
   if (standing.supervisor) local.use(standing.supervisor);
-  // Ends before the controller, so that a last review still finds that.
+  // Ends before the controller, so that a last review still reaches the controller.
   if (standing.route) local.use(standing.route);
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
 }
@@ -143,7 +143,7 @@ function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined
   gateways.release();
 }
 
-/** A manager that is paused by its Lease is resumed here; any other one by its mark. */
+/** A manager that is paused by its Lease is resumed here; any other manager is resumed by the undo in its mark. */
 async function releaseManager(work: Work, pausing: Pausing[]): Promise<void> {
   await allDone(pausing.map(async ({ release }) => release?.(work))).catch((error) => {
     const message = `The manager's Lease was not released: ${messageOf(error)} A Pod of the manager takes it when it has expired.`;
@@ -154,5 +154,5 @@ async function releaseManager(work: Work, pausing: Pausing[]): Promise<void> {
 function away(error: unknown, { isFailure }: Ending): DevloopEvent {
   const message = `The cluster is not restored yet. devloop keeps trying, and reviews are still answered here. ${messageOf(error)}`;
   const leave = isFailure ? 'Press Ctrl-C twice to exit at once' : 'A second Ctrl-C exits at once';
-  return { type: 'warning', message, hint: `${leave}; to restore the rest then: devloop down` };
+  return { type: 'warning', message, hint: `${leave}; then, to restore the rest: devloop down` };
 }

@@ -45,8 +45,8 @@ export interface DeadSession {
 }
 
 /**
- * Restores a dead session. If the operator's own webhooks fail closed on the restore, somebody has to answer them until its manager does:
- * this machine, or else nothing is changed and the error names all of them.
+ * Restores a dead session. If the operator's own webhooks would block the restore, this machine answers them until the manager does. If it
+ * cannot, and one of them is certain to match the changes, nothing is restored, and the error names all of them.
  */
 export async function restoreDead(
   work: Work,
@@ -68,7 +68,7 @@ export async function restoreDead(
     ? async () =>
         waitUntilAnswering(work, takenServices, servicesCalledBy(await configurations.catch(() => [])))
     : undefined;
-  // A `down` that was killed may have restored a part of it, and left only the Lease that names that part.
+  // A `down` that was killed may have restored some objects, and left only the Leases that name them.
   const awaited = session.isAwaited ? { ...options, taken: taken.map(({ ref }) => ref) } : options;
   const alone = { ...awaited, found, isUnanswered: !session.mayAnswer, afterServices };
   if (closed.length === 0) return await restore(work, namespaces, alone);
@@ -157,7 +157,7 @@ async function pauseBlocked(work: Work, { manager }: Target): Promise<void> {
 }
 
 function blocked({ api, sessionId }: Work, closed: ClosedWebhook[], error: unknown): DevloopError {
-  const message = `Session ${sessionId} is not restored. The operator's own webhooks block that while nothing answers them: ${listOf(closed)}. devloop cannot answer them: ${messageOf(error)}`;
+  const message = `Session ${sessionId} is not restored. The operator's own webhooks block the restore while nothing answers them: ${listOf(closed)}. devloop cannot answer them: ${messageOf(error)}`;
   const pass = policyCommand(api.context, closed, 'Ignore');
   const back = policyCommand(api.context, closed, 'Fail');
   return new DevloopError('restore.blocked', message, {

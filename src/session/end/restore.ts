@@ -91,13 +91,13 @@ export async function restoreOnce(
   const beside = (task: Promise<void>): void =>
     void besides.push(task.catch((error) => failures.push(error)));
   const work: Work = { ...ending, beside };
-  // If a step fails, the others are still tried, since each leaves less behind. But if the API server is only away for a while, this
+  // If a step fails, the other steps are still tried, since each leaves less behind. But if the API server is only away for a while, this
   // machine goes on answering until the next pass.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
-  // Deletes with the stand-in what it owns, such as the lock of a leader for life, without which a manager may not even start to serve. A
-  // webhook whose server is not up yet may block this, so it is tried again at the end.
+  // With the stand-in, Kubernetes deletes what it owns, such as the lock of a leader for life. While that lock exists, a manager may not
+  // even start to serve. A webhook whose server is not up yet may block this, so it is tried again at the end.
   const released = removeStandIns(work, marked).then(
     () => true,
     () => false,
@@ -133,7 +133,7 @@ export async function restoreOnce(
   return { left: kept, notStarted, taken, failures };
 }
 
-/** Whether its undo was not carried out, so that it keeps its mark. */
+/** Whether an object keeps its mark, because its undo was not carried out. */
 export function isStillMarked({ kept }: Left): boolean {
   return kept.some((one) => 'fault' in one && !one.isUnmarked);
 }

@@ -13,8 +13,8 @@ const LOOK_EVERY_MS = 250;
 
 /**
  * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that its ports
- * are free. False if this user may not stop it, or cannot see its process. Whoever may write Leases can name any process in one, so the
- * session's own record has to name the same process.
+ * are free. False if this user is not allowed to stop it, or cannot see its process. Anybody who is allowed to write Leases can name any
+ * process in one, so the session's own record has to name the same process.
  */
 export async function stopLocalSession(
   { sessionId, holder }: LeaseHolder,
@@ -23,7 +23,7 @@ export async function stopLocalSession(
 ): Promise<boolean> {
   const { pid, processStart, health } = holder!;
   const name = `${sessionId} (pid ${pid})`;
-  // Unless it is ending already: a second signal would end it at once, before it has restored everything.
+  // A session that is ending already gets no signal: a second one would end it at once, before it has restored everything.
   const isEnding = health === ENDING;
   // Since the session was found, its process may have ended, and another one may have its pid.
   const running = await isRunning({ pid, processStart });

@@ -10,8 +10,8 @@ import type { Emit } from '../../report/events.ts';
 import type { Restored } from './restore.ts';
 
 /**
- * Called when everything that devloop can restore is restored. Throws if the user expects more: for objects that it left, and a manager
- * that cannot start.
+ * Called when everything that devloop can restore is restored. Throws if that is not all that the user expects: if devloop left objects
+ * unchanged, or if a manager cannot start.
  */
 export function refuseUnfinished(left: Left[], notStarted: NotStarted[]): void {
   const [first, ...others] = notStarted;
@@ -30,7 +30,7 @@ function cannotStart(first: NotStarted, others: NotStarted[]): DevloopError {
 
 function incomplete(left: Left[]): DevloopError {
   const objects = left.map(({ ref }) => describe(ref)).join(', ');
-  const message = `Somebody else changed ${objects} during the session, and devloop leaves that unchanged.`;
+  const message = `Somebody else changed ${objects} during the session, so devloop left those changes in place.`;
   const hint =
     left.length === 1
       ? 'The warnings above show how to restore it.'
