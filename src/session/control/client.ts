@@ -11,7 +11,7 @@ export interface Asking {
   limitMs?: number;
 }
 
-/** Asks a session of this machine. Rejects with the error that it answers, or with 'session.not-ready' if it cannot be asked. */
+/** Asks a session of this machine. Rejects with the session's error, or with 'session.not-ready' if it cannot be asked. */
 export async function askSession<Name extends RequestName>(
   { id, directory }: { id: string; directory: string },
   name: Name,

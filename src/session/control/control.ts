@@ -9,7 +9,7 @@ import { NOTHING_YET, observedAfter, phaseOf } from './state.ts';
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
 export interface Control {
   state(): SessionState;
-  /** Calls the listener after each change, except changes of `held` and `reviewsPerMinute`. It must be quick. */
+  /** Calls the listener after each change, except changes of `held` and `reviewsPerMinute`. The listener must be quick. */
   onState(listener: () => void): Disposable;
   /** From now on reviews wait, within their budget. Throws 'session.not-ready'. */
   hold(): void;
@@ -34,7 +34,7 @@ export interface ReplayFacts {
   paths: string[];
   /** The build that answers now. */
   build?: string | undefined;
-  /** Ports for which reviews are recorded, each with the one where the controller listens; none where the cluster calls no webhook. */
+  /** Ports for which reviews are recorded, each with the port where the controller listens; none if the cluster calls no webhook. */
   ports?: [number, number][];
 }
 
@@ -121,7 +121,7 @@ function ready<T>(session: string, phase: SessionState['phase'], part: T | undef
   const refused = (why: string, hint?: string): DevloopError =>
     new DevloopError('session.not-ready', `Session ${session} ${why}.`, hint === undefined ? {} : { hint });
   if (phase === 'starting') throw refused('is still starting', 'Try again when `devloop up` prints `ready`.');
-  if (phase === 'ending') throw refused('is ending, and restores everything');
+  if (phase === 'ending') throw refused('is ending, and is restoring everything');
   if (part === undefined) throw refused(none);
   return part;
 }

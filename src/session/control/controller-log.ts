@@ -4,7 +4,7 @@ import type { DevloopEvent } from '../../report/events.ts';
 
 /** Which lines of the controller's log are shown. */
 export interface ControllerLog {
-  /** Whether an event is shown. It needs each event, in order. */
+  /** Whether an event is shown. Must be called for each event, in order. */
   shows(event: DevloopEvent): boolean;
   /** Hides all lines, or shows the chosen ones again. Returns whether any are shown from now on. */
   toggle(): boolean;

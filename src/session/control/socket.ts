@@ -60,7 +60,7 @@ async function serve(connection: Socket, handlers: Handlers): Promise<void> {
   try {
     const asked = parsed(await firstLine(connection));
     const handler = handlers[asked.do as RequestName];
-    if (!Object.hasOwn(handlers, asked.do)) throw unknown(`\`${asked.do}\` is not a request`);
+    if (!Object.hasOwn(handlers, asked.do)) throw unknown(`\`${asked.do}\` is unknown`);
     const caller = { emit: (event: Parameters<Emit>[0]) => send({ event }), signal: gone.signal };
     send({ answer: (await handler(asked, caller)) ?? null });
   } catch (error) {
@@ -72,7 +72,10 @@ async function serve(connection: Socket, handlers: Handlers): Promise<void> {
 
 function firstLine(connection: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(unknown('no request came')), REQUEST_MS);
+    const timer = setTimeout(
+      () => reject(unknown(`nothing arrived within ${REQUEST_MS / 1000} s`)),
+      REQUEST_MS,
+    );
     let text = '';
     connection.setEncoding('utf8');
     connection.on('data', (chunk: string) => {
@@ -80,7 +83,7 @@ function firstLine(connection: Socket): Promise<string> {
       const end = text.indexOf('\n');
       if (end < 0 && text.length <= LONGEST_REQUEST) return;
       clearTimeout(timer);
-      if (end < 0) reject(unknown('the request is too long'));
+      if (end < 0) reject(unknown('it is too long'));
       else resolve(text.slice(0, end));
     });
     connection.once('close', () => {
@@ -96,11 +99,11 @@ function parsed(line: string): { do: string } {
     if (typeof asked === 'object' && asked !== null && 'do' in asked && typeof asked.do === 'string')
       return { ...asked, do: asked.do };
   } catch {}
-  throw unknown('this is not a request');
+  throw unknown('it is not a JSON object with a `do`');
 }
 
 function unknown(what: string): DevloopError {
-  return new DevloopError('usage.invalid', `The session does not understand: ${what}.`, {
+  return new DevloopError('usage.invalid', `The session could not handle the request: ${what}.`, {
     hint: 'Use the same version of devloop in both terminals.',
   });
 }

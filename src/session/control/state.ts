@@ -12,7 +12,7 @@ export interface Observed {
   controller: 'running' | 'replaced' | 'exited';
   build: SessionState['build'];
   route: SessionState['route'];
-  /** Where the controller stands in the debugger. */
+  /** Where the debugger has stopped the controller. */
   stoppedAt: string | undefined;
   last: ReviewSummary | undefined;
 }
