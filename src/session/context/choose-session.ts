@@ -32,11 +32,15 @@ function onlyOne(
   { wanted, otherwise }: Choice,
 ): LocalSession {
   if (candidates.length === 1) return candidates[0]!;
-  const list = ['One of these with --session:', ...all.map(lineOf)].join('\n  ');
+  const list = ['Choose one of these with --session:', ...all.map(lineOf)].join('\n  ');
   if (candidates.length > 1)
-    throw new DevloopError('session.not-found', 'Several sessions run on this machine.', { hint: list });
+    throw new DevloopError('session.not-found', 'Several sessions are running on this machine.', {
+      hint: list,
+    });
   const none =
-    wanted === undefined ? 'No session runs on this machine.' : `No session ${wanted} runs on this machine.`;
+    wanted === undefined
+      ? 'No session is running on this machine.'
+      : `Session ${wanted} is not running on this machine.`;
   const start = ['Start one with devloop up.', otherwise, AFTER_A_CRASH].filter(Boolean).join('\n');
   throw new DevloopError('session.not-found', none, {
     hint: all.length > 0 ? list : start,
@@ -47,4 +51,4 @@ function lineOf({ id, operator, checkout }: LocalSession): string {
   return [id, operator, checkout].filter(Boolean).join('  ');
 }
 
-const AFTER_A_CRASH = 'If one has crashed, restore the cluster with devloop down.';
+const AFTER_A_CRASH = 'If a session has crashed, restore the cluster with devloop down.';

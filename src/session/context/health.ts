@@ -56,7 +56,7 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
     case 'controller.silent':
       return { ...health, controller: SILENT };
     case 'controller.down':
-      // What is known of its exit says more.
+      // What is already known about its exit says more.
       return { ...health, controller: health.controller ?? `reviews fail: ${event.why}` };
     case 'debug.stopped':
       return { ...health, controller: STOPPED };

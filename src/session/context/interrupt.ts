@@ -6,7 +6,7 @@ export async function unlessInterrupted<T>(work: Promise<T>, signal: AbortSignal
   const leave = (): void => reject(new DevloopError('interrupted', 'Interrupted. Nothing was changed.'));
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
-  // Nobody waits for the one that settles later.
+  // Nothing awaits the promise that settles later.
   for (const one of [work, promise]) one.catch(() => {});
   try {
     return await Promise.race([work, promise]);

@@ -24,7 +24,7 @@ function namedNamespaces({ wanted: { namespace, services, deployment } }: Named)
   return [...new Set(namespace === undefined ? named : [namespace, ...named])];
 }
 
-/** If the account is not allowed to read namespaces, refusals of other calls tell the user what it cannot see. */
+/** True if the account is not allowed to read namespaces: the refusals of other calls then show the user what it is not allowed to do. */
 export async function mayExist(api: ClusterApi, name: string): Promise<boolean> {
   try {
     return (await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined;

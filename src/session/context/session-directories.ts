@@ -70,7 +70,7 @@ export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify
   }
 }
 
-/** Says what `endOrphans` would end. */
+/** Reports what `endOrphans` would end. */
 export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<void> {
   for (const orphan of await orphans(machine))
     emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });

@@ -15,5 +15,5 @@ it('`devloop reviews` takes each of them', () => {
   const { stderr } = runBin(['reviews', '--verdict', 'none']);
   expect(stderr).toContain(` ${LISTED_VERDICTS.join(', ')}.`);
   // No session runs there.
-  expect(runBin(['reviews', '--verdict', 'waiting', '--session', 'x']).stderr).toContain('No session x');
+  expect(runBin(['reviews', '--verdict', 'waiting', '--session', 'x']).stderr).toContain('Session x');
 });
