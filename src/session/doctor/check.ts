@@ -33,8 +33,8 @@ export interface Check {
 }
 
 /**
- * What the checks share. The result of each promise is found out only once. If it rejects, the checks that need it are not made. Without a
- * cluster, `context` rejects, and only the checks of this machine give an answer.
+ * What the checks share. The work behind each promise is done only once. If it fails, the checks that need its result are not made. Without
+ * a cluster, `context` rejects, and only the checks of this machine give an answer.
  */
 export interface DoctorRun {
   options: DoctorOptions;

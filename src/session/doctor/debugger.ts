@@ -23,7 +23,7 @@ export const debuggerCheck: Check = {
   },
 };
 
-/** What Linux says about who may trace processes; nothing is known on other systems. */
+/** The limits that Linux sets on tracing processes; not known on other systems. */
 export interface TracingLimits {
   /** kernel.yama.ptrace_scope, if the kernel has it: 2 allows only CAP_SYS_PTRACE, and 3 nobody. */
   scope?: number;

@@ -31,7 +31,7 @@ export const endpointRoutingCheck: Check = {
 };
 
 /**
- * kube-apiserver's error for a webhook behind a headless Service without endpoints. It never dials: the resolver for ClusterIPs
+ * kube-apiserver's error for a webhook behind a headless Service without endpoints. kube-apiserver never dials: its resolver for ClusterIPs
  * refuses the Service, and the resolver for endpoints finds none, so the text of the error shows which of the two it uses.
  */
 async function observe(work: Work, namespace: string): Promise<string> {

@@ -101,7 +101,7 @@ export function finalizersFinding({
   resume,
 }: Waiting & { controller: string | undefined; resume: string | undefined }): Finding {
   if (kinds.length === 0)
-    return { verdict: 'unknown', answer: 'devloop finds no kind of this checkout in the cluster' };
+    return { verdict: 'unknown', answer: 'the cluster has none of the kinds that this checkout defines' };
   const proof = [
     `${truncated ? `the first ${LIMIT} objects` : 'all objects'} of ${kinds.join(', ')}`,
     controller ? `${controller} is running` : 'no controller is running',

@@ -45,7 +45,7 @@ export interface NewestSource {
 
 const CHANGED = 'status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all'.split(' ');
 
-/** The last commit of Go sources, or a later edit. The times of files that git wrote mean nothing. */
+/** The last commit of Go sources, or a later edit. The times of files that git has written mean nothing. */
 export async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
   const sources = ['--', '*.go', 'go.mod', 'go.sum'];
   const options = { cwd: root, signal };
@@ -95,7 +95,7 @@ export function imageFinding(running: Running | undefined, source: NewestSource 
     return { verdict: 'ok', answer: "the image's tag names the commit that is checked out", proof };
   return {
     verdict: 'unknown',
-    answer: 'nothing was edited since the Pod started, but it is not known when its image was built',
+    answer: 'nothing has been edited since the Pod started, but it is not known when its image was built',
     proof,
   };
 }

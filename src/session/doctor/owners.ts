@@ -45,7 +45,7 @@ function noOwner(target: Target): Finding {
   const managers = fields.map((one) => one.manager);
   return {
     verdict: 'ok',
-    answer: 'neither Argo CD, Flux, Helm nor OLM owns what `up` changes',
+    answer: 'none of Argo CD, Flux, Helm and OLM owns what `up` changes',
     proof: [
       'looked at labels, annotations and owner references',
       `fields written by ${[...new Set(managers)].join(', ') || 'nobody'}`,

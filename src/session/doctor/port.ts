@@ -43,7 +43,7 @@ export const portCheck: Check = {
     if (elsewhere.length > 0) return elsewhere;
     return {
       verdict: 'ok',
-      answer: `the controller can listen on this machine: ${ports.join(', ')} free`,
+      answer: `the controller can listen on port ${ports.join(' and ')}`,
       proof: ['devloop listened there briefly, on each kind of address'],
     };
   },
@@ -95,10 +95,12 @@ async function settingsWith(
 }
 
 export function elsewhereFinding(port: number, settings: string[], isForbidden: boolean): Finding {
-  const why = isForbidden ? 'your account is not allowed to listen there' : 'it is in use';
+  const why = isForbidden
+    ? `your account is not allowed to listen on port ${port}`
+    : `port ${port} is in use`;
   return {
     verdict: 'warn',
-    answer: `\`up\` has the controller listen on a port other than ${port}, because ${why}`,
+    answer: `${why}, so \`up\` makes the controller listen on another port`,
     proof: settings.map((setting) => `${setting} names the port`),
   };
 }

@@ -70,14 +70,14 @@ async function verifyPermitted(run: DoctorRun, route: string, signal: AbortSigna
   return await verify(run, target, route, signal);
 }
 
-/** The target, in whose namespaces probes create their temporary objects; throws NotChecked if the account is not allowed to create them. */
+/** The target, in whose namespaces probes create temporary objects. Throws NotChecked if the account is not allowed to create them. */
 export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
   const { target } = await targetWithServices(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');
   const missing = verifyStep(target).permissions.filter(({ kind, verb, namespace }) =>
     lacking.some((one) => one.kind === kind && one.verb === verb && one.namespace === namespace),
   );
-  if (missing.length > 0) throw new NotChecked('the account lacks permissions to probe it');
+  if (missing.length > 0) throw new NotChecked('the account is not allowed to create the probe');
   return { ...target, services: target.services.map(withSomePort) };
 }
 

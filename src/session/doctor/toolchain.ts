@@ -84,7 +84,7 @@ function programFinding(goPackage: string, proof: string[], build: Preflight): F
   if (build.is === 'ready') return { verdict: 'ok', answer, proof };
   if (build.is === 'downloads')
     return { verdict: 'ok', answer: `${answer}; the first build downloads modules`, proof };
-  const { problem, hint = 'Fix it and run devloop doctor again.' } = build;
+  const { problem, hint = 'Fix the error and run devloop doctor again.' } = build;
   const failed = `main package ${goPackage} does not build:\n${problem}`;
   return { verdict: 'fail', answer: failed, proof, hint, code: 'controller.build-failed' };
 }

@@ -237,7 +237,7 @@ describe('one broken thing', () => {
     expect(of('permissions')[0]!.answer).toContain(`patch  deployments.apps in namespace ${NAMESPACE}`);
     for (const check of ['route direct', 'endpoint routing'])
       expect(of(check)).toMatchObject([
-        { verdict: 'unknown', answer: 'not checked: the account lacks permissions to probe it' },
+        { verdict: 'unknown', answer: 'not checked: the account is not allowed to create the probe' },
       ]);
     expect(of('certificate')[0]!.verdict).toBe('ok');
   });
