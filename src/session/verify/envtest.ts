@@ -101,7 +101,7 @@ async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: 
     await api.call('POST', CRDS, { ...definition, spec: kept }).catch((error) => {
       // Manifests for several ways to install the operator contain the same CRD several times.
       if (error instanceof ApiError && error.status === 409) return;
-      const message = `The CRD ${definition.metadata.name} is not installed: ${messageOf(error)}`;
+      const message = `The CRD ${definition.metadata.name} could not be installed: ${messageOf(error)}`;
       emit({ type: 'warning', message });
     });
   }
@@ -114,7 +114,7 @@ async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: 
 
 async function definitionsIn(checkout: string): Promise<Definition[]> {
   const texts = (await manifestTexts(checkout)).filter((text) => OF_A_CRD.test(text));
-  // Leaves out templates of charts, which are no valid YAML.
+  // Leaves out the templates of charts, which are not valid YAML.
   const objects = texts.flatMap((text) =>
     parseAllDocuments(text).flatMap((one): unknown[] => (one.errors.length > 0 ? [] : [one.toJS()])),
   );

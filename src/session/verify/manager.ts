@@ -33,7 +33,7 @@ export interface ManagerWanted {
 
 /** A manager of the checkout that runs against an API server which is not the user's, with a key pair of its own. */
 export interface RunningManager extends AsyncDisposable {
-  /** The build as people know it. */
+  /** The build's id that people see. */
   build: string | undefined;
 }
 
@@ -112,7 +112,7 @@ function targetOf(port: number, paths: string[]): Target {
   return { services: [{ service, serverName, calls, ports, source: '' }], namespace: NAMESPACE };
 }
 
-/** Nobody verifies this key pair. One of the user is not overwritten. */
+/** Nothing verifies this key pair. A key pair of the user is not overwritten. */
 async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCoded: string[]): Promise<void> {
   const pair = await selfSignedPair([`${NAME}.${NAMESPACE}.svc`, 'localhost'], { days: 1 });
   const names = { certificate: 'tls.crt', key: 'tls.key' };
@@ -123,7 +123,7 @@ async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCod
   for (const one of free) await writeKeyPair(one, pair, names);
 }
 
-/** A server can answer before all its handlers are registered. A handler that never is answers 404, which is a changed answer. */
+/** A server can answer before all its handlers are registered. A path without a handler answers 404, which counts as a changed answer. */
 async function untilRegistered({ port, paths }: ManagerWanted, signal: AbortSignal): Promise<void> {
   const called = paths.map((path) => ({
     ...{ path, port, serverName: `${NAME}.${NAMESPACE}.svc` },

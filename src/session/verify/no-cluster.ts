@@ -9,8 +9,8 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /**
- * Stands in for a missing API server. It has no kinds, so a manager's caches never fill, and its webhooks are served meanwhile. Any other
- * request gets an error that says so.
+ * Stands in for a missing API server. It serves no kinds, so a manager's caches never fill, but its webhooks are served all the same. Any
+ * other request gets an error that says so.
  */
 export async function startNoCluster(): Promise<ApiServer> {
   const server = createServer((request, response) => {
