@@ -12,22 +12,22 @@ export interface BuildFlag {
 }
 
 /**
- * The command that builds a Go operator. Without VCS stamping, which makes every commit a new program, fails in a checkout that git
- * does not trust, and lets git run programs that the checkout names (core.fsmonitor).
+ * The command that builds a Go operator. It turns VCS stamping off, because stamping makes every commit a new program, fails in a checkout
+ * that git does not trust, and lets git run programs that the checkout names (core.fsmonitor).
  */
 export function goBuildCommand(goPackage: string, binary: string, flags: string[] = []): string[] {
   return ['go', 'build', '-buildvcs=false', ...flags, '-o', binary, goPackage];
 }
 
 /**
- * For what the go tool builds and lists: it, the compiler and the linker live for seconds, and take up to a quarter less time if they collect
- * their garbage half as often, and a fifth more memory. A GOGC of the user's counts.
+ * The environment for builds and lists of the go tool. The go tool, the compiler and the linker live for seconds: if they collect their
+ * garbage half as often, they take up to a quarter less time, and a fifth more memory. The user's own GOGC takes precedence.
  */
 export function goEnvironment(env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return { GOGC: '200', ...env };
 }
 
-/** The flags of the recipe, except those that the user's GOFLAGS set: a flag on the command line would override them. */
+/** The flags of the recipe, except those that the user's GOFLAGS set: a flag on the command line would override GOFLAGS. */
 export function buildFlags(
   found: { recipe: BuildRecipe; source: string } | undefined,
   userFlags: string,
@@ -42,7 +42,7 @@ export function buildFlags(
   return flags;
 }
 
-/** Optimized code has no variables to look at, and lines that are never reached. */
+/** Optimized code lacks variables that a debugger could show, and lines at which it could stop. */
 const UNOPTIMIZED: BuildFlag = {
   what: 'compiler flags',
   flag: '-gcflags=all=-N -l',
@@ -73,7 +73,7 @@ function linkerFlag(
   };
 }
 
-/** Makefiles can nest their conditions to tens of thousands of characters. */
+/** A flag with a Makefile's nested conditions can have tens of thousands of characters. */
 const MOST_SHOWN = 200;
 
 /** The tags that GOFLAGS sets. */

@@ -1,13 +1,13 @@
 import { assign, expandKnown, expandVariables } from './variables.ts';
 import { splitOutside, wordsOf } from './words.ts';
 
-/** What a Makefile, Dockerfile or script says: of a Makefile's conditions, without what does not hold on this machine. */
+/** What a Makefile, Dockerfile or script says, without the branches of a Makefile's conditions that do not hold on this machine. */
 export interface BuildText {
-  /** Lines that continue on the next one are one line. */
+  /** A line that continues on the next line is joined with it. */
   lines: string[];
-  /** Their unexpanded values. A variable that depends on what only make can tell is not known. */
+  /** Their unexpanded values, without variables that depend on conditions which only make can evaluate. */
   variables: Map<string, string>;
-  /** What a Makefile sets for single targets, `build: TAGS = a`, in the order in which it does. */
+  /** What a Makefile sets for single targets, such as `build: TAGS = a`, in the order of its lines. */
   ofTargets: { target: string; assignment: string }[];
 }
 
@@ -59,7 +59,7 @@ function any(verdicts: Verdict[]): Verdict {
 const DEFINE = /^ *(?:(?:export|override)\s+)*define\s+(\w+)\s*[?+:]*=?\s*$/;
 const ENDEF = /^\s*endef\b/;
 
-/** Whether this line begins or ends the lines of a variable. */
+/** Whether this line begins or ends a variable of several lines (`define` … `endef`). */
 function readDefine(line: string, place: Place, variables: Map<string, string>): boolean {
   const { define } = place;
   const [, name] = define ? [] : (DEFINE.exec(line) ?? []);
@@ -71,7 +71,7 @@ function readDefine(line: string, place: Place, variables: Map<string, string>):
   return name !== undefined || (define !== undefined && place.define === undefined);
 }
 
-/** With a tab, too: make allows it outside rules, and in them a shell has no such lines. */
+/** A tab may come first: make allows it outside rules, and inside rules no shell command looks like this. */
 const CONDITION = /^[ \t]*(else\s+)?(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)$/;
 const ELSE = /^[ \t]*else\s*(?:#.*)?$/;
 const ENDIF = /^[ \t]*endif\s*(?:#.*)?$/;
@@ -117,7 +117,7 @@ function readLine(line: string, place: Place, { variables, ofTargets }: BuildTex
     for (const target of wordsOf(expandKnown(targets, variables))) ofTargets.push({ target, assignment });
   else if (!place.isInRule || !line.startsWith('\t')) {
     if (line.trim() !== '') place.isInRule = RULE.test(line);
-    // Outside conditions, what is indented is of a rule, or of a shell's function or condition.
+    // Outside conditions, an indented line belongs to a rule or to a shell's function or condition, so it sets no variable here.
     assign(place.conditions.length > 0 ? line.trim() : line, variables);
   }
 }

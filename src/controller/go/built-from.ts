@@ -13,25 +13,25 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { homeDirectory } from '../../machine/account.ts';
 import type { SourceSet } from './sources.ts';
 
-/** What a program was built from. As long as it is the same, the go tool would find that there is nothing to do. */
+/** What a program was built from. While this is unchanged, the go tool would find nothing to do. */
 export interface BuiltFrom {
   directories: string[];
   embedded: string[];
   embeddedDirectories: string[];
   packages: [string, string][];
-  /** Of all files there, the go tool and its settings: equal only if nothing was written since. */
+  /** A hash over all these files, the go tool and its settings: equal only if nothing has been written since. */
   state: string;
 }
 
-/** What decides what the go tool builds, besides the sources. */
+/** What determines the result of a build besides the sources. */
 export interface GoSettings {
   cwd: string;
   env: NodeJS.ProcessEnv;
 }
 
 /**
- * What the program of a build that began at `fromMs` (of `Date.now()`) was built from. Undefined where that is not certain: something was
- * written later, or other files count as well.
+ * What a program was built from, if its build began at `fromMs` (of `Date.now()`). Undefined where that is not certain: something was
+ * written after that, or other files count as well.
  */
 export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: number): BuiltFrom | undefined {
   const now = stateOf(sources, settings);
@@ -45,7 +45,10 @@ export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: numb
   };
 }
 
-/** The sources, if nothing of it all has changed. Takes a few microseconds for each file. `before` comes from a file, which can be damaged. */
+/**
+ * The sources, if neither they nor the go tool and its settings have changed. Takes a few microseconds for each file. `before` was read
+ * from a file, which can be damaged.
+ */
 export function unchangedSources(before: BuiltFrom, settings: GoSettings): SourceSet | undefined {
   try {
     const sources = {
@@ -60,7 +63,7 @@ export function unchangedSources(before: BuiltFrom, settings: GoSettings): Sourc
   }
 }
 
-/** The times of files come from the kernel's coarse clock, which lags behind the precise one. */
+/** The times of files come from the kernel's coarse clock, which lags behind the precise clock. */
 export const COARSE_CLOCK_MS = 10;
 
 interface Noted {
@@ -78,7 +81,7 @@ function stateOf(
     const noted: Noted = { lines: [], newestMs: 0 };
     for (const directory of [...sources.directories, ...sources.embeddedDirectories].sort())
       if (!noteDirectory(directory, noted)) return undefined;
-    // The nearest workspace counts, so a new one counts before any file of it is a source.
+    // The nearest go.work counts, so a new go.work changes the build before any file of its directory is a source.
     const workspaces = [cwd, env.PWD ?? cwd]
       .flatMap(ancestors)
       .map((above) => stampOf(join(above, 'go.work'), noted));
@@ -89,7 +92,7 @@ function stateOf(
   }
 }
 
-/** What decides the user's GOFLAGS, as a hash: variables can hold secrets. Undefined where that is not certain. */
+/** A hash of everything that determines the user's GOFLAGS, since variables can hold secrets. Undefined where it is not certain. */
 export function flagsState(env: NodeJS.ProcessEnv): string | undefined {
   try {
     const tool = goTool(env);
@@ -108,10 +111,13 @@ function ancestors(directory: string): string[] {
   return above === directory ? [directory] : [directory, ...ancestors(above)];
 }
 
-/** Every file, since the go tool also reads some that no list names. False where a `vendor` directory has the sources of others. */
+/**
+ * Notes every file, since the go tool also reads files that `go list` does not name. False where a `vendor` directory holds the sources of
+ * other modules.
+ */
 function noteDirectory(directory: string, noted: Noted): boolean {
   noted.lines.push(directory);
-  // A package that is imported, and does not exist yet.
+  // This package is imported, but does not exist yet.
   if (!existsSync(directory)) return true;
   stampOf(directory, noted);
   const entries = readdirSync(directory, { withFileTypes: true });
@@ -128,8 +134,8 @@ function noteDirectory(directory: string, noted: Noted): boolean {
 }
 
 /**
- * The modules of a workspace and those that it replaces: their requirements count, even where no package of theirs does. Every word that is
- * a place with a go.mod, quoted or not.
+ * Notes the modules of a workspace, and the directories that replace others: their requirements count, even if none of their packages is
+ * built. Every word is tried as a directory with a go.mod, quoted or not.
  */
 function noteModulesOf(workspace: string, noted: Noted): void {
   const text = readFileSync(workspace, 'utf8').replace(/\/\/.*$/gm, '');
@@ -141,7 +147,7 @@ function noteModulesOf(workspace: string, noted: Noted): void {
   }
 }
 
-/** The same for the modules that a module replaces. */
+/** The same for the directories that replace modules in a go.mod. */
 function noteReplaced(goMod: string, noted: Noted): void {
   for (const module of replacedBy(goMod)) noted.lines.push(stampOf(module, noted));
 }
@@ -152,7 +158,7 @@ function replacedBy(goMod: string): string[] {
   return [...places].map(([, place]) => resolve(dirname(goMod), place!, 'go.mod'));
 }
 
-/** Equal only for a file that nobody has written, or put in the place of another. */
+/** Equal only while the file has neither been written nor been replaced by another file. */
 function stampOf(path: string, noted?: Noted): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return 'none';

@@ -22,7 +22,7 @@ export interface MainDirectory {
 /** What a checkout consists of. */
 export interface GoCheckout {
   root: string;
-  /** Its modules, and those outside it that its go.mod files replace others by, or that its go.work names. */
+  /** Its modules, and modules outside it with which its go.mod files replace others, or which its go.work names. */
   modules: GoModule[];
   mains: MainDirectory[];
   /** Relative to the root. */
@@ -34,7 +34,7 @@ const DOCKERFILE = /^(?:Docker|Container)file(?:\..+)?$|\.(?:Docker|Container)fi
 const MOST_DIRECTORIES = 10_000;
 const AT_ONCE = 32;
 
-/** Its entries that count. */
+/** A directory of the checkout, with only the entries that matter here. */
 interface Directory {
   directory: string;
   below: string[];
@@ -54,7 +54,7 @@ export async function readGoCheckout(root: string, tags: ReadonlySet<string>): P
     for (const { directory, below } of read) queue.push(...below.map((name) => join(directory, name)));
   }
   const own = found.filter(({ hasModule }) => hasModule).map(({ directory }) => directory);
-  // A go.work above a directory without a module says nothing about it.
+  // A checkout without a module of its own can belong to the go.work above it.
   const others = own.length === 0 ? [] : await workspaceDirectories(root);
   const modules = (await Promise.all([...new Set([...own, ...others])].map(readModules))).flat();
   const areMain = await Promise.all(found.map((one) => isMain(one, tags)));
@@ -126,7 +126,7 @@ export function isIn(path: string, module: string): boolean {
 const MODULE = /^module\s+"?([^\s"]+)/m;
 const REPLACED = /^\s*(?:replace\s+)?([^\s=]+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:\/\S*)?|\/\S+)\s*(?:\/\/.*)?$/gm;
 
-/** The module of a go.mod, and those that it replaces by directories. */
+/** The module of a go.mod, and the modules that it replaces with directories. */
 async function readModules(directory: string): Promise<GoModule[]> {
   const text = await readTextFile(join(directory, 'go.mod'));
   const replaced = [...text.matchAll(REPLACED)].map(([, path = '', place = '']) => ({

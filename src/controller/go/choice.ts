@@ -7,13 +7,13 @@ import { isCommandLineName, isToolDirectory } from './tool-names.ts';
 export interface MainPackage {
   /** './cmd' */
   package: string;
-  /** The last part of its module's path, which a program in the root or in `cmd` is mostly named after. */
+  /** The last part of its module's path: a program in the root or in `cmd` is usually named after it. */
   module: string;
-  /** Whether it is built from a library of managers; undefined where only the go tool can tell. */
+  /** Whether it links a manager library; undefined where only the go tool can tell. */
   isManager: boolean | undefined;
   /** The paths of webhooks that are in its sources, or in those of the packages that it is built from. */
   paths: ReadonlySet<string>;
-  /** Those in packages below its own directory; empty for the root, which has everything below it. */
+  /** The paths in packages below its own directory; empty for the root, since every package is below it. */
   pathsBelow: ReadonlySet<string>;
   /** It registers webhooks with controller-runtime. */
   registersWebhooks: boolean;
@@ -41,13 +41,13 @@ export interface ChoiceHints {
 export interface Evidence {
   /** How much it counts; below 0, it speaks against the package. */
   weight: number;
-  /** For display: `the Dockerfile builds it as manager`; against a package, what is said of it: `is in a directory of tools`. */
+  /** For display: `the Dockerfile builds it as manager`. Evidence against a package has no subject: `is in a directory of tools`. */
   says: string;
 }
 
 export interface Candidate {
   package: string;
-  /** One for each clue, in the same order for every package; of weight 0 where a clue says nothing. */
+  /** One entry for each clue, in the same order for every package; its weight is 0 where the clue says nothing. */
   evidence: Evidence[];
   score: number;
 }
@@ -55,13 +55,14 @@ export interface Candidate {
 export type Choice =
   /** `source` is what distinguishes the package from the second best; `rivals` could be the manager as well. */
   | { package: string; source: string; rivals: Candidate[] }
-  /** None is ahead of the others; none at all where no main package is a manager's. */
+  /** All candidates that share the best score; empty if no main package can be a manager. */
   | { candidates: Candidate[] };
 
 /**
- * How much each clue counts. A program that is not built from the webhooks cannot serve them, so having the most of them outweighs
- * everything that recipes say, which can be about another image. Names are the weakest clue, but for that of the program that the
- * container itself names: it weighs more than a library, which another program of the operator can link.
+ * How much each clue counts. A program that is not built from the webhooks' packages cannot serve them, so having most of the webhook paths
+ * outweighs everything that Dockerfiles and Makefiles say, which can be about another image; only ko names the package for the Deployment
+ * itself. Names are weak clues, except the name of the program in the container's command: it weighs more than a manager library, which
+ * another program of the operator can link, too.
  */
 const WEIGHT = {
   ko: 200,
@@ -89,7 +90,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
     return { candidates: candidates.filter(({ score }) => score === best?.score) };
   }
   const source = second ? differences(best, second) : whyTheOnly(best, mains);
-  // A tool is not the manager, unless webhooks are among what it is built from.
+  // A tool is not the manager, unless it is built from packages with webhook paths.
   const serving = new Set(mains.filter(({ paths }) => paths.size > 0).map((main) => main.package));
   const rivals = candidates
     .slice(1)
@@ -118,8 +119,8 @@ export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidat
 }
 
 /**
- * The main packages about which the go tool has to be asked: if they link a library of managers, or the best one does not, the choice
- * would be another one. Also the best one, where nothing but its name speaks for it.
+ * The main packages about which the go tool has to be asked: those that would reach the best score if they linked a manager library, and
+ * the best one itself, unless it has webhook paths or ko builds it.
  */
 export function undecided(mains: MainPackage[], hints: ChoiceHints): MainPackage[] {
   const unknown = mains.filter(({ isManager }) => isManager === undefined);
@@ -132,7 +133,7 @@ export function undecided(mains: MainPackage[], hints: ChoiceHints): MainPackage
   });
 }
 
-/** `declared`: how many of the webhooks' paths are in any program; `most`: in one program. */
+/** `declared`: how many of the webhooks' paths occur in any program; `most`: the most that occur in one program. */
 function evidenceOf(
   main: MainPackage,
   hints: ChoiceHints,
@@ -188,7 +189,7 @@ function imageEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
   return beside ? { weight: WEIGHT.builds, says: `${beside.file} is beside it` } : NONE;
 }
 
-/** The container's program, if that is what the recipe builds; else one that the Dockerfile's images run. */
+/** The container's program, if the recipe builds it. If that program is not known, one of those that the Dockerfile's images run. */
 function builtProgram(recipe: BuildRecipe, { programs }: Dockerfile, hints: ChoiceHints): string | undefined {
   const wanted = hints.program === undefined ? programs : [hints.program];
   return wanted.find((name) => buildsAs(recipe, name));
@@ -205,7 +206,7 @@ function makefileEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
   return own.length > 0 ? { weight: WEIGHT.makes, says: 'the Makefile builds it' } : NONE;
 }
 
-/** The directory of a package is mostly named after its program. */
+/** The directory of a package is usually named after its program. */
 function nameEvidence(main: MainPackage, hints: ChoiceHints): Evidence[] {
   const own = nameOf(main);
   const program = programsOf(hints).find((name) => name === own);
@@ -230,7 +231,10 @@ export function programsOf(hints: ChoiceHints): string[] {
   return [...new Set(ofImage(hints).flatMap(({ programs }) => programs))];
 }
 
-/** The Dockerfiles that can be those of the Deployment's image: named like it, else with its program, else all. */
+/**
+ * The Dockerfiles that can be those of the Deployment's image: named like the image, else with the container's program, else named like the
+ * Deployment or container, else all.
+ */
 export function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfile[] {
   const isNamed = (one: Dockerfile): boolean =>
     image !== undefined && one.names.some((name) => name === image || isPart(name, image));
@@ -246,7 +250,7 @@ export function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Do
   return dockerfiles;
 }
 
-/** Where a directory's name is common, the one above it says more: './shop/cmd'. */
+/** Where a directory has a common name, the name of its parent says more: './shop/cmd'. */
 const COMMON = new Set(['.', '', 'cmd', 'src', 'main', 'app', 'pkg']);
 
 function nameOf(main: MainPackage): string {
@@ -263,7 +267,9 @@ function differences(best: Candidate, second: Candidate): string {
   const ahead = best.evidence.flatMap(({ weight, says }, index) => {
     const other = second.evidence[index]!;
     const by = weight - other.weight;
-    return by > 0 ? [{ by, says: weight > 0 ? says : `the next one, ${second.package}, ${other.says}` }] : [];
+    return by > 0
+      ? [{ by, says: weight > 0 ? says : `the second best, ${second.package}, ${other.says}` }]
+      : [];
   });
   return ahead
     .sort((a, b) => b.by - a.by)

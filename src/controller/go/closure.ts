@@ -23,13 +23,13 @@ export interface PackageReader {
 }
 
 const REGISTERS = /NewWebhookManagedBy\(|WebhookManagedBy\(|GetWebhookServer\(\)/;
-/** One file can be several programs, by the links to it in the image. */
+/** One executable can act as several programs, depending on the link by which the image starts it. */
 const READS_OWN_NAME = /\bBase\(\s*os\.Args\[0\]\s*\)/;
 const AT_ONCE = 32;
 
 /**
- * Follows imports in the sources, without the go tool, which would load the modules of everything that it lists. Each package is read
- * once, however many programs are built from it. `paths` are searched as whole words.
+ * Follows imports in the sources, without the go tool, which would load the modules of everything that it lists. Each package is read once,
+ * however many programs are built from it. `paths` are matched as whole words.
  */
 export function createPackageReader(
   modules: GoModule[],

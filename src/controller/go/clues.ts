@@ -21,7 +21,7 @@ export interface ClusterHints {
   paths?: string[];
 }
 
-/** Served by controller-runtime itself, or by everything: they are in no package's sources, or in all. */
+/** controller-runtime itself serves these paths, or every program does: they are in no package's sources, or in all. */
 const UNSPECIFIC = new Set(['/', '/convert']);
 
 /** Reads the recipes of the checkout. */
@@ -50,7 +50,7 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
   };
 }
 
-/** Its packages can be named from its own directory instead of the root. */
+/** A Dockerfile can name packages from its own directory instead of the root. */
 function besideMains(dockerfile: Dockerfile, checkout: GoCheckout): Dockerfile {
   const directory = dockerfile.file.split('/').slice(0, -1);
   const recipes = dockerfile.recipes.map((recipe) => {
@@ -65,7 +65,7 @@ function besideMains(dockerfile: Dockerfile, checkout: GoCheckout): Dockerfile {
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
 
-/** The builds of a directory's Makefile, and of those that it includes; packages as named from the root. */
+/** The builds of a directory's Makefile and of the Makefiles that it includes, with packages as named from the root. */
 async function makeRecipes(directory: string, checkout: GoCheckout): Promise<BuildRecipe[]> {
   const { root, modules } = checkout;
   const read = (name: string): Promise<string> => readTextFile(join(directory, name));
@@ -117,11 +117,11 @@ const MANIFESTS = ['config', 'deploy', 'manifests', 'kubernetes'];
 const IMAGE = 'ko://';
 const KINDS = new Set<unknown>(['Deployment', 'StatefulSet', 'DaemonSet']);
 
-/** The Go packages that ko builds for a Deployment, StatefulSet or DaemonSet: its manifest in the checkout has `image: ko://<module>/cmd/webhook`. */
+/** The Go packages that ko builds for a workload: its manifest in the checkout has `image: ko://<module>/cmd/webhook`. */
 async function koPackages({ directory, path }: GoModule, workload: string): Promise<string[]> {
   const files = await Promise.all(MANIFESTS.map((place) => manifestsIn(join(directory, place))));
   const images: string[] = [];
-  // One after the other: a repository of charts has more of them than a process may open.
+  // One file after the other: a repository of charts has more files than a process can open at once.
   for (const file of files.flat()) {
     const text = await readTextFile(file);
     if (text.includes(IMAGE)) images.push(...imagesOf(text, workload));

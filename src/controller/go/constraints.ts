@@ -11,7 +11,7 @@ const SYSTEMS = new Set(
 const ARCHITECTURES = new Set(
   '386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm'.split(' '),
 );
-/** The go tool sets them everywhere where operators are developed. */
+/** The go tool sets these tags on every system on which operators are developed. */
 const ALWAYS = new Set(['unix', 'gc', 'cgo']);
 
 /** Whether a file is part of the build on this machine, by its name and its `//go:build` expression. */
@@ -29,7 +29,7 @@ function fitsName(name: string): boolean {
   return last === ARCH && (!SYSTEMS.has(before) || before === OS);
 }
 
-/** An expression that cannot be read counts as true: the go tool will say what is wrong with it. */
+/** An expression that cannot be read counts as true: the go tool will report what is wrong with it. */
 function fits(constraint: string, tags: ReadonlySet<string>): boolean {
   const isSet = (tag: string): boolean =>
     tags.has(tag) || tag === OS || tag === ARCH || ALWAYS.has(tag) || /^go1(\.\d+)?$/.test(tag);
@@ -40,7 +40,7 @@ function fits(constraint: string, tags: ReadonlySet<string>): boolean {
       .replaceAll(/!([01])/g, (_, value) => (value === '1' ? '0' : '1'))
       .replaceAll(/\(([01])\)/g, '$1')
       .replace(/(?<!!)([01])&&([01])/, (_, a, b) => (a === '1' && b === '1' ? '1' : '0'));
-    // `&&` binds closer than `||`.
+    // `&&` binds tighter than `||`.
     if (before === left)
       left = left.replace(
         /(^|\(|\|\|)([01])\|\|([01])(?=\)|\|\||$)/,

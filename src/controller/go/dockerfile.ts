@@ -18,25 +18,25 @@ export interface ImageCommand {
 export interface Dockerfile {
   /** Relative to the root: 'build/webhook.Dockerfile' */
   file: string;
-  /** What its own name and its directory's say that it is for: `webhook`. */
+  /** What it is for, by its own name and its directory's: `webhook`. */
   names: string[];
   /** The file names of the programs that its stages run: several where it makes several images. */
   programs: string[];
   /** How its stages start a program, where all words are known. */
   commands: ImageCommand[];
   recipes: BuildRecipe[];
-  /** What its images have of the checkout; those of stages that start nothing only where none starts anything. */
+  /** The files of the checkout in the stages that start a program; if no stage does, those in the last stage. */
   files: ImageFile[];
-  /** What its images set with ENV, of the same stages. */
+  /** The variables that the same stages set with ENV, if they agree on the value. */
   variables: Record<string, string>;
 }
 
-/** They do not end an instruction that continues on the next line. */
+/** A comment line does not end an instruction that continues after it. */
 const COMMENTS = /^[ \t]*#[^\n]*\n?/gm;
 /** Names of directories that say nothing about what is in them. */
 const COMMON = new Set('. build docker dockerfiles images image package deploy hack config'.split(' '));
 
-/** `wanted`: the names of the Deployment, its container and its image, of which one may be the program's. */
+/** `wanted`: the names of the Deployment, its container and its image; one of them may be the program's name. */
 export async function readDockerfile(
   root: string,
   file: string,
@@ -63,14 +63,14 @@ export async function readDockerfile(
   };
 }
 
-/** The file name of the program that words start: shells and init programs start another one. */
+/** The file name of the program that these words start. Shells and init programs are skipped, because they start another program. */
 export function programName(words: string[]): string | undefined {
   const at = programAt(words);
   const isScript = SHELLS.test(basename(words[0] ?? '')) && /^-[a-z]*c$/.test(words[at - 1] ?? '');
   return isScript ? programName(wordsIn(words[at]!)) : basename(words[at] ?? '') || undefined;
 }
 
-/** What a shell becomes by a script, or all of it where that is one command. None where it is not known. */
+/** The words of the program that a script starts with `exec`, or of the whole script if it is one command. None for any other script. */
 function wordsIn(script: string): string[] {
   const command = script.split(/\bexec\s/).at(-1)!;
   const isOne = command !== script || !/[;&|\n]/.test(script.trim());
@@ -85,7 +85,7 @@ function programAt(words: string[]): number {
 const SHELLS = /^(?:sh|bash|ash|dash)$/;
 const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash|dash)$/;
 
-/** Of several images (`docker build --target`), those with a wanted name; else all. */
+/** If the Dockerfile builds several images (`docker build --target`), the programs with a wanted name; else all. */
 function programsIn(starts: Start[], wanted: string[]): string[] {
   const programs = [...new Set(starts.flatMap((start) => programIn(start) ?? []))];
   const named = programs.filter((program) => wanted.some((name) => isPart(program, name)));
@@ -97,7 +97,7 @@ export function isPart(name: string, whole: string): boolean {
   return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
 }
 
-/** Each in one line, and each variable in an instruction of its own: `ENV NAME=value`. */
+/** Puts each instruction on one line, and each variable into an instruction of its own: `ENV NAME=value`. */
 function instructionsIn(written: string): string {
   const joined = written.replace(COMMENTS, '').replace(/\\\r?\n/g, ' ');
   return joined.replace(SEVERAL, oneEach).replace(WITHOUT_SIGN, 'ENV $1=$2');
@@ -109,7 +109,7 @@ function stagesOf(text: string): Stage[] {
   return stages.map((stage) => ({ text: stage, variables }));
 }
 
-/** `ENV NAME the value`, as it was written before Docker knew the other way. */
+/** `ENV NAME the value`, Docker's older form. */
 const WITHOUT_SIGN = /^\s*ENV[ \t]+(\w+)[ \t]+([^=\s].*)$/gim;
 
 /** `ENV A=1 B="2"` */
@@ -141,12 +141,12 @@ async function startOf(stage: Stage, files: ImageFile[]): Promise<Start> {
   };
 }
 
-/** That of its ENTRYPOINT, else of its CMD. */
+/** The program of its ENTRYPOINT, else of its CMD. */
 function programIn({ entrypoint, cmd }: Start): string | undefined {
   return programName(entrypoint) ?? programName(cmd);
 }
 
-/** The last one counts. */
+/** The last instruction of this name counts. */
 function written({ text, variables }: Stage, instruction: 'ENTRYPOINT' | 'CMD'): string {
   const lines = [...text.matchAll(new RegExp(`^\\s*${instruction}\\s+(.*)$`, 'gim'))];
   return expandKnown(lines.at(-1)?.[1] ?? '', variables).trim();

@@ -3,17 +3,17 @@ import { readTextFile } from '../../machine/text-file.ts';
 import type { ImageFile } from './image-files.ts';
 import { expandKnown } from './variables.ts';
 
-/** What a script of the checkout has to do with the command of an image. */
+/** What has to be known about an image to follow its entry script. */
 interface OfImage {
   files: ImageFile[];
-  /** Of the Dockerfile, among them what ENV sets. */
+  /** The variables of the Dockerfile, including those that ENV sets. */
   variables: Map<string, string>;
 }
 
 /**
- * The words that a container is started with, where a script of the checkout among them starts the program with all of its own words
- * (`exec /manager --a "$@"`): then those of the program, in the script's place. `program` is the index of the first word that starts
- * nothing else.
+ * The words that start a container. If one of them is a script of the checkout that starts the program with all of the script's arguments
+ * (`exec /manager --a "$@"`), the words of that command replace the script. `program` is the index of the first word that is not a shell or
+ * an init program.
  */
 export async function throughScript(words: string[], program: number, image: OfImage): Promise<string[]> {
   const file = sourceOf(words[program], image.files);
@@ -25,7 +25,7 @@ export async function throughScript(words: string[], program: number, image: OfI
 
 const SHELL = /^#!.*\b(?:sh|bash|ash|dash)\b/;
 
-/** Where the checkout has a file of the image; undefined if several can be meant. */
+/** The checkout's file behind this path in the image; undefined if several files match. */
 function sourceOf(word: string | undefined, files: ImageFile[]): string | undefined {
   if (word === undefined) return undefined;
   const named = files.filter(({ to }) => basename(to) === basename(word)).map(({ from }) => from);
@@ -36,9 +36,9 @@ function sourceOf(word: string | undefined, files: ImageFile[]): string | undefi
   return found.size === 1 ? [...found][0] : undefined;
 }
 
-/** With the script's own words at the end, whatever it does before. */
+/** An `exec` that ends with the script's own arguments, whatever the script does before it. */
 const EXEC = /^\s*exec\s+(\S.*?)\s+(?:"\$@"|\$@|"\$\{@\}"|\$\*)\s*$/gm;
-/** Without these, a shell takes words as they are. */
+/** A shell takes words without these characters literally. */
 const SPECIAL = /[$`'"\\;&|<>(){}*?#~]/;
 
 function startedBy(script: string, variables: Map<string, string>): string[] | undefined {

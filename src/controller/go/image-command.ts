@@ -36,7 +36,7 @@ function outputsOf(goPackage: string, hints: ChoiceHints): Set<string | undefine
   return new Set(recipes.filter((one) => one.package === goPackage).map(({ output }) => output));
 }
 
-/** What the image of a Deployment has of the checkout, as far as its Dockerfiles agree. */
+/** The files of the checkout in the Deployment's image, as far as its Dockerfiles agree. */
 export function filesOfImage(hints: ChoiceHints): ImageFile[] {
   const byPlace = Map.groupBy(
     ofImage(hints).flatMap(({ files }) => files),

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, normalize, resolve } from 'node:path/posix';
 import { expandKnown } from './variables.ts';
 
-/** A file or directory of the checkout that an image has, too. */
+/** A file or directory of the checkout that an image contains, too. */
 export interface ImageFile {
   /** Absolute, on this machine. */
   from: string;
@@ -16,13 +16,16 @@ export interface Stage {
   variables: Map<string, string>;
 }
 
-/** What a stage has of the build's context, by paths that are relative to it. */
+/** The files that a stage contains from the build context; `from` is relative to the context. */
 interface Contents {
   directory: string;
   files: ImageFile[];
 }
 
-/** The context is mostly the root of the checkout; `contexts` are the directories in which it is looked for. */
+/**
+ * The files of the checkout in each stage. The build context is usually the root of the checkout; `contexts` are the directories that are
+ * tried.
+ */
 export async function imageFiles(stages: Stage[], contexts: string[]): Promise<ImageFile[][]> {
   const named = new Map<string, Contents>();
   const all: ImageFile[][] = [];
@@ -38,7 +41,7 @@ export async function imageFiles(stages: Stage[], contexts: string[]): Promise<I
   return all;
 }
 
-/** What a stage begins with, and its own name, as other stages can write them. */
+/** The base of a stage, and the stage's own name: in lower case, since other stages can write them in any case. */
 export function stageHead(text: string): { base: string; name: string | undefined } {
   const [head = ''] = text.split('\n');
   const [, base = '', name] = /^\s*(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?/i.exec(head) ?? [];
@@ -74,7 +77,7 @@ async function copy(words: string[], contents: Contents, { named, contexts }: Bu
     const from = stage === undefined ? ofContext(path) : ofStage(path, named.get(stage.toLowerCase()));
     const found = from === undefined ? undefined : await find(from, contexts);
     if (from === undefined || found === undefined) continue;
-    // Of a directory, its contents are copied.
+    // COPY copies the contents of a directory, not the directory itself.
     const isInto = !found.isDirectory && (paths.length > 1 || /(?:^|\/)\.?$/.test(to));
     contents.files.push({ from, to: resolve(contents.directory, to, isInto ? basename(from) : '.') });
   }
@@ -85,7 +88,7 @@ function ofContext(path: string): string | undefined {
   return inside.startsWith('..') ? undefined : inside;
 }
 
-/** The last one that was copied there counts. */
+/** The last file that was copied to a place counts. */
 function ofStage(path: string, contents: Contents | undefined): string | undefined {
   if (contents === undefined) return undefined;
   const place = resolve(contents.directory, path);

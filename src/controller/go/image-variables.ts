@@ -4,8 +4,8 @@ const INSTRUCTION = /^\s*(ENV|ARG)[ \t]+(\w+)(?:=(.*))?$/i;
 const REFERENCE = /\$(?:\{(\w+)\}|(\w+))/g;
 
 /**
- * What the image of each stage sets with ENV, by its own instructions and those of the stage that it begins with. A value that only the
- * build knows, such as that of an ARG without a default, is left out. `text` has each variable in an instruction of its own.
+ * The variables that each stage sets with ENV, in its own instructions and in those of its base stage. A value that only the build knows,
+ * such as the value of an ARG without a default, is left out. `text` has each variable in an instruction of its own.
  */
 export function imageVariables(text: string): Record<string, string>[] {
   const [before = '', ...stages] = text.split(/^\s*FROM\s/im);
@@ -19,7 +19,7 @@ export function imageVariables(text: string): Record<string, string>[] {
   });
 }
 
-/** Of several images, what those that set a variable agree on. */
+/** The variables on whose value all images that set them agree. */
 export function agreedVariables(images: Record<string, string>[]): Record<string, string> {
   const byName = Map.groupBy(
     images.flatMap((variables) => Object.entries(variables)),
@@ -29,7 +29,7 @@ export function agreedVariables(images: Record<string, string>[]): Record<string
   return Object.fromEntries(values.flatMap(([name, set]) => (set.size === 1 ? [[name, [...set][0]!]] : [])));
 }
 
-/** `env` is what the stage begins with; an ARG without a value has that of the same ARG before all stages. */
+/** `env` is what the stage inherits; an ARG without a value gets the value of the same ARG in front of all stages. */
 function follow(
   lines: string[],
   env: Map<string, string>,

@@ -2,16 +2,14 @@ import { runTool } from '../../machine/tool.ts';
 import { goEnvironment } from './build-command.ts';
 import type { MainDirectory } from './checkout.ts';
 
-/**
- * Packages that only a program that runs as a manager links. Not all of controller-runtime: command line tools use its client.
- */
+/** Packages that only managers link. Not all of controller-runtime: command line tools use its client. */
 const MANAGERS = [
   /^sigs\.k8s\.io\/controller-runtime(?:\/pkg\/(?:manager|builder|controller|webhook)(?:\/.*)?)?$/,
   /^github\.com\/operator-framework\/(?:operator-sdk|helm-operator-plugins)\/.*/,
   /^k8s\.io\/client-go\/(?:informers|dynamic\/dynamicinformer|metadata\/metadatainformer|tools\/leaderelection)$/,
   /^knative\.dev\/pkg\/(?:controller|injection\/sharedmain)$/,
 ];
-/** An operator's own generated informers are built on it. kubectl links it too, so it counts only where the operator's sources import it. */
+/** An operator's own generated informers are built on it. kubectl links it too, so it counts only if the operator's sources import it. */
 const CACHE = 'k8s.io/client-go/tools/cache';
 
 export function isManagerLibrary(path: string): boolean {
@@ -32,14 +30,14 @@ export function linksByImports(
   return all.some(isForeign) ? undefined : false;
 }
 
-/** The go tool downloads nothing, neither modules nor another toolchain. */
+/** With these variables, the go tool downloads neither modules nor another toolchain. */
 export const OFFLINE = { GOPROXY: 'off', GONOPROXY: 'none', GOVCS: '*:off' };
-/** What it says then of a module that its cache lacks. */
+/** What the go tool then prints about a module that its cache lacks. */
 export const LACKS_MODULE = /module lookup disabled by GOPROXY=off/;
 
 /** What the go tool says about one main package. */
 export interface Links {
-  /** Undefined where packages are missing, so that it cannot be told. */
+  /** Undefined if it depends on packages that are missing. */
   isManager: boolean | undefined;
   /** Why, in the words of the go tool. */
   problem: string;
@@ -48,7 +46,10 @@ export interface Links {
 const FORMAT =
   '{{.Dir}}{{"\\t"}}{{.Incomplete}}{{"\\t"}}{{with .DepsErrors}}{{printf "%q" (index . 0).Err}}{{end}}{{"\\t"}}{{join .Deps " "}}';
 
-/** Asks the go tool which of these main packages link a library of managers, by their directories. Without `mayDownload`, by what its cache has. */
+/**
+ * Asks the go tool which of these main packages link a manager library; the answers are by directory. Without `mayDownload`, the go tool
+ * uses only its cache.
+ */
 export async function linksByGo(
   mains: MainDirectory[],
   { mayDownload, signal }: { mayDownload: boolean; signal: AbortSignal | undefined },

@@ -14,16 +14,16 @@ export interface GoProgram {
 interface LinkedOptions {
   emit?: Emit;
   signal?: AbortSignal | undefined;
-  /** What the go tool would say, where that is known. */
+  /** The packages that the go tool would list, if they are known already. */
   known?: ReadonlyMap<string, string> | undefined;
 }
 
-/** All packages that a program consists of, its dependencies' too: import path -> directory. */
+/** All packages of a program, including its dependencies: import path -> directory. */
 export type LinkedPackages = () => Promise<ReadonlyMap<string, string>>;
 
 /**
- * Asks the go tool when it is called for the first time, and only then: that takes about a second, or as long as a download of the
- * modules that its cache lacks. Of a program that is not complete, what can be had.
+ * Asks the go tool when it is called for the first time, and only then: that takes about a second, or as long as a download of the modules
+ * that the cache lacks. If packages of the program are missing, it returns the others.
  */
 export function linkedPackages(
   { directory: cwd, goPackage, flags }: GoProgram,
@@ -59,7 +59,7 @@ export async function linkedFlags(
   return [...definers].filter(([, directories]) => isLinked(directories)).map(([flag]) => flag);
 }
 
-/** Elect a leader by a lock that belongs to a Pod ("leader for life"), instead of a Lease. */
+/** These packages elect a leader by a lock that belongs to a Pod ("leader for life"), instead of a Lease. */
 const LEADERS_FOR_LIFE = [
   'github.com/operator-framework/operator-lib/leader',
   'github.com/operator-framework/operator-sdk/pkg/leader',
@@ -79,7 +79,7 @@ interface Defined {
   directory: string;
 }
 
-/** Those of these flags that a package of the program defines. */
+/** The flags that a package of the program defines. */
 export async function ofProgram<T extends Defined>(linked: LinkedPackages, flags: T[]): Promise<T[]> {
   if (flags.length === 0) return [];
   const directories = new Set((await linked()).values());
@@ -87,8 +87,8 @@ export async function ofProgram<T extends Defined>(linked: LinkedPackages, flags
 }
 
 /**
- * The flags --kubeconfig from which alone a program learns its kubeconfig, as servers without controller-runtime do: without the flag, they
- * look for the configuration that Pods have.
+ * The --kubeconfig flags of a program that finds a kubeconfig by such a flag alone, as servers without controller-runtime do: without the
+ * flag, they look for the configuration of a Pod.
  */
 export async function onlyKubeconfigFlags<T extends Defined>(
   linked: LinkedPackages,

@@ -10,7 +10,7 @@ export interface LinkerFlags {
 }
 
 const EVALUATED = /[$`]/;
-/** Its value can look like a flag. Any other flag is followed by its value only if that does not start with a dash. */
+/** Its value can look like a flag. The word after any other flag is its value only if that word does not start with a dash. */
 const ANY_VALUE = '-extldflags';
 
 /** Parses the value of -ldflags as written in a Dockerfile or Makefile. */
@@ -20,8 +20,8 @@ export function readLinkerFlags(written: string, variables: Map<string, string>)
   const read: LinkerFlags = { flags: [], leftOut: [] };
   for (const words of withValues(wordsOf(text))) {
     const [flag = ''] = words;
-    // devloop and the go tool compare programs by their build id. A linker other than Go's own needs a C compiler, and takes longer; where C
-    // code has to be linked, the go tool chooses it itself.
+    // devloop and the go tool compare programs by their build id. A linker other than Go's own needs a C compiler, and takes longer; where
+    // C code has to be linked, the go tool chooses one itself.
     if (/^--?(?:buildid|linkmode)\b/.test(flag)) continue;
     if (!flag.startsWith('-') || words.some((word) => EVALUATED.test(word)))
       read.leftOut.push(words.join(' '));
@@ -37,7 +37,7 @@ export function withoutDebugInformation(flags: string[]): string[] {
   return flags.some((flag) => STRIPS.test(flag)) ? flags : [...flags, '-s'];
 }
 
-/** A debugger cannot work without it, whatever the recipe says. */
+/** A debugger needs the debug information, whatever the recipe says. */
 export function withDebugInformation(flags: string[]): string[] {
   return flags.filter((flag) => !STRIPS.test(flag));
 }

@@ -36,7 +36,7 @@ export interface MainPackageHints {
   workload?: string | undefined;
   /** The HTTP paths of its webhooks. */
   paths?: string[];
-  /** The user's GOFLAGS, where they were asked for before. */
+  /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
   /** It is built to be debugged. */
   forDebugger?: boolean | undefined;
@@ -54,17 +54,17 @@ export interface FoundMain {
   source: string;
   /** For `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
-  /** It is built from the paths of webhooks that the cluster calls. */
+  /** It is built from packages with paths of webhooks that the cluster calls; always true for a package that the user named. */
   hasWebhooks: boolean;
   /** Other main packages that could be the manager, as `--package` names them. */
   rivals: string[];
   /** How its image starts it, where a Dockerfile says so. */
   image: FoundCommand | undefined;
-  /** What its image has of the checkout. */
+  /** The files of the checkout in its image. */
   imageFiles: ImageFile[];
-  /** What its image sets with ENV. */
+  /** The variables that its image sets with ENV. */
   imageVariables: Record<string, string>;
-  /** The name under which its image starts it, where that can decide what it does. */
+  /** The name under which its image starts it, if its behaviour can depend on that name. */
   runAs: string | undefined;
 }
 
@@ -113,7 +113,7 @@ function placesOf({ mains }: GoCheckout, packages: string[]): MainDirectory[] {
   return mains.filter((one) => packages.includes(one.package));
 }
 
-/** Undefined where it does not matter, or is not known. */
+/** The name under which the image starts the program; undefined where it does not matter, or is not known. */
 function nameOf(
   { readsOwnName }: MainPackage,
   { program }: ChoiceHints,
@@ -139,7 +139,10 @@ function namedMain({ root, mains, modules }: GoCheckout, named: { package: strin
   );
 }
 
-/** Asks the go tool about the main packages on which the choice depends: what its cache has, and the network only where nothing else could be the manager. */
+/**
+ * Asks the go tool about the main packages on which the choice depends: first only with its cache, and with downloads only where no other
+ * package could be the manager.
+ */
 async function askGo(
   checkout: GoCheckout,
   read: MainPackage[],
@@ -166,7 +169,7 @@ async function askGo(
   return mains;
 }
 
-/** The package in the root is a dot, which would seem to end the sentence. */
+/** In backquotes, because the package in the root is a dot, which would look like the end of the sentence. */
 function quoted(packages: string[]): string {
   return packages.map((one) => `\`${one}\``).join(', ');
 }
@@ -209,16 +212,16 @@ function ambiguous(candidates: Candidate[]): DevloopError {
   );
 }
 
-/** What runs on each node, for example, is no manager. */
+/** A program that runs on each node, for example, is not a manager. */
 function notManager({ package: name }: MainPackage): DevloopError {
   return new DevloopError(
     'target.not-found',
-    `The container's command is named after ${name}, which links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. devloop runs nothing.`,
-    { hint: `If it is an operator nevertheless:\n${command(name)}` },
+    `${quoted([name])} has the name of the program in the container's command, but it links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. devloop runs nothing.`,
+    { hint: `If it is an operator anyway:\n${command(name)}` },
   );
 }
 
-/** A stranger's program must not run by accident. */
+/** A program that is not an operator must not run by accident. */
 function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   if (mains.length === 0) {
     return new DevloopError('controller.no-main', 'This Go module contains no main package.', {
@@ -231,8 +234,8 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   const nor = paths.length > 0 ? ', nor contains the path of a webhook' : '';
   return new DevloopError(
     'target.not-found',
-    `No main package of this checkout is an operator's: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,
-    { hint: ['If one is an operator nevertheless:', ...names.slice(0, SHOWN).map(command)].join('\n') },
+    `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,
+    { hint: ['If one of them is an operator anyway:', ...names.slice(0, SHOWN).map(command)].join('\n') },
   );
 }
 

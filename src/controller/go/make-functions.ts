@@ -1,13 +1,13 @@
 import { ARCH, OS } from './constraints.ts';
 
-/** A function of make without other functions in it, but perhaps with variables that are not known. */
+/** A call of a make function that contains no other call, but possibly unknown variables. */
 const CALL =
   /\$\((and|basename|dir|firstword|if|lastword|notdir|or|shell|strip) +((?:[^()$]|\$\(\w+\)|\$\{\w+\})*)\)/g;
 const VARIABLE = /\$\(\w+\)|\$\{\w+\}/g;
-/** Functions are in each other. */
+/** Functions can be nested. */
 const MAX_DEPTH = 8;
 
-/** Evaluates the functions of make as far as their words are known. */
+/** Evaluates make's functions as far as their arguments are known. */
 export function evaluated(text: string, depth = 0): string {
   const known = text.replace(CALL, (written, name, words) => call(name, words) ?? written);
   return known === text || depth === MAX_DEPTH ? known : evaluated(known, depth + 1);
@@ -19,7 +19,7 @@ function call(name: string, written: string): string | undefined {
   return written.includes('$') ? undefined : FUNCTIONS[name]?.(written.trim());
 }
 
-/** Mostly, a variable that is set nowhere is for a user to set, and empty otherwise. */
+/** A variable that is set nowhere counts as empty: usually, it is there for a user to set. */
 function isEmpty(word: string): boolean {
   return word.replace(VARIABLE, '') === '';
 }

@@ -4,8 +4,8 @@ import { type GoCheckout, moduleOf } from './checkout.ts';
 import { type BuildRecipe, isPattern } from './recipes.ts';
 
 /**
- * Patterns (`./cmd/...`) as a recipe for each main package that they match. Those come last: a command that names its package says more
- * about it.
+ * Replaces each pattern (`./cmd/...`) by a recipe for each main package that it matches. These recipes come last: a command that names its
+ * package says more about it.
  */
 export function withoutPatterns(recipes: BuildRecipe[], checkout: GoCheckout): BuildRecipe[] {
   const patterns = recipes.filter((recipe) => isPattern(recipe.package));
@@ -19,7 +19,7 @@ export function withoutPatterns(recipes: BuildRecipe[], checkout: GoCheckout): B
   return [...recipes.filter((recipe) => !patterns.includes(recipe)), ...matched];
 }
 
-/** The main packages that a package or pattern names. A pattern leaves out other modules. */
+/** The main packages that a package or pattern names. A pattern does not match packages of other modules. */
 export function mainsNamed(written: string, { root, mains, modules }: GoCheckout): string[] {
   if (!isPattern(written)) return mains.map((main) => main.package).filter((name) => name === written);
   const parts = written.split('/');

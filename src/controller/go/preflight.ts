@@ -8,10 +8,10 @@ export type Preflight =
   | { is: 'ready' }
   /** The first build downloads modules. */
   | { is: 'downloads' }
-  /** The build does not start, for `problem` in the words of the go tool. */
+  /** The build cannot start; `problem` is the reason in the words of the go tool. */
   | { is: 'broken'; problem: string; hint: string | undefined };
 
-/** Loads everything that the package is built from, without the network and without a change of go.mod or go.sum. */
+/** Loads everything that the package is built from, without using the network or changing go.mod and go.sum. */
 export async function preflight(
   main: Pick<FoundMain, 'package' | 'directory' | 'flags'>,
   signal: AbortSignal,

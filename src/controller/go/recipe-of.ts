@@ -3,8 +3,9 @@ import type { Dockerfile } from './dockerfile.ts';
 import type { BuildRecipe } from './recipes.ts';
 
 /**
- * How the package is built: by a Dockerfile of the image rather than the Makefile, and preferably under the name of its program.
- * A Dockerfile without a build of its own copies its program, or runs make; if the Makefile builds that program, it builds the image's.
+ * How the package is built. A recipe in a Dockerfile of the image comes before the Makefile's, and a recipe that builds the container's
+ * program comes before others. A Dockerfile without a build of its own copies its program or runs make, so the Makefile's recipe for that
+ * program counts as the image's.
  */
 export function recipeOf(
   goPackage: string,

@@ -10,15 +10,17 @@ export interface BuildRecipe {
   /** './cmd'; or a pattern, './cmd/...', until it is known which main packages there are. */
   package: string;
   /**
-   * The file name of -o, without variables that are not known, and without a system or architecture (`manager_${ARCH}`). Without a file name,
-   * that of the package.
+   * The file name of -o, without variables that are not known, and without a system or architecture (`manager_${ARCH}`). If -o names no
+   * file, the name that the go tool chooses.
    */
   output: string | undefined;
   /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
   /** The value of -ldflags. */
   linker: LinkerFlags;
-  /** The script that has it, relative to the directory of what calls it; absent for a recipe of the Dockerfile or Makefile itself. */
+  /**
+   * The script that contains the recipe, relative to the directory of its caller; absent for a recipe of the Dockerfile or Makefile itself.
+   */
   script?: string;
 }
 
@@ -32,23 +34,23 @@ const WITH_VALUE = new Set([
 /** The go tool can be a variable: `$(GO) build`, `${GO_CMD} build`. */
 const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(build|install|run)\b/g;
 const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
-/** `GOBUILD = $(GO) build`: it counts where it is used. With a space behind the `=` alone, a shell runs the build. */
+/** `GOBUILD = $(GO) build` counts only where the variable is used. With a space only after the `=`, a shell would run the build. */
 const NAMED_COMMAND =
   /^ *(?:(?:export|override|private)\s+)*\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
 /** A word that is one variable, which can contain several flags or packages. */
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\}|(\w+))$/;
-/** Of one command: variables can refer to each other in a cycle. */
+/** The limit for one command: variables can refer to each other in a cycle. */
 const MOST_WORDS = 200;
 /** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
 const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
-/** Where make and a shell are when they begin. */
+/** The directory in which make or a shell starts. */
 const HERE = /\$(?:\((?:CURDIR|PWD|shell pwd)\)|\{(?:CURDIR|PWD)\}|PWD\b|\(pwd\))/g;
-/** `$*` is what the `%` of a pattern rule stands for, mostly an architecture. */
+/** `$*` is what the `%` of a pattern rule stands for, usually an architecture. */
 const VARIABLE = /[-_.]?\$(?:\(@?\w+\)|\{\w+\}|@|\w+|\*)/g;
 const PLATFORM =
   /[-_.](?:linux|darwin|windows|freebsd|amd64|x86_64|arm64|aarch64|arm|armv7|s390x|ppc64le|386)(?=$|[-_.])/g;
 const COMMENT = /^\s*#/;
-/** A rule of a Makefile; the recipe of one with a single target names it `$@`. */
+/** A rule of a Makefile. If it has a single target, its commands can call that target `$@`. */
 const RULE = /^[^\s:=#][^:=#]*:(?!=)/;
 const SINGLE_TARGET = /^([^\s:=#%.][^\s:=#%]*)\s*:/;
 
@@ -71,13 +73,13 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
   });
 }
 
-/** The variables that stand for the begin of a build: `$(GOBUILD) -o bin/manager .` */
+/** The variables that stand for the beginning of a build command: `$(GOBUILD) -o bin/manager .` */
 function buildCommands(variables: Map<string, string>): Map<string, string> {
   const plain = [...variables].map(([name, value]) => [name, value.replace(/^(["'])(.*)\1$/, '$2')] as const);
   return new Map(plain.filter(([, value]) => BEGINS_BUILD.test(value)));
 }
 
-/** What the variables are in the recipe of the rule that begins at this line, if one does. */
+/** The variables in the rule that begins on this line; undefined if no rule does. */
 function variablesOfRule(line: string, { variables, ofTargets }: BuildText): Map<string, string> | undefined {
   const rule = line.includes(':') ? RULE.exec(expandKnown(line, variables)) : null;
   if (!rule) return undefined;
@@ -115,14 +117,14 @@ function readCommand(command: Command, module: string, variables: Map<string, st
   });
 }
 
-/** Up to where the command's output goes, or a comment begins. */
+/** The packages in front of a redirection or a comment. */
 function namedPackages(words: string[]): string[] {
   const end = words.findIndex((word) => /^[\d&]*[<>]|^#/.test(word));
   const named = end === -1 ? words : words.slice(0, end);
   return named.length === 0 ? ['.'] : named;
 }
 
-/** What the go tool calls a program without -o; '' where that is not known. */
+/** The name that the go tool gives a program without -o; '' where it is not known. */
 function ownName(written: string, module: string): string {
   if (isPattern(written)) return '';
   const name = packageOf(written, module);
@@ -138,14 +140,14 @@ function unquoted(written: string): string {
   return written.replace(/["']/g, '');
 }
 
-/** Undefined without one, and for a directory, into which the go tool writes a program of the package's name. */
+/** Undefined if -o is missing or names a directory, into which the go tool writes a program with the package's name. */
 function fileOf(written: string): string | undefined {
   const path = unquoted(written);
   if (path === '' || /(?:^|\/)\.{0,2}$/.test(path)) return undefined;
   return path.replace(/^.*\//, '').replace(VARIABLE, '').replaceAll(PLATFORM, '');
 }
 
-/** The go tool reads no flags behind the first package. Variables can hold flags or packages: `go build $(BUILD_FLAGS) …`. */
+/** The go tool reads no flags after the first package. Variables can hold flags or packages: `go build $(BUILD_FLAGS) …`. */
 function readTokens(
   written: string,
   variables: Map<string, string>,
@@ -166,7 +168,7 @@ function readTokens(
   return { flags, words };
 }
 
-/** Undefined for a word that is no variable or function, or not a known one. */
+/** Undefined for a word that is not a known variable or function. */
 function wordsOfVariable(token: string, variables: Map<string, string>): string[] | undefined {
   const [whole, round, curly, bare] = WHOLE_VARIABLE.exec(token) ?? [];
   const value = whole ? variables.get(round ?? curly ?? bare!) : expandedFunction(token, variables);
@@ -186,7 +188,7 @@ function flagOf(token: string): [flag: string, value?: string] {
   return parts[2] === undefined ? [`-${parts[1]}`] : [`-${parts[1]}`, parts[2]];
 }
 
-/** Old builds separate tags by spaces. */
+/** Old builds separate tags with spaces. */
 function tagsOf(text: string): string {
   const tags = text
     .replace(/["']/g, '')

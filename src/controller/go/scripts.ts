@@ -4,7 +4,7 @@ import { type BuildRecipe, buildRecipes } from './recipes.ts';
 
 /** `./hack/build.sh`, as a Makefile or a Dockerfile calls it. */
 const CALLED = /(?:^|[\s"'@(;&|])((?:\.\/)?\w[\w-]*(?:\/[\w-][\w.-]*)*\.(?:ba)?sh)(?=$|[\s"');&|])/gm;
-/** Nobody calls more to build one program. */
+/** A limit: no project calls more scripts to build one program. */
 const MOST = 20;
 
 /** The builds in the scripts that a Makefile or Dockerfile calls, whose paths are relative to this directory. */

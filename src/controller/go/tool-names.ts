@@ -5,7 +5,10 @@ export function isToolDirectory(goPackage: string): boolean {
 
 const TOOLS = /(?:^|\/)(?:hack|tests?|tools?|examples?|samples?|docs?|e2e|scripts?|internal\/tools?)(?:\/|$)/;
 
-/** Whether a program is named like one that links what it installs, or validates as the webhooks do, and runs in no cluster. */
+/**
+ * Whether a program has the name of a command line tool. Such a tool can link the operator's packages to install it, or to validate objects
+ * as its webhooks do, but it does not run in the cluster.
+ */
 export function isCommandLineName(name: string): boolean {
   return /^kubectl[-_]|ctl$|(?:^|-)cli$/.test(name);
 }

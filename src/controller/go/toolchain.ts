@@ -5,8 +5,8 @@ import type { Emit } from '../../report/events.ts';
 import { OFFLINE } from './libraries.ts';
 
 /**
- * The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. It is the first that is
- * asked, so it downloads the toolchain of a go.mod that is too new for it.
+ * The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. This is the first call of
+ * the go tool, so it downloads the toolchain here if the go.mod needs a newer one.
  */
 export async function readGoFlags(
   cwd: string,
@@ -32,7 +32,7 @@ const NEEDS_TIDY =
 
 const NEWER_GO = /requires go >= ([\w.]*\w)/;
 
-/** The command that fixes what the go tool complains about; undefined when it is not known. */
+/** The command or advice that fixes what the go tool complains about; undefined if none is known. */
 export function goAdvice(output: string): string | undefined {
   if (NEEDS_TIDY.test(output)) return 'go mod tidy';
   const version = NEWER_GO.exec(output)?.[1];

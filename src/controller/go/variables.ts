@@ -3,12 +3,12 @@ import { evaluated } from './make-functions.ts';
 /** `NAME ?= value` and the other assignments of a Makefile; `ARG NAME=value` and `ENV NAME=value` in a Dockerfile. */
 const ASSIGNMENT =
   /^(?:(?:export|override|private|readonly|ARG|ENV)\s+)*(\w+)[ \t]*(\?|\+|!|:{0,3})=[ \t]*(.*)$/;
-/** `$@` is the target of a rule, `$(@F)` its last part; a shell's `${NAME:-value}` has a value for when the variable is not set. */
+/** `$@` is the target of a rule, `$(@F)` its last part; a shell's `${NAME:-value}` contains the value of an unset variable. */
 const REFERENCE = /\$(?:\((@F|\w+)\)|\{(\w+)(?::?-([^${}]*))?\}|(@|\w+))/g;
 /** Variables can refer to each other in a cycle. */
 const MAX_DEPTH = 8;
 
-/** Sets what a line of a Makefile, Dockerfile or script assigns, if it does. Values are not expanded. */
+/** Sets the variable that a line of a Makefile, Dockerfile or script assigns, if any. Values are not expanded. */
 export function assign(line: string, variables: Map<string, string>): void {
   const [, name = '', operator, written = ''] = ASSIGNMENT.exec(line) ?? [];
   if (name === '') return;
@@ -19,7 +19,7 @@ export function assign(line: string, variables: Map<string, string>): void {
   else if (operator !== '?' || before === undefined) variables.set(name, value);
 }
 
-/** `FLAGS="$FLAGS -s"` refers to the value before. */
+/** `FLAGS="$FLAGS -s"` refers to the previous value. */
 function withBefore(value: string, name: string, before: string | undefined): string {
   const own = value.startsWith('"') ? before?.replace(/^"(.*)"$/, '$1') : before;
   return value.replace(REFERENCE, (written, ...found) =>

@@ -1,6 +1,6 @@
 /**
- * Where the command that goes on at `from` ends: at the end of its line, or at what a shell puts between two commands. Not in quotes, nor in
- * what make or a shell evaluates. A closing parenthesis is that of a subshell: `(cd cmd && go build .)`.
+ * Where the command that continues at `from` ends: at the end of its line, or at an operator between two commands such as `;` or `&&`, but
+ * not inside quotes or inside what make or a shell evaluates. A closing parenthesis ends a subshell: `(cd cmd && go build .)`.
  */
 export function endOfCommand(text: string, from: number): number {
   let at = from;
@@ -14,7 +14,7 @@ export function wordsOf(text: string): string[] {
   return splitOutside(text, /\s/).filter((word) => word !== '');
 }
 
-/** The parts between characters that are neither in quotes nor in what make or a shell evaluates. */
+/** The parts between separators that are neither in quotes nor in what make or a shell evaluates. */
 export function splitOutside(text: string, separator: RegExp): string[] {
   const parts = [''];
   for (let at = 0; at < text.length; ) {
@@ -30,16 +30,17 @@ export function splitOutside(text: string, separator: RegExp): string[] {
 function past(text: string, at: number): number {
   const { end, next } = opened(text, at);
   if (end === undefined) return next;
-  // A quote without its end is a character, such as the end of `sh -c "…"`. A part of what make evaluates would be something else.
+  // A quote without its end counts as a character: it can be the end of `sh -c "…"`. An unclosed `$(` takes the rest, since a part of it
+  // would mean something else.
   return closing(text, next, end) ?? (text[at] === '"' ? next : text.length);
 }
 
-/** Without its end, a parenthesis has all the rest. */
+/** A parenthesis without its end takes all the rest. */
 function pastGroup(text: string, at: number): number {
   return closing(text, at + 1, ')') ?? text.length;
 }
 
-/** What begins at this place: `next` is behind its first characters, or behind all of it where nothing in it counts. */
+/** What begins at this place: `next` is after its opening characters, or after all of it where nothing inside has a meaning. */
 function opened(text: string, at: number): { end?: string; next: number } {
   const first = text[at]!;
   if (first === '\\') return { next: at + 2 };
@@ -52,7 +53,7 @@ function opened(text: string, at: number): { end?: string; next: number } {
   return first === '$' && text[next] === '{' ? { end: '}', next: next + 1 } : { next };
 }
 
-/** They can be nested to any depth. */
+/** Where this group ends; groups can be nested to any depth. */
 function closing(text: string, from: number, end: string): number | undefined {
   const ends = [end];
   for (let at = from; at < text.length; ) {
@@ -67,7 +68,7 @@ function closing(text: string, from: number, end: string): number | undefined {
   return undefined;
 }
 
-/** Whether it is itself alone: an apostrophe in quotes, and the quote that ends them. */
+/** Whether the character opens nothing: in double quotes, an apostrophe and the closing quote. */
 function isPlainIn(character: string, within: string | undefined): boolean {
   return within === '"' && (character === "'" || character === '"');
 }

@@ -5,7 +5,10 @@ import { readTextFile } from '../../machine/text-file.ts';
 /** `use ./api` and `use ( ./api … )`, without comments. */
 const USED = /^use\s+(?:\(([^)]*)\)|(\S+))/gm;
 
-/** The directories of the modules that the go tool builds together with this one: those of the nearest go.work, at it or above. */
+/**
+ * The directories of the modules that the go tool builds together with this one: those in the nearest go.work, in this directory or above
+ * it.
+ */
 export async function workspaceDirectories(root: string): Promise<string[]> {
   const workspace = nearestWorkspace(root);
   if (workspace === undefined) return [];
