@@ -7,7 +7,7 @@ import { type MountedPath, rewritePaths } from './mounts.ts';
 export interface LocalConditions {
   /** Mounted paths, which are elsewhere on this machine. */
   paths: MountedPath[];
-  /** Ports on which another process of this machine listens. */
+  /** Ports on which another process on this machine listens. */
   busyPorts: number[];
   /** Leader election stays on. */
   isElectable?: boolean;
@@ -30,13 +30,13 @@ export interface Flag {
 
 const METRICS_ADDRESS = /^--?(secure-)?(metrics|diagnostics)(-[a-z]+)*-(addr|address|port)$/i;
 const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
-/** `--controller-runtime-metrics-addr`: more words in front, so it can also be about metrics that somebody else serves. */
+/** `--controller-runtime-metrics-addr`: with more words in front, it can also be about metrics that another program serves. */
 const PREFIXED =
   /-(metrics|diagnostics|healthz?|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/;
 const KUBECONFIG = /^--?kubeconfig$/;
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
-/** `--metrics-port` of `--metricsPort`. */
+/** `--metrics-port` for `--metricsPort`. */
 function dashed(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 }
@@ -82,7 +82,8 @@ function changeFlag(
 ): { tokens: string[]; because: string } | undefined {
   const election = electionSwitch(flag.name);
   if (election !== undefined) return conditions.isElectable ? undefined : leaderElectionOff(flag, election);
-  // It could name a credential plugin, which is a program of this machine. Like the variable KUBECONFIG, it is about the container.
+  // The file could name a credential plugin, which would run on this machine. Like the variable KUBECONFIG, the flag is about the
+  // container.
   if (KUBECONFIG.test(flag.name)) return { tokens: [], because: 'the controller uses your kubeconfig' };
   const port = portOf(flag);
   if (port === undefined || !conditions.busyPorts.includes(port)) return undefined;
@@ -92,12 +93,12 @@ function changeFlag(
   return { tokens, because: `port ${port} is in use on this machine` };
 }
 
-/** An address that only this machine reaches stays one: others must not reach Go's profiler. */
+/** A loopback address stays a loopback address: other machines must not reach Go's profiler. */
 function freeAddress(value: string): string {
   return value.includes(':') && localPortOf(value) !== undefined ? withPort(value, 0) : ':0';
 }
 
-/** Outside a Pod, controller-runtime fails with "unable to find leader election namespace". A switch without a value says true. */
+/** Outside a Pod, controller-runtime fails with "unable to find leader election namespace". A switch without a value means true. */
 function leaderElectionOff(
   { name, value = 'true' }: Flag,
   sense: 'on' | 'inverse',

@@ -1,14 +1,14 @@
 import { isPortBusy } from '../machine/port.ts';
 import { editSettings } from './settings-file.ts';
 
-/** Of a name, between what is served and `address` or `port`. */
+/** A word in a name, between what is served and `address` or `port`. */
 export const WORD =
   '(?:bind|listen|server|serving|https?|secure|probes?|checks?|health|healthz|metrics|endpoint)';
 /** `SHOP_METRICS_ADDR`, `health.healthProbeBindAddress`, `metrics.port`: where a program serves metrics or health checks. */
 const AUXILIARY = new RegExp(
   `(?:^|_)(?:metrics|diagnostics|health|healthz|readyz|probes?|pprof|profiler)(?:_${WORD})*_(?:addr|address|port)$`,
 );
-/** A port, or an address of this machine with one. */
+/** A port, or an address of this machine with a port. */
 const LOCAL = /^(?:(0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\])?:)?(\d{2,5})$/;
 
 /** A setting of metrics or health checks whose port is in use on this machine. */
@@ -19,7 +19,7 @@ export interface PortChange {
   port: number;
 }
 
-/** Of variables. */
+/** The changes for variables. */
 export async function variablesOnFreePorts(variables: Record<string, string>): Promise<PortChange[]> {
   const named = Object.entries(variables).flatMap(([name, before]) => {
     const port = auxiliaryPort(name, before);
@@ -28,14 +28,17 @@ export async function variablesOnFreePorts(variables: Record<string, string>): P
   return await onBusyPorts(named);
 }
 
-/** Of the settings of configuration files, which `fileOnFreePorts` changes. */
+/** The busy ports in the settings of configuration files; `fileOnFreePorts` changes these settings. */
 export async function busyPortsIn(files: string[]): Promise<number[]> {
   const changes: PortChange[] = [];
   for (const file of files) fileOnFreePorts(file, undefined, (change) => changes.push(change));
   return (await onBusyPorts(changes)).map(({ port }) => port);
 }
 
-/** A configuration file whose settings of metrics and health checks name none of these ports; undefined where none does. By default, any port is busy. */
+/**
+ * A configuration file whose settings for metrics and health checks no longer name these ports; undefined if nothing changes. By default,
+ * every port counts as busy.
+ */
 export function fileOnFreePorts(
   text: string,
   busy: number[] | undefined,
@@ -63,13 +66,13 @@ export function wordsOf(name: string): string {
     .toLowerCase();
 }
 
-/** The port that a value names, if it is one of this machine. */
+/** The port that a value names; undefined for an address of another machine. */
 export function portOf(value: string): number | undefined {
   const digits = LOCAL.exec(value)?.[2];
   return digits !== undefined && Number(digits) < 65_536 ? Number(digits) : undefined;
 }
 
-/** The system chooses one that is free. */
+/** The system chooses a free port. */
 const ANY_PORT = 0;
 
 /** The same port or address with another port. */
@@ -82,7 +85,7 @@ async function onBusyPorts(changes: PortChange[]): Promise<PortChange[]> {
   return changes.filter(({ port }) => busy.includes(port));
 }
 
-/** Those of the ports on which something listens on this machine. Each is tried once: two attempts at the same moment would find each other there. */
+/** The ports on which something on this machine listens. Each is tried once, because two attempts at the same moment would collide. */
 export async function busyAmong(ports: number[]): Promise<number[]> {
   const different = [...new Set(ports)];
   const busy = await Promise.all(different.map((port) => isPortBusy(port)));

@@ -4,12 +4,13 @@ import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 
-/** Programs that start another one, whose words follow theirs. */
+/** Programs that start another program, whose words follow their own options. */
 const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
 
 /**
- * The program's own words, that of the program first, even where the image starts it. Without a `command`, the program can be the first
- * argument, behind an init that is the image's entrypoint: a path that is mounted, or has a suffix, is a file for the program.
+ * The words of the manager's program, starting with the program itself ('' if it is not known), even where the image starts it. Without a
+ * `command`, the image's entrypoint can be an init that starts the first argument; but a path that is mounted, or has a suffix, is a file
+ * for the program.
  */
 export function programOf({ manager }: Pick<Target, 'manager'>, image: FoundCommand | undefined): string[] {
   const { command: own = [], args = [] } = manager?.container ?? {};
@@ -24,7 +25,7 @@ export function programOf({ manager }: Pick<Target, 'manager'>, image: FoundComm
   return isProgram ? words : ['', ...words];
 }
 
-/** Some of an init's options have a value, which only `--` tells from the program. */
+/** Some options of an init have a value, and only `--` shows that a word is not the program but such a value. */
 function afterInit(words: string[]): string[] {
   const end = words.indexOf('--');
   return end < 0 ? words.slice(words.findIndex((word) => !word.startsWith('-'))) : words.slice(end + 1);

@@ -16,31 +16,34 @@ import { auxiliaryPorts } from './arguments.ts';
 import { busyAmong } from './busy-ports.ts';
 
 export interface KeyPairPlaces {
-  /** Mount points of key pairs that the sources name, and no argument or variable. */
+  /** Mount points of key pairs that the sources name, but no argument or variable does. */
   hardCoded: string[];
   pathFlags: PathFlags;
   /** Where the key pair is on this machine. */
   keyPairDirectory: string;
-  /** The program's packages; absent for a command of the user's. */
+  /** The program's packages; absent for the user's own command. */
   linked?: LinkedPackages | undefined;
-  /** It can find files in their places. */
+  /** Files can be mounted where the program looks for them. */
   mayPlace?: boolean | undefined;
-  /** It may look elsewhere: in a directory or by variables that the user named, or where controller-runtime looks by default. */
+  /**
+   * It may look elsewhere: in a directory that the user named, where the user's variables say, beside its own file, or where
+   * controller-runtime looks by default.
+   */
   mayLookElsewhere: boolean;
 }
 
 export interface PlannedKeyPairs {
   args: string[];
-  /** Where the key pair is to be written, too. */
+  /** Other directories to which the key pair has to be written. */
   hardCoded: string[];
-  /** Where the program alone finds it. */
+  /** Mounts of the key pair that only the program sees. */
   placed: Placed[];
 }
 
 /**
- * How a program that devloop starts finds its key pair where its sources name a directory that this account cannot write, such as
- * /certs: by the flags whose defaults are that directory, or files in it, else in its place. Throws `certificate.not-written` where it is known
- * that it finds none.
+ * How a program that devloop starts finds its key pair if its sources name a directory to which this account cannot write, such as /certs:
+ * by the flags whose defaults are that directory or files in it, else by a mount that only the program sees. Throws
+ * `certificate.not-written` if the program certainly finds no key pair.
  */
 export async function planKeyPairFlags(
   { hardCoded, mayLookElsewhere, ...places }: KeyPairPlaces,
@@ -62,20 +65,20 @@ export async function planKeyPairFlags(
     }
     planned.args.push(...flags.map(({ argument }) => argument));
     if (flags.length > 0 || !places.mayPlace || !isPlaceable(directory) || !isFree(directory)) continue;
-    const message = `${directory}\nhas the key pair for the controller alone: this account cannot write there.`;
+    const message = `${directory}\ncontains the key pair, but only the controller sees it: this account cannot write there.`;
     emit({ type: 'note', message });
     planned.placed.push({ from: places.keyPairDirectory, to: directory });
   }
   const [first] = refused;
   if (first === undefined || Object.values(planned).some((found) => found.length > 0)) return planned;
   if (!mayLookElsewhere) throw notFound(...first);
-  // Writing there fails with a warning.
+  // Writing to these directories fails later, with a warning.
   return { ...planned, hardCoded };
 }
 
 /**
- * How a program that reads its key pair from the API, and keeps it in a directory of its own, finds one that this account can write: by the
- * flag that is named after such a directory. None where an argument (`words`) says where.
+ * The flag for a program that reads its key pair from the API and writes it to a directory of its own: this account may not be allowed to
+ * write to the default directory. None if an argument (`words`) sets the flag.
  */
 export async function planOwnDirectory(
   { pathFlags, keyPairDirectory, linked }: Pick<KeyPairPlaces, 'pathFlags' | 'keyPairDirectory' | 'linked'>,
@@ -98,7 +101,7 @@ export async function planOwnDirectory(
   return args;
 }
 
-/** The flags whose defaults are a directory of key pairs, or files in it, with the places of these on this machine. */
+/** The flags whose defaults are a directory of key pairs or files in it, with the matching paths on this machine. */
 async function keyPairFlags(
   directory: string,
   { pathFlags, keyPairDirectory, linked }: Omit<KeyPairPlaces, 'hardCoded' | 'mayLookElsewhere'>,
@@ -107,31 +110,31 @@ async function keyPairFlags(
   for (const [path, defining] of flagsBelow(pathFlags, directory)) {
     const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
     const here = keyPairDirectory + path.slice(directory.length);
-    // Two may be about two servers.
+    // Two flags may belong to two servers.
     if (own.length === 1) flags.push({ path, argument: `--${own[0]}=${here}` });
   }
   return flags;
 }
 
 function notFound(directory: string, cause: unknown): DevloopError {
-  const message = `The controller looks for its key pair in ${directory}, as its sources say, and no flag was found that names another directory. ${messageOf(cause)}`;
+  const message = `The controller's sources say that it looks for its key pair in ${directory}, and devloop found no flag to choose another directory. ${messageOf(cause)}`;
   const hint = `sudo install -d -o "$(id -un)" ${directory}   # then run devloop up again`;
   return new DevloopError('certificate.not-written', message, { hint, cause });
 }
 
 interface DefaultedMounts {
-  /** Those of the manager's container, without its key pairs. */
+  /** The mounts of the manager's container, without its key pairs. */
   mounts: MountPoint[];
   pathFlags: PathFlags;
-  /** The program's packages; absent for a command of the user's: nothing says which flags it has. */
+  /** The program's packages; absent for the user's own command, whose flags are not known. */
   linked?: LinkedPackages | undefined;
   /** The arguments, and the values of the variables. */
   words: string[];
 }
 
 /**
- * The flags by whose defaults the controller finds mounted files that nothing names. Written out, they are arguments like the others,
- * which become those of the copy on this machine.
+ * The flags whose defaults point to mounted files that nothing else names. Once they are written out, their paths are replaced by the paths
+ * of the copies on this machine, as in every other argument.
  */
 export async function planMountFlags(
   { mounts, pathFlags, linked, words }: DefaultedMounts,
@@ -149,9 +152,9 @@ export async function planMountFlags(
   const defined = new Set(await linkedFlags(linked, new Map(candidates.flat())));
   return candidates.flatMap((ofPath) => {
     const [own, ...others] = ofPath.map(([argument]) => argument).filter((argument) => defined.has(argument));
-    // Two can belong to two subcommands, of which each refuses the flag of the other.
+    // Two flags can belong to two subcommands, each of which refuses the other's flag.
     if (own === undefined || others.length > 0) return [];
-    emit({ type: 'note', message: `${own}\nis added: this is its default, which only the Pod has.` });
+    emit({ type: 'note', message: `${own}\nis added: this is its default, a path that only the Pod has.` });
     return [{ value: own, shown: own }];
   });
 }
@@ -162,19 +165,19 @@ export function isGivenIn(words: string[]): (flag: string) => boolean {
 
 interface DefaultedAddresses {
   addressFlags: AddressFlags;
-  /** The program's packages; absent for a command of the user's: nothing says which flags it has. */
+  /** The program's packages; absent for the user's own command, whose flags are not known. */
   linked?: LinkedPackages | undefined;
   /** The manager's arguments. */
   given: string[];
   /** The arguments, and the values of the variables. */
   words: string[];
-  /** The arguments of the controller that runs already: it listens on the ports of defaults that these do not change. */
+  /** The arguments of the controller that is already running: it listens on the default ports of flags that they do not set. */
   running?: string[] | undefined;
 }
 
 /**
- * The flags by whose defaults the controller would serve metrics or health checks on a port that is in use on this machine. Written out,
- * they are arguments like the others, which get another port.
+ * The flags whose defaults would make the controller serve metrics or health checks on a port that is in use on this machine. Once they are
+ * written out, they get another port, as every other argument does.
  */
 export async function planAddressFlags({
   addressFlags,

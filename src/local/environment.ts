@@ -10,19 +10,22 @@ export interface EnvironmentParts {
   /** The controller's TMPDIR: controller-runtime looks for its certificate under it. */
   temporary?: string;
   paths: MountedPath[];
-  /** Those by which a program in a Pod finds the API server. */
+  /** The variables by which a program in a Pod finds the API server. */
   connection?: Record<string, string> | undefined;
   /** The Pod's namespace, set where the program would read it from a file that only Pods have. */
   namespace?: string | undefined;
 }
 
-/** Kubernetes' own libraries and many operators read these variables before that file. */
+/** Kubernetes' own libraries and many operators read these variables before they read the file below. */
 const OWN_NAMESPACE = ['OPERATOR_NAMESPACE', 'POD_NAMESPACE'];
 
 /** The file in a Pod that holds its namespace. */
 export const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** These describe the container, not the operator. A HOSTNAME that a Deployment sets is mostly what the manager calls its Pod. */
+/**
+ * These describe the container, not the operator. HOSTNAME is not one of them: a Deployment that sets it usually gives the manager the name
+ * of its Pod.
+ */
 const OF_THE_CONTAINER = new Set([
   'PATH',
   'HOME',
@@ -40,11 +43,11 @@ export interface LocalEnvironment {
 }
 
 /**
- * The Deployment's variables override the inherited ones, those of devloop.yaml override both, and devloop's own override all. What can
- * run other code is taken from the user (the shell, devloop.yaml), but not from the cluster.
+ * The Deployment's variables override the inherited ones, those of devloop.yaml override both, and devloop's own override all. Variables
+ * that can run other code are taken from the user (the shell, devloop.yaml), but not from the cluster.
  *
- * A variable that only the user's shell sets is kept, as it may be intended. ENABLE_WEBHOOKS=false, from `make run` in a
- * kubebuilder project, would make a take-over pointless, so it is kept with a warning.
+ * A variable that only the user's shell sets is kept, as it may be intended. ENABLE_WEBHOOKS=false, from `make run` in a kubebuilder
+ * project, would make a take-over pointless, so it is kept with a warning.
  */
 export function controllerEnvironment(parts: EnvironmentParts): LocalEnvironment {
   const { inherited, deployment, named = {}, paths } = parts;
@@ -76,8 +79,8 @@ function warningsFor({ inherited, deployment, named = {} }: EnvironmentParts): s
 
 /**
  * Variables with which a loader, an interpreter or a toolchain loads code or runs programs. In the Deployment they are about the image;
- * here they would decide what the controller's command does (`go run`, `cargo run`, `make run`, a script), so they are not taken over.
- * What only tunes a program stays: GOMEMLIMIT, GODEBUG, RUST_LOG, PYTHONUNBUFFERED and the like.
+ * here they would decide what the controller's command does (`go run`, `cargo run`, `make run`, a script), so the controller does not get
+ * them. What only tunes a program stays: GOMEMLIMIT, GODEBUG, RUST_LOG, PYTHONUNBUFFERED and the like.
  */
 const FAMILIES = [
   // The dynamic loader, and what the C library and OpenSSL load.
@@ -89,7 +92,7 @@ const FAMILIES = [
   /^BASH_FUNC_/,
   // Interpreters and virtual machines.
   /^NODE_(OPTIONS|PATH|REPL_)/,
-  // Operators name their own settings like PYTHON_RUNNER_IMAGE.
+  // Operators have settings of their own with names like PYTHON_RUNNER_IMAGE.
   /^PYTHON(?!_|UNBUFFERED$|DONTWRITEBYTECODE$)|^PYTHON_PRESITE$/,
   /^(PERL|RUBY|LUA|GUILE)\w*(LIB|OPT|DB|PATH|INIT)/,
   /^(GEM|BUNDLE|COMPOSER|PHP)_|^PHPRC$/,
@@ -98,7 +101,7 @@ const FAMILIES = [
   /^(DOTNET_(STARTUP_HOOKS|ADDITIONAL_DEPS|SHARED_STORE|ROOT)|CORECLR_|COR_|COMPlus_)/,
   /^ERL_(FLAGS|AFLAGS|ZFLAGS|LIBS)$|^ELIXIR_ERL_OPTIONS$/,
   /^(CAML_LD_LIBRARY_PATH|TCLLIBPATH|FPATH|COVERAGE_PROCESS_START|R_(PROFILE|ENVIRON|LIBS|HOME)(_USER)?)$/,
-  // Where programs look for their settings, and so git and go for programs to run, and helm for plug-ins.
+  // Where programs look for their settings: there, git and go find programs to run, and helm finds plug-ins.
   /^(XDG_(CONFIG|DATA)_(HOME|DIRS)|HELM_(CONFIG|DATA)_HOME)$/,
   // Toolchains and build tools.
   /^GO(FLAGS|ENV|ROOT|PATH|BIN|TMPDIR|CACHE|CACHEPROG|MODCACHE|WORK|TOOLCHAIN|TOOLDIR|EXE|EXPERIMENT|FIPS140)$|^GOPACKAGESDRIVER$/,
@@ -116,7 +119,7 @@ const FAMILIES = [
   // Files and settings with which a client library of a cloud or registry runs a credential program.
   /^(AWS_(CONFIG_FILE|SHARED_CREDENTIALS_FILE)|GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES|DOCKER_CONFIG)$/,
   /^(CLOUDSDK_(\w*PYTHON\w*|CONFIG|ROOT_DIR)|AZURE_(CONFIG|EXTENSION)_DIR)$/,
-  // These run nothing, but give away what the controller sends, the user's credentials among it.
+  // These run nothing, but expose what the controller sends, including the user's credentials.
   /^(NODE_TLS_REJECT_UNAUTHORIZED|SSLKEYLOGFILE)$/,
   /^(EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|MANPAGER)$/,
 ];

@@ -1,7 +1,7 @@
 import { leadingWords } from '../operator/cobra-commands.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 
-/** As a command could be named: no path, no address, no `name=value`. */
+/** A word that can be the name of a command: no path, no address, no `name=value`. */
 const NAME = /^[A-Za-z][\w-]*$/;
 
 /** Arguments with more flags, at a place where the program reads them. `commands`: names that its sources give to commands. */
@@ -15,8 +15,9 @@ export function withFlags<T extends string | ExpandedArgument>(
 }
 
 /**
- * Behind the names of commands, which have flags of their own, and in front of anything else: Go's flag package ends at the first word that
- * is no flag, and every parser at `--`. Names that are not known could be a command of a library; where flags follow them, these are read.
+ * After the names of commands, which have flags of their own, and in front of everything else: Go's flag package stops at the first word
+ * that is not a flag, and every parser stops at `--`. Unknown names could be commands of a library; if flags follow them, the program reads
+ * flags there.
  */
 function flagPlace(words: string[], commands: ReadonlySet<string>): number {
   const leading = leadingWords(words);

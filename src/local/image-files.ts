@@ -6,16 +6,16 @@ import { mentions } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 
 interface ImageInputs {
-  /** What the image has of the checkout. */
+  /** The files of the checkout in the image. */
   imageFiles: ImageFile[];
   root: string;
-  /** What the sources name. */
+  /** The absolute paths that the sources name. */
   paths: ReadonlySet<string>;
   /** The arguments and variables, and the texts of mounted files. */
   words: string[];
-  /** The mount points of the container, which cover what its image has there. */
+  /** The mount points of the container, which hide the image's own files there. */
   mounted: string[];
-  /** The controller can find files in their places. */
+  /** Files can be mounted where the controller looks for them. */
   mayPlace: boolean;
 }
 
@@ -32,9 +32,12 @@ export function placeImageFiles(
   const here = ({ from }: ImageFile): string => relative(root, from) || 'the checkout';
   const placed = named.filter(({ to }) => mayPlace && isPlaceable(to) && isFree(to));
   for (const one of placed)
-    emit({ type: 'note', message: `${one.to}\nis ${here(one)} for the controller alone, as in its image.` });
+    emit({
+      type: 'note',
+      message: `${one.to}\nis mounted from ${here(one)}, as in its image; only the controller sees it.`,
+    });
   for (const one of named.filter((file) => !placed.includes(file))) {
-    const message = `The image has ${here(one)} at ${one.to}, where the controller does not find it on this machine.`;
+    const message = `The image has ${here(one)} at ${one.to}, but the controller does not find it there on this machine.`;
     emit({ type: 'warning', message });
   }
   return placed;

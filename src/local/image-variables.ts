@@ -3,9 +3,9 @@ import { isAtOrBelow } from '../operator/path-flags.ts';
 import { isSetting } from './environment.ts';
 
 interface ImageSettings {
-  /** What the image sets. */
+  /** The variables that the image sets. */
   imageVariables: Record<string, string>;
-  /** What the image has of the checkout. */
+  /** The files of the checkout in the image. */
   imageFiles: ImageFile[];
   /** The mount points of the container. */
   mounted: string[];
@@ -14,7 +14,10 @@ interface ImageSettings {
 /** An absolute path, but not that of a URL. */
 const PATHS = /(?<![^\s:=,;])\/[\w.-][^\s:,;]*/g;
 
-/** The variables of an image that are settings of its program. Those with a path that only the image has describe the image. */
+/**
+ * The variables of an image that are settings of its program. A variable with a path that only the image has describes the image, so it is
+ * left out.
+ */
 export function settingsOfImage({
   imageVariables,
   imageFiles,

@@ -19,8 +19,8 @@ export interface LocalFiles {
 }
 
 /**
- * A controller that devloop starts has its temporary directory under the session's own. A process that the user starts looks in
- * the user's. `keyPairDirectory` is set where the user named one.
+ * A controller that devloop starts has its temporary directory under the session's own. A process that the user starts looks in the user's
+ * temporary directory. `keyPairDirectory` is set where the user named one.
  */
 export function localFiles(
   directory: string,
@@ -35,12 +35,14 @@ export function defaultDirectory(temporary: string): string {
   return join(temporary, DEFAULT_CERTIFICATE_DIRECTORY);
 }
 
-/** Throws 'certificate.not-written' where `writeFoundPair` could not begin. Writes nothing. */
+/** Throws 'certificate.not-written' if `writeFoundPair` could not write the files. Writes nothing. */
 export async function requireRoomForPair(directory: string, { secret }: FoundPair): Promise<void> {
   await requireRoom(directory, ['tls.crt', 'tls.key', ...Object.keys(secret.files)]);
 }
 
-/** Writes the whole Secret as the kubelet would, and always as tls.crt and tls.key. False where the same content is there already. */
+/**
+ * Writes the whole Secret as the kubelet would, and the key pair always as tls.crt and tls.key. False if the same content is there already.
+ */
 export async function writeFoundPair(directory: string, found: FoundPair, emit: Emit): Promise<boolean> {
   // As bytes: a keystore, for example, is not text.
   const others = Object.entries(found.secret.files).map(
@@ -61,7 +63,7 @@ export async function writeFoundPair(directory: string, found: FoundPair, emit: 
 }
 
 /**
- * The mount points of key pairs that the sources hard-code, or files in them, as a constant or as the default of a flag, and that no
+ * The mount points of key pairs that the sources hard-code (or a file in them), as a constant or as the default of a flag, and that no
  * argument or variable (`words`) overrides. `sourcePaths` are all absolute paths in the sources.
  */
 export function hardCodedDirectories(
@@ -76,7 +78,10 @@ export function hardCodedDirectories(
   );
 }
 
-/** Writes the key pair to hard-coded directories too, until the session ends. Returns those that hold it: a key pair of the user's stays. */
+/**
+ * Writes the key pair to hard-coded directories too, until the session ends. Returns the directories that hold it: where the user has a key
+ * pair, that one is left unchanged.
+ */
 export async function writeHardCoded(
   { directory: sessionDirectory }: LocalFiles,
   directories: string[],
@@ -104,7 +109,10 @@ export async function writeHardCoded(
 
 const OUTSIDE = 'key-pairs.json';
 
-/** Records directories outside the session's own before a key pair is written there, so that it is removed even if this process is killed. */
+/**
+ * Records directories outside the session's own before a key pair is written there, so that the key pair is removed even if this process is
+ * killed.
+ */
 export async function recordOutside(sessionDirectory: string, directories: string[]): Promise<void> {
   if (directories.length === 0) return;
   const file = join(sessionDirectory, OUTSIDE);

@@ -68,8 +68,8 @@ function sourceText({ secret, issuer }: FoundPair, { serverName }: TargetService
 }
 
 /**
- * The directories in which the manager's container sees the key pairs. One that is in a Secret, and mounted nowhere, may be written for it by
- * an init container.
+ * The directories in which the manager's container sees the key pairs. If the Secrets are mounted nowhere, an init container may write the
+ * key pairs to these directories.
  */
 export function mountPointsOf(pairs: KeyPairs, manager?: TargetManager): string[] {
   const mounted = [...new Set([...pairs.values()].flatMap(({ secret }) => secret.directories))];
@@ -77,7 +77,7 @@ export function mountPointsOf(pairs: KeyPairs, manager?: TargetManager): string[
   return filledCertificateDirectories(manager);
 }
 
-/** Picks the likeliest Secret whose certificate is for the Service's name, since a name or a mount may mislead. */
+/** Picks the likeliest Secret whose certificate is for the Service's name, since the name or the mount of a Secret may mislead. */
 export async function findKeyPair(
   search: KeyPairSearch,
   service: TargetService,
@@ -118,8 +118,8 @@ async function secretCandidates(
 const ISSUED_MS = 365 * 24 * 60 * 60 * 1000;
 
 /**
- * Some managers keep only a CA in a Secret, and sign in memory what they serve with. devloop does the same, with a CA that
- * kube-apiserver trusts by the caBundle.
+ * Some managers keep only a CA in a Secret, and issue their serving certificate in memory. devloop does the same, with a CA that is in the
+ * caBundle.
  */
 async function issued(
   { api, target, secretName }: KeyPairSearch,
@@ -135,7 +135,7 @@ async function issued(
   for (const { secret, issuer } of issuers) {
     const pair = await issueFor(service, issuer);
     if (pair === undefined) continue;
-    // Its files are not those of a key pair, so they are mounted as every other Secret's.
+    // The Secret's files are not a key pair, so they are treated like the files of any other mounted Secret.
     const bare = { ...secret, files: {}, directories: [] };
     const judged = judgePair({ pair, secret: bare, issuer }, service);
     if (judged.errors.length === 0) return judged;
@@ -254,13 +254,13 @@ export async function useRenewed(
   signal: AbortSignal,
 ): Promise<string> {
   const found = await find();
-  // An aborted session removes its files: nothing may be written after that.
+  // An aborted session removes its files, so nothing must be written after that.
   if (signal.aborted) return current;
   if (contentOf(found) !== current) await use(found);
   return contentOf(found);
 }
 
-/** Of a pair that devloop issued, each look makes another one. */
+/** If devloop issues the pair, each look makes a new pair, so the CA is compared instead. */
 function contentOf({ pair, issuer = pair }: FoundPair): string {
   return issuer.certificate + issuer.key;
 }

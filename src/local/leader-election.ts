@@ -16,7 +16,7 @@ const OPPOSITES: Record<string, string> = Object.fromEntries(
     ]),
 );
 
-/** The value that turns leader election off, in the style of the one that turns it on; undefined where it does not. */
+/** The value that turns leader election off, in the style of `value`; undefined if `value` does not turn it on. */
 export function electionOff(sense: 'on' | 'inverse', value: string): string | undefined {
   if (!(sense === 'on' ? TRUE : FALSE).test(value)) return undefined;
   const opposite = OPPOSITES[value.toLowerCase()]!;

@@ -71,7 +71,7 @@ function localText(
   return local;
 }
 
-/** In a text, as `mentions` finds them; the longest mount wins. */
+/** Replaces mounted paths in a text, as `mentions` finds them; the longest mount wins. */
 function rewriteMentions(text: string, paths: MountedPath[]): string {
   const byLength = paths.toSorted((a, b) => b.from.length - a.from.length);
   if (byLength.length === 0) return text;

@@ -3,7 +3,8 @@ import type { SecretCandidate } from '../operator/mounts.ts';
 import type { Target, TargetManager, TargetService } from '../operator/target.ts';
 import { trustedCas } from './trust.ts';
 
-const OWN_PAIR = 'If the manager makes its own key pair and keeps it in its Pod, set it up to take one from';
+const OWN_PAIR =
+  'If the manager makes its own key pair and keeps it in its Pod, configure it to read one from';
 
 export function missingSecret({
   namespace,
@@ -12,7 +13,7 @@ export function missingSecret({
   optional,
 }: SecretCandidate): DevloopError {
   const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
-  const mountedIf = optional ? '. The manager starts without it, too' : mounted;
+  const mountedIf = optional ? '. The manager also starts without it' : mounted;
   const next = `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`;
   return new DevloopError(
     'certificate.not-found',

@@ -43,13 +43,13 @@ function withoutTrailingSlash(path: string): string {
 export interface NeededFiles {
   directory: string;
   files: Record<string, string | Buffer>;
-  /** Those of them that can be run. */
+  /** The names of the executable files. */
   executable?: string[];
 }
 
 /**
- * Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories. The API server refuses names that leave the
- * volume, so one that does is not the API server's. Files of an earlier version of the manager are replaced.
+ * Keys of Secrets and ConfigMaps cannot contain a slash, but `items` can name subdirectories. The API server refuses names that leave the
+ * volume; such a name did not come from it, and is skipped. Files of an earlier version of the manager are replaced.
  */
 export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   for (const { directory, files, executable = [] } of needed) {
@@ -65,7 +65,7 @@ export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   }
 }
 
-/** Replaces at once, and only a plain file of this user's: neither a link nor a file of somebody else. Throws EEXIST for those. */
+/** Replaces a file atomically, and only a regular file that this user owns. Throws EEXIST for a link or for somebody else's file. */
 async function writeOrReplace(path: string, content: string | Buffer, mode: number): Promise<void> {
   const create = (file: string) => writeFile(file, content, { mode, flag: 'wx' });
   const taken = await create(path).catch((error: NodeJS.ErrnoException) => error);

@@ -4,8 +4,8 @@ import type { ControllerPlan } from '../controller/supervisor.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 
 /**
- * Throws 'controller.no-toolchain' where the program of a command of the user's is not there, so that a misspelt one changes nothing in
- * the cluster. What a build makes is not there yet.
+ * Throws 'controller.no-toolchain' if the program of the user's command does not exist, so that a misspelt name changes nothing in the
+ * cluster. A program that is built first is not checked, because it may not exist yet.
  */
 export async function requireProgram({
   build,
@@ -15,7 +15,7 @@ export async function requireProgram({
 }: Pick<ControllerPlan, 'build' | 'run' | 'cwd' | 'env'>): Promise<void> {
   const { PATH } = env;
   const isPath = program.includes('/');
-  // Without a PATH, the system has one of its own.
+  // Without a PATH, the system uses a default.
   if (build !== undefined || (!isPath && PATH === undefined) || isProgram(program, cwd, PATH)) return;
   const message = isPath
     ? `The controller's program ${resolve(cwd, program)} does not exist, or is not executable.`

@@ -15,7 +15,7 @@ import { ELECTION_OFF } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 import type { PlannedProgram } from './program.ts';
 
-/** Names arguments as they are written in the manager's container, since a value may be a Secret's. */
+/** The error names the argument as it is written in the manager's container, since its value may come from a Secret. */
 export function requirePassable(given: string[], expanded: ExpandedArgument[]): void {
   const at = expanded.findIndex(({ value }) => value.includes('\0'));
   if (at < 0) return;
@@ -25,7 +25,7 @@ export function requirePassable(given: string[], expanded: ExpandedArgument[]): 
   throw new DevloopError('controller.argument', message, { hint });
 }
 
-/** The container's words after its program: a subcommand in `command`, or in the ENTRYPOINT of its image, counts as well. */
+/** The container's words after its program, including a subcommand in `command` or in the ENTRYPOINT of its image. */
 export function containerArguments(target: Target, image: FoundCommand | undefined, emit: Emit): string[] {
   const [program = '', ...own] = programOf(target, image);
   const { command = [], args = [] } = target.manager?.container ?? {};
@@ -38,13 +38,13 @@ export function containerArguments(target: Target, image: FoundCommand | undefin
 }
 
 function startsWith(words: string[], { source }: FoundCommand): string {
-  return `${words.join(' ')}\nis what the image starts the program with, by its ENTRYPOINT or CMD in ${source}.`;
+  return `${words.join(' ')}\nis added: the image starts the program with it (ENTRYPOINT or CMD in ${source}).`;
 }
 
 const THROUGH_SHELL =
   "A shell starts the manager in its container, with a script that devloop does not evaluate, so the controller runs without the manager's arguments.";
 
-/** Of `-c 'exec /manager --a=$(B) --c="$D"'`: one command of plain words. Undefined for any other script. */
+/** The arguments in `-c 'exec /manager --a=$(B) --c="$D"'`, one command of plain words. Undefined for any other script. */
 function scriptArguments([flags = '', written = '', ...rest]: string[]): string[] | undefined {
   // Charts write one argument per line.
   const script = written.replaceAll(/\\\n\s*/g, ' ').trim();
@@ -58,11 +58,11 @@ function scriptArguments([flags = '', written = '', ...rest]: string[]): string[
   );
 }
 
-/** `$(A)` is Kubernetes' own; the shell knows the others. */
+/** Kubernetes expands `$(A)`; the shell expands the other forms. */
 const REFERENCE = /\$\((\w+)\)|\$\{(\w+)\}|\$(\w+)/g;
 const SPECIAL = /[;&|<>()`$\\*?!#~[\]{}\n]/;
 
-/** Nothing in it means more to a shell than its own characters and variables; in quotes, less does. */
+/** Whether a shell takes all of the script literally except for variables. In quotes, fewer characters are special. */
 function isPlain(script: string): boolean {
   const parts = script.match(/"[^"`\\]*"|'[^'$]*'|[^"']+/g) ?? [];
   const special = (part: string): RegExp => (part.startsWith('"') ? /\$/ : SPECIAL);
@@ -73,8 +73,8 @@ function isPlain(script: string): boolean {
 }
 
 /**
- * Relative paths to mounted files are relative to the container's working directory; here they become absolute. Most images have the root
- * for that, and kubebuilder's scaffold names `controller_manager_config.yaml` in it; but then a plain word is none.
+ * Makes relative paths to mounted files absolute: they are relative to the container's working directory. Most images use the root, and
+ * kubebuilder's scaffold names `controller_manager_config.yaml` there; but if no directory is set, a plain word is not a path.
  */
 export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target): ExpandedArgument[] {
   if (manager === undefined) return own;
@@ -92,12 +92,12 @@ export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target)
   );
 }
 
-/** What is known of the program's leader election. */
+/** What is known about the program's leader election. */
 interface Election extends Pick<PlannedProgram, 'electionFlags' | 'isElectable'> {}
 
 interface ArgumentInputs extends Election {
   paths: MountedPath[];
-  /** The arguments of the controller that runs already. */
+  /** The arguments of the controller that is already running. */
   running: string[];
   /** Names that the sources give to commands. */
   commands: ReadonlySet<string>;
@@ -130,7 +130,7 @@ export async function planArguments(
   };
 }
 
-/** For a program that elects a leader unless its arguments say otherwise, and they do not speak of it. */
+/** For a program that elects a leader by default, and whose arguments do not mention leader election. */
 function electionOffByFlag(
   { electionFlags, isElectable, commands }: Election & Pick<ArgumentInputs, 'commands'>,
   args: string[],

@@ -15,7 +15,7 @@ interface KeyPairInputs {
   files: LocalFiles;
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
-  /** Built programs are beside it. */
+  /** Built programs are in the same directory. */
   stateFile: string;
 }
 
@@ -43,10 +43,10 @@ export async function planKeyPairs(
 }
 
 function ofOwnCommand(run: string[], { keyPairDirectory }: LocalFiles): string {
-  return `${run.join(' ')}\ndoes not get the manager's arguments (${ARGUMENTS} would stand for them). Its key pair is in ${keyPairDirectory}.`;
+  return `${run.join(' ')}\ndoes not get the manager's arguments (write ${ARGUMENTS} where it should get them). Its key pair is in ${keyPairDirectory}.`;
 }
 
-/** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */
+/** A Secret can also be mounted where controller-runtime looks by default: OLM mounts it twice, for programs of both kinds. */
 function mayLookForPairElsewhere(
   { files, settings, keyPairMounts }: KeyPairInputs,
   hardCoded: string[],
@@ -57,8 +57,9 @@ function mayLookForPairElsewhere(
 }
 
 /**
- * Where a program looks for its key pair that finds it from its own file (`os.Executable()`): in the image, the mount point is beside the
- * program, and here a directory of the same name is beside the one that devloop builds. `named`: what the sources look for there.
+ * Where a program looks for its key pair if it searches beside its own file (`os.Executable()`): in the image, the mount point is beside
+ * the program; here, a directory of the same name is beside the program that devloop builds. `named`: the relative paths that the sources
+ * look for there.
  */
 function besideProgram(
   mountPoints: string[],

@@ -8,35 +8,35 @@ import type { PodConnection } from './pod-connection.ts';
 
 export interface KubeconfigInputs {
   api: Pick<ClusterApi, 'context' | 'kubeconfigFiles'>;
-  /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
+  /** The context and the kubeconfig that the user chose; absent where kubectl's defaults apply. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   checkout: { facts: Pick<CheckoutFacts, 'kubeconfigVariable'> };
   files: Pick<LocalFiles, 'directory'>;
   connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
 }
 
-/** The flag names one file, in which the current context has to be the right one. */
+/** None if the flag could not express the user's choice: it names one file, and the program uses the current context of that file. */
 export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): string[] {
   const [file, ...others] = api.kubeconfigFiles;
   if (file === undefined || others.length > 0 || chosen.context !== undefined) {
-    const message = `The program may take its kubeconfig only from its flag --kubeconfig, which names one file, whose current context is used. You ${chosen.context === undefined ? 'have several files' : 'chose a context'}, so devloop does not add the flag.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
+    const message = `The program may read its kubeconfig only from its flag --kubeconfig, which names one file; the program uses the current context of that file. You ${chosen.context === undefined ? 'have several files' : 'chose a context'}, so devloop does not add the flag.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
     emit({ type: 'warning', message });
     return [];
   }
-  const message = `--kubeconfig=${file}\nis added: the program may take its kubeconfig from nothing else.`;
+  const message = `--kubeconfig=${file}\nis added: the program may read its kubeconfig only from this flag.`;
   emit({ type: 'note', message });
   return [`--kubeconfig=${file}`];
 }
 
-/** For a program that reads the variable itself: client-go alone takes it for a list of files. */
+/** Whether KUBECONFIG must name one file: the program reads the variable itself, and only client-go takes it for a list of files. */
 export function needsOneFile({ api, chosen, checkout }: Omit<KubeconfigInputs, 'files'>): boolean {
   const isList = api.kubeconfigFiles.length > (chosen.context === undefined ? 1 : 0);
   return checkout.facts.kubeconfigVariable && isList;
 }
 
 /**
- * A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied; where the program
- * reads one file alone, through the connection that Pods have.
+ * A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied. A program that
+ * reads only one file gets a kubeconfig for the connection that stands in for a Pod's.
  */
 export function planKubeconfig(
   inputs: KubeconfigInputs,

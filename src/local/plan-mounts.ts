@@ -30,21 +30,21 @@ export interface MountInputs {
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
   checkout: { facts: SourcePaths };
-  /** The controller can find files in their places. */
+  /** Files can be mounted where the controller looks for them. */
   mayPlace: boolean;
 }
 
 export interface PlannedMounts {
   paths: MountedPath[];
-  /** As the Pod has them: what is written is another matter (`localCopies`). */
+  /** As the Pod has them; `localCopies` decides what is written. */
   copied: { directory: string; files: Record<string, Buffer>; executable: string[] }[];
   /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
   words: string[];
-  /** Copies that the controller finds where the Pod has them, since nothing but its sources names them. */
+  /** Copies that are mounted where the Pod has them, since only the sources name them. */
   placed: Placed[];
 }
 
-/** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what the Pod has there. */
+/** For each mounted path that the arguments or variables (`words`) name: where its copy is on this machine, and what the Pod has there. */
 export async function planMounts(inputs: MountInputs, words: string[], emit: Emit): Promise<PlannedMounts> {
   const { target, files, keyPairMounts } = inputs;
   const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
@@ -67,12 +67,12 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
 
 interface NamedVolumes {
   volumes: MountedVolume[];
-  /** Those that nothing names. */
+  /** The mounts that nothing names. */
   others: MountPoint[];
   named: string[];
 }
 
-/** A file that is named can name the next one. */
+/** A file that is named can name another file. */
 async function namedVolumes(
   { api, target, podName, keyPairMounts }: MountInputs,
   manager: TargetManager,
@@ -93,7 +93,10 @@ async function namedVolumes(
   return { volumes, others, named };
 }
 
-/** Those that only the sources name, as far as their contents can be had and placed. An empty directory is one that the program may write. */
+/**
+ * The volumes that only the sources name, as far as their contents can be read and mounted. An empty directory counts, because the program
+ * may write to it.
+ */
 async function missedVolumes(
   { api, target, podName, checkout, mayPlace }: MountInputs,
   manager: TargetManager,
@@ -122,7 +125,10 @@ export function otherMounts(manager: TargetManager, keyPairMounts: string[]): Mo
   return mountPointsIn(manager).filter((one) => !isKeyPair(one) && !IS_HERE.has(one.path));
 }
 
-/** Every machine has a `/tmp`, and the controller gets files of a ServiceAccount, which would be covered: the Pod's have no token here. */
+/**
+ * Every machine has a `/tmp`. The controller gets files of a ServiceAccount from devloop, and a copy of the Pod's, without a token, would
+ * hide these.
+ */
 const IS_HERE = new Set(['/tmp', dirname(NAMESPACE_FILE)]);
 
 export function isText(content: Buffer): boolean {
@@ -146,7 +152,7 @@ function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePath
   );
 }
 
-/** What the sources name is more likely to be missed. */
+/** The controller more likely needs what its sources name, so that causes a warning. */
 function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
@@ -155,7 +161,7 @@ function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): voi
   const missed = inSources.filter((one) => !covered.includes(one));
   const rest = others.filter((one) => !inSources.includes(one));
   if (covered.length > 0) {
-    const message = `The sources name ${list(covered)}. This machine has files of its own there, which the controller reads instead: what the Pod has is not put in their place.`;
+    const message = `The sources name ${list(covered)}. This machine has files of its own there, which the controller reads instead of the Pod's.`;
     emit({ type: 'warning', message });
   }
   if (missed.length > 0) {

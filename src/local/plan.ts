@@ -38,13 +38,13 @@ export interface ControllerInputs {
   target: Target;
   checkout: { root: string; facts: CheckoutFacts };
   settings: NonNullable<Config['controller']>;
-  /** The arguments of the controller that runs already: their ports are in use because of it. */
+  /** The arguments of the controller that is already running: it is the one that uses their ports. */
   running?: string[] | undefined;
-  /** Where the controller would listen in place of a port of the Pod, if it cannot listen there; absent: it can. */
+  /** The port that replaces a port of the Pod on which the controller cannot listen; absent if it can listen on all of them. */
   elsewhere?: ((port: number) => Promise<OtherPort | undefined>) | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
-  /** The user's GOFLAGS, where they were asked for before. */
+  /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
   /** The build of the last session, begun again. */
   begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
@@ -52,11 +52,11 @@ export interface ControllerInputs {
   forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
-  /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
+  /** The context and the kubeconfig that the user chose; absent where kubectl's defaults apply. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** What the controller gets as the name of its Pod. */
   podName: string;
-  /** The same, where a Pod of that name stands in for the manager's, and these end. */
+  /** The same name, if a Pod of that name stands in for the manager's own Pods, which end. */
   standIn?: string | undefined;
   /** Stands for the uid of that Pod until the controller starts. */
   podUid?: string | undefined;
@@ -81,7 +81,7 @@ export interface PlannedController {
   needed: NeededFiles[];
 }
 
-/** Plans to build and run the controller as much as possible as the manager runs in the cluster. Writes nothing. */
+/** Plans how to build the controller, and how to run it as much like the manager in the cluster as possible. Writes nothing. */
 export async function planController(
   inputs: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
@@ -139,7 +139,7 @@ export async function planController(
   };
 }
 
-/** Which of all arguments have flags that the manager's own do not have. */
+/** The arguments with flags that the manager's own arguments do not set. */
 function addedTo(target: Target, { run, image }: PlannedProgram, all: string[]): string[] {
   if (!run.includes(ARGUMENTS)) return [];
   const isGiven = isGivenIn(containerArguments(target, image, () => {}));
@@ -161,7 +161,7 @@ async function planSettings(
 ): Promise<PlannedSettings> {
   const { facts } = inputs.checkout;
   const environment = await managerVariables({ ...inputs, ...facts, ...program }, emit);
-  // A command of the user's has its own, unless it asks for the manager's.
+  // The user's command has its own arguments, unless it asks for the manager's.
   const takesArguments = program.run.includes(ARGUMENTS);
   const args = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
   const passed = [...args.map(({ value }) => value), ...Object.values(environment.passable)];
@@ -173,7 +173,7 @@ async function planSettings(
   return { settings, moved, ...mounts, needed };
 }
 
-/** For each port of the webhooks where the controller cannot listen here, and can be told to listen elsewhere. */
+/** Moves each webhook port on which the controller cannot listen here, if a setting for that port is known. */
 async function onOtherPorts(
   { target, elsewhere }: ControllerInputs,
   start: StartSettings,
@@ -193,8 +193,8 @@ async function onOtherPorts(
 }
 
 /**
- * The files of a ServiceAccount: libraries that elect a leader read its namespace, and so do many programs. Only for what devloop builds: a
- * command of the user's may need what the user is outside a namespace.
+ * The files of a ServiceAccount: libraries that elect a leader read its namespace, and so do many programs. Only for what devloop builds:
+ * the user's command may need rights that a user namespace takes away.
  */
 function podFiles(
   { target: { manager, namespace }, files: { directory }, connection }: ControllerInputs,
@@ -203,7 +203,7 @@ function podFiles(
   if (manager === undefined || !isPlaceable(NAMESPACE_FILE)) return undefined;
   const from = join(directory, 'pod');
   const [to, name] = [dirname(NAMESPACE_FILE), basename(NAMESPACE_FILE)];
-  // In a Pod that somebody develops in, the token there is the user's own.
+  // If devloop itself runs in a Pod, the token there is the user's own.
   const isShared = connection === undefined && existsSync(to);
   const place = isShared ? { from: join(from, name), to: NAMESPACE_FILE } : { from, to };
   return {
@@ -212,7 +212,7 @@ function podFiles(
   };
 }
 
-/** The container's arguments, and the defaults of its flags that only the Pod has. */
+/** The container's arguments, and flags whose defaults work only in the Pod. */
 async function managerArguments(
   { target, checkout, keyPairMounts, running }: ControllerInputs,
   { program, environment }: { program: PlannedProgram; environment: ManagerVariables },
@@ -259,5 +259,5 @@ function planEnvironment(
 
 function notTakenOver(names: string[]): string {
   const all = names.join(', ');
-  return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine, or give away what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
+  return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine, or expose what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
 }

@@ -17,12 +17,12 @@ export interface PodConnection extends AsyncDisposable {
 }
 
 const DAYS = 30;
-/** As the API server's own limit: a selector can make a path long. */
+/** The API server's own limit: a selector can make a path long. */
 const MOST_HEADERS = 2 ** 20;
 
 /**
- * Listens on loopback for programs that know no kubeconfig, and forwards their requests with the user's credentials. Who cannot read the
- * token in the session's directory gets no answer.
+ * Listens on loopback for programs that know no kubeconfig, and forwards their requests with the user's credentials. Requests without the
+ * token in the session's directory are refused.
  */
 export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promise<PodConnection> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
@@ -35,7 +35,7 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
       else refuse(response, 401, 'Unauthorized');
     },
   );
-  // They have no token, and would take up connections.
+  // Other users have no token, but they could use up connections.
   server.on('connection', (socket) => {
     void isOfAnotherUser(socket as Socket).then((isForeign) => isForeign && socket.destroy());
   });
@@ -45,7 +45,7 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
   });
   const { port } = server.address() as AddressInfo;
   return {
-    // Not the address: the certificate has names only.
+    // Not the IP address: the certificate contains only names.
     variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: String(port) },
     files: { token, 'ca.crt': certificate },
     async [Symbol.asyncDispose]() {
@@ -68,7 +68,7 @@ async function answer(
     const body = await buffer(request);
     const answered = await api.forward({ method, path, headers, body, signal: gone.signal });
     response.writeHead(answered.statusCode ?? 502, endToEnd(answered.headers));
-    // A watch has nothing to say at first, and the client waits for the headers.
+    // A watch may send nothing at first, and the client waits for the headers.
     response.flushHeaders();
     await pipeline(answered, response);
   } catch (error) {
@@ -77,7 +77,7 @@ async function answer(
   }
 }
 
-/** As the API server writes it, so that clients show the message. */
+/** In the API server's own format, so that clients show the message. */
 function refuse(response: ServerResponse, code: number, message: string): void {
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code };
   response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(status));

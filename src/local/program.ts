@@ -22,7 +22,7 @@ import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { programOf } from './container-words.ts';
 
-/** What the user says about the program, and what the cluster knows of it. */
+/** What the user says about the program, and what the cluster knows about it. */
 export interface ProgramInputs {
   target: Target;
   root: string;
@@ -33,13 +33,13 @@ export interface ProgramInputs {
   forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
-  /** The user's GOFLAGS, where they were asked for before. */
+  /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
   /** The build of the last session. */
   begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
   /** Where to build it. */
   directory: string;
-  /** The name of the Pod that stands in for the manager's, where these end. */
+  /** The name of the Pod that stands in for the manager's own Pods, if these end. */
   standIn?: string | undefined;
   /** Each is a flag --kubeconfig. */
   kubeconfigFlags: DefinedFlag[];
@@ -55,11 +55,11 @@ export interface PlannedProgram {
   runAs?: string | undefined;
   cwd: string;
   watch: NonNullable<ControllerPlan['watch']>;
-  /** Its flags --kubeconfig, where it takes its kubeconfig from nothing else. */
+  /** Its --kubeconfig flags, if it reads its kubeconfig from nothing else. */
   kubeconfigFlags: DefinedFlag[];
-  /** Its packages; absent for a command of the user's. */
+  /** Its packages; absent for the user's own command. */
   linked?: LinkedPackages;
-  /** It can be elected, as the Pod that stands in for the manager's: leader election stays on. */
+  /** Leader election stays on: the program can be elected as the Pod that stands in for the manager's. */
   isElectable: boolean;
   /** Its flags whose default leaves leader election on. */
   electionFlags: ElectionFlag[];
@@ -67,7 +67,7 @@ export interface PlannedProgram {
   rivals: string[];
   /** How the manager's image starts it. */
   image?: FoundCommand | undefined;
-  /** What its image has of the checkout. */
+  /** The files of the checkout in its image. */
   imageFiles: ImageFile[];
   /** The variables that its image sets. */
   imageVariables: Record<string, string>;
@@ -75,10 +75,10 @@ export interface PlannedProgram {
   asksForRestart: boolean;
 }
 
-/** Stands for the manager's arguments in a command of the user's. */
+/** Stands for the manager's arguments in the user's own command. */
 export const ARGUMENTS = '{args}';
 
-/** What is known of a program behind a command of the user's. */
+/** What is known about the program of the user's own command. */
 const COMMAND = {
   kubeconfigFlags: [],
   isElectable: false,
@@ -144,7 +144,7 @@ export async function planProgram(
   };
 }
 
-/** A program whose leader is a Pod finds the one that it takes for its own with the files of a ServiceAccount. */
+/** Whether the program can be elected: a program whose leader is a Pod needs the files of a ServiceAccount to find its own Pod. */
 async function canBeElected(
   { standIn }: ProgramInputs,
   linked: LinkedPackages,
@@ -158,7 +158,7 @@ async function canBeElected(
   return can;
 }
 
-/** The flag counts more than devloop.yaml. */
+/** The flag overrides devloop.yaml. */
 export function namedPackage({
   goPackage,
   settings,
@@ -172,7 +172,7 @@ export function namedPackage({
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
   const { object, container } = target?.manager ?? {};
   const { command = [] } = container ?? {};
-  // Empty where the arguments do not begin with one.
+  // Empty if the arguments do not begin with a program.
   const [program = ''] = target ? programOf(target, undefined) : [];
   return {
     command: command.length > 0 || program === '' ? command : [program],
@@ -200,7 +200,7 @@ function assertWholeWords(run: string[]): void {
     'usage.invalid',
     `${ARGUMENTS} in \`${part}\` is a part of a word, but it stands for several words.`,
     {
-      hint: `Make it a word of its own. Behind \`sh -c\`: sh -c 'exec node server.mjs "$@"' sh ${ARGUMENTS}`,
+      hint: `Make it a word of its own. With \`sh -c\`: sh -c 'exec node server.mjs "$@"' sh ${ARGUMENTS}`,
     },
   );
 }
@@ -208,7 +208,7 @@ function assertWholeWords(run: string[]): void {
 function packageAndCommand(): DevloopError {
   const message = 'devloop.yaml sets controller.package and also controller.run or controller.build.';
   return new DevloopError('config.invalid', message, {
-    hint: 'Keep controller.package, and devloop builds and runs it; or keep the commands.',
+    hint: 'Keep controller.package to have devloop build and run it, or keep the commands.',
   });
 }
 

@@ -1,14 +1,14 @@
 import { isMap, isScalar, parseAllDocuments, type Scalar, visit } from 'yaml';
 
 /**
- * What becomes of the value of one setting, without the quotes that it may have, and keeps; `outer` is the key of the map or table that it is
- * in. Undefined where it stays.
+ * The new value of a setting; undefined if it stays. `value` is without its quotes, which are kept. `outer` is the key of the map or table
+ * that contains the setting.
  */
 export type Change = (key: string, outer: string, value: string) => string | undefined;
 
 /**
- * A configuration file with other settings: YAML and JSON, TOML, and files of `name = value`; undefined where all stay. The file is
- * edited as text, so that comments and order stay.
+ * A configuration file (YAML, JSON, TOML, or lines of `name = value`) with changed settings; undefined if all stay. The file is edited as
+ * text, so that comments and order stay.
  */
 export function editSettings(text: string, change: Change): string | undefined {
   const inQuotes: Change = (key, outer, written) => {
@@ -25,7 +25,7 @@ type Parsed = ReturnType<typeof parseAllDocuments>[number];
 /** Undefined where the text is not YAML with keys. */
 function editYaml(text: string, change: Change): string | undefined {
   const documents = parseAllDocuments(text);
-  // Where `---` ends a file, or separates its first comment from the rest.
+  // A document is empty where `---` ends a file, or separates its first comment from the rest.
   const isEmpty = ({ contents }: Parsed): boolean =>
     contents === null || (isScalar(contents) && contents.value === null);
   const isBroken = (one: Parsed): boolean => one.errors.length > 0 || !(isMap(one.contents) || isEmpty(one));
@@ -50,7 +50,7 @@ function sourceOf(text: string, { range }: Scalar): string {
   return range ? text.slice(range[0], range[1]) : '';
 }
 
-/** A line of Windows ends with a carriage return, which `.` does not match. */
+/** A Windows line ends with a carriage return, which `.` does not match. */
 const ASSIGNMENT =
   /^(\s*(?:export\s+)?["']?([\w.-]+)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[\w.:]+)(?=\s*(?:[#;,][^\n]*)?$)/;
 const INLINE_TABLE = /^(\s*["']?([\w.-]+)["']?\s*=\s*\{)(.*)(\}\s*(?:#[^\n]*)?)$/;
@@ -66,7 +66,7 @@ function editLines(text: string, change: Change): string {
     .join('\n');
 }
 
-/** The name in `[name]` or `[[name]]`. Without a regular expression, which would look at a long line again and again. */
+/** The name in `[name]` or `[[name]]`. Not a regular expression, which would scan a long line again and again. */
 function sectionIn(line: string): string | undefined {
   const text = line.replace(/[#;][^\n]*$/, '').trim();
   if (!text.startsWith('[') || !text.endsWith(']')) return undefined;
@@ -77,7 +77,7 @@ function sectionIn(line: string): string | undefined {
   return name === '' || name.includes(']') ? undefined : name;
 }
 
-/** Nobody nests inline tables more. */
+/** A limit: nobody nests inline tables deeper. */
 const MOST_TABLES = 10;
 
 function editLine(

@@ -25,7 +25,10 @@ export function distrust(
   });
 }
 
-/** PEM, and whose it is. In practice every webhook that calls a Service carries the same bundle; the first one that is not empty counts. */
+/**
+ * The caBundle as PEM, and the caller that carries it. In practice, every webhook that calls a Service carries the same bundle; the first
+ * one that is not empty counts.
+ */
 export function firstBundle({ calls }: TargetService): { caBundle: string; caller?: string } {
   const call = calls.find(({ caBundle }) => caBundle !== '');
   return call === undefined
@@ -33,7 +36,7 @@ export function firstBundle({ calls }: TargetService): { caBundle: string; calle
     : { caBundle: decoded(call.caBundle), caller: describe(call.from) };
 }
 
-/** The same as warnings; `secret` is what the certificate is from. */
+/** The same as warnings; the certificate comes from `secret`. */
 export function distrustWarnings(
   service: TargetService,
   { pair, secret }: { pair: KeyPair; secret: Named },
@@ -42,12 +45,12 @@ export function distrustWarnings(
   const source = `Secret ${secret.namespace}/${secret.name}`;
   return distrust(service, pair, now).map(({ caller, why }) => ({
     type: 'warning',
-    message: `Reviews for ${describe(caller)} fail, because kube-apiserver does not trust the certificate of ${source} there: ${why}`,
+    message: `Reviews for ${describe(caller)} fail, because kube-apiserver does not trust the certificate of ${source} for them: ${why}`,
     hint: ownCa(source, `${describe(caller)} again.`),
   }));
 }
 
-/** The warning of a Secret whose key pair cannot be used instead of the one in use. */
+/** The warning about a Secret whose new key pair cannot replace the one in use. */
 export function notRefreshed(error: unknown, { namespace, name }: Named): DevloopEvent {
   const message = `Could not refresh the certificate, will try again: ${messageOf(error)}`;
   if (!(error instanceof DevloopError) || error.code !== 'certificate.unusable')

@@ -15,11 +15,11 @@ export interface VariableInputs {
   podName: string;
   /** Stands for the uid of that Pod. */
   podUid?: string | undefined;
-  /** Variables that the sources read for the switch of leader election. */
+  /** Variables that the sources read for the leader election switch. */
   electionVariables: ReadonlySet<string>;
   /** Leader election stays on. */
   isElectable?: boolean;
-  /** What the manager's image sets, and what it has of the checkout. */
+  /** The variables that the manager's image sets, and the files of the checkout in it. */
   imageVariables: Record<string, string>;
   imageFiles: ImageFile[];
   /** devloop's own environment. */
@@ -27,7 +27,7 @@ export interface VariableInputs {
 }
 
 export interface ManagerVariables extends PodEnvironment {
-  /** Those that a process can have. */
+  /** The variables that a process can have, also those of the image. */
   passable: Record<string, string>;
 }
 
@@ -39,7 +39,7 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
   for (const { name, why } of environment.unknown)
     emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
   for (const name of environment.nodes) {
-    const message = `${name}=${environment.values[name]}\nis some node of the cluster: the controller runs on none.`;
+    const message = `${name}=${environment.values[name]}\nis an arbitrary node of the cluster: the controller does not run on a node.`;
     emit({ type: 'note', message });
   }
   const ofImage = takenFromImage(inputs, environment.values, emit);
@@ -57,12 +57,12 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
     });
     values[name] = after;
   }
-  // The kubelet expands no reference to a variable of the image.
+  // The kubelet does not expand references to variables of the image.
   const expandable = Object.entries(values).filter(([name]) => name in environment.values);
   return { ...environment, values: Object.fromEntries(expandable), passable: passable(values, emit) };
 }
 
-/** A Dockerfile says less about this program than the Deployment and the user's shell. */
+/** The Deployment and the user's shell override the Dockerfile, which says less about this program. */
 function takenFromImage(
   { target, imageVariables, imageFiles, env }: VariableInputs,
   own: Record<string, string>,
@@ -72,7 +72,7 @@ function takenFromImage(
   const found = Object.entries(settingsOfImage({ imageVariables, imageFiles, mounted }));
   const taken = found.filter(([name]) => !(name in own) && env[name] === undefined);
   if (taken.length > 0) {
-    const message = `${taken.map(([name]) => name).join(', ')}\nof the Dockerfile: the controller gets what its image sets.`;
+    const message = `${taken.map(([name]) => name).join(', ')}\nset by the Dockerfile: the controller gets what its image sets.`;
     emit({ type: 'note', message });
   }
   return Object.fromEntries(taken);

@@ -34,21 +34,21 @@ interface KnownFlags {
   addressFlags: AddressFlags;
   /** Names that the sources give to commands. */
   commandNames?: ReadonlySet<string>;
-  /** The program's packages; absent for a command of the user's. */
+  /** The program's packages; absent for the user's own command. */
   linked?: LinkedPackages | undefined;
 }
 
 /** `webhook-port`, `WEBHOOK_BIND_ADDRESS` */
 const WEBHOOK = new RegExp(`(?:^|_)(?:webhooks?|admission)(?:_${WORD})*_(?:addr|address|port)$`);
-/** `port`, `secure-port`, `AGENT_INJECT_LISTEN`: with the same number, and where no other setting has it. */
+/** `port`, `secure-port`, `AGENT_INJECT_LISTEN`: counts only with the same number, and if no other such setting has it. */
 const ANY = /(?:^|_)(?:addr|address|port|listen)$/;
-/** Where others find it, or something else. */
+/** A port at which others find the manager, or a port of something else. */
 const OTHER =
   /(?:^|_)(?:services?|svc|advertised?|external|public|host|proxy|target|remote|peers?|upstream|containers?|nodes?)_/;
 
 /**
- * The settings with which the controller serves webhooks on another port than in its Pod; undefined where none of its arguments, variables,
- * mounted files and flags' defaults is known to name that.
+ * The settings with which the controller serves webhooks on another port than in its Pod; undefined if no argument, variable, mounted file
+ * or flag's default is known to name the Pod's port.
  */
 export async function moveWebhookPort(
   start: StartSettings,
@@ -135,13 +135,13 @@ function ofFiles(files: StartSettings['files'], { from, port }: Move): PortSetti
   });
 }
 
-/** Another value of the setting that is so many settings after the first. */
+/** Changes the setting with the index `at`, counted in the order of the file. */
 function withSetting(text: string, at: number, value: string): string {
   let count = 0;
   return editSettings(text, () => (count++ === at ? value : undefined)) ?? text;
 }
 
-/** Of a command of the user's, nothing says which flags it has. */
+/** None for the user's own command: its flags are not known. */
 async function ofDefaults(
   args: ExpandedArgument[],
   { from, port }: Move,

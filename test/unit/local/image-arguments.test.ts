@@ -42,6 +42,6 @@ test.each<
   expect(notes).toEqual(
     ofImage === undefined
       ? []
-      : [`${ofImage}\nis what the image starts the program with, by its ENTRYPOINT or CMD in Dockerfile.`],
+      : [`${ofImage}\nis added: the image starts the program with it (ENTRYPOINT or CMD in Dockerfile).`],
   );
 });

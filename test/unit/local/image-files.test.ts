@@ -32,7 +32,7 @@ test.each<[string, Omit<Case, 'to'>]>([
   (_, named) => {
     expect(place({ to: AWAY, ...named })).toEqual({
       isPlaced: true,
-      texts: [`${AWAY}\nis templates for the controller alone, as in its image.`],
+      texts: [`${AWAY}\nis mounted from templates, as in its image; only the controller sees it.`],
     });
   },
 );
@@ -48,7 +48,7 @@ test('a warning says that it is not in its place, because of what is there, or o
   const filled = await directoryWith({ 'a.tpl': '' });
   const missed = (to: string) => ({
     isPlaced: false,
-    texts: [`The image has templates at ${to}, where the controller does not find it on this machine.`],
+    texts: [`The image has templates at ${to}, but the controller does not find it there on this machine.`],
   });
   expect(place({ to: filled, paths: [join(filled, 'a.tpl')] })).toEqual(missed(filled));
   expect(place({ to: AWAY, paths: [AWAY], mayPlace: false })).toEqual(missed(AWAY));

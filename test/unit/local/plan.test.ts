@@ -337,7 +337,7 @@ test('the controller gets what its image sets, and the Deployment and the shell 
   expect(controller.env).toMatchObject({ OPERATOR_VERSION: '2', LEVEL: 'info', REGION: 'shell' });
   expect(events).toContainEqual({
     type: 'note',
-    message: 'OPERATOR_VERSION\nof the Dockerfile: the controller gets what its image sets.',
+    message: 'OPERATOR_VERSION\nset by the Dockerfile: the controller gets what its image sets.',
   });
 });
 
