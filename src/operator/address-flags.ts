@@ -13,14 +13,16 @@ interface AddressFlag {
   flag: string;
   /** An address, a port, or the name of a constant. */
   value: string;
-  /** Of the package that defines it. */
+  /** The directory of the package that defines it. */
   directory: string;
-  /** Of cobra: only this command knows the flag. Null: only one that was not found. */
+  /** The cobra command that alone has the flag; null if that command was not found, undefined if every command may have the flag. */
   command?: string | null | undefined;
 }
 
 const ADDRESS = '"(?:[^"\\s]*:)?\\d{2,5}"|\\d{2,5}';
-/** `flag.StringVar(&address, "metrics-addr", ":8080", …)` of Go's flag package and of pflag, also `IntVar`, with a constant, or a short name. */
+/**
+ * `flag.StringVar(&address, "metrics-addr", ":8080", …)` of Go's flag package and pflag; also `IntVar`, with a constant or a short name.
+ */
 const CALL = new RegExp(
   `\\b(\\w+(?:\\s*\\.\\w+\\(\\))?)\\s*\\.(?:String|U?[Ii]nt\\d*)(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?(?:(${ADDRESS})|(?:\\w+\\.)*([A-Za-z_]\\w*))\\s*,`,
   'g',
@@ -62,8 +64,8 @@ export function addressArguments({ defaults, constants }: AddressFlags): Address
 }
 
 /**
- * Those of them that a program knows: `linked` are the directories of all its packages, and `words` its arguments, which begin with the names
- * of a command.
+ * The arguments whose flags a program has: `linked` are the directories of all its packages, and `words` its arguments, which begin with
+ * the names of commands.
  */
 export function argumentsOfProgram(
   all: AddressArgument[],
@@ -75,7 +77,7 @@ export function argumentsOfProgram(
   const known = all.filter(
     ({ directory, command }) => linked.has(directory) && (command === undefined || command === running),
   );
-  // Two commands can have one name, as `start` in each of two groups: then it has to be a flag of both.
+  // Two commands can have the same name, such as `start` in two groups: then both must have the flag.
   const isOfAll = (flags: AddressArgument[]): boolean =>
     flags.some(({ command }) => command === undefined) || directories(flags).size === places.size;
   const byArgument = Map.groupBy(known, ({ argument }) => argument);

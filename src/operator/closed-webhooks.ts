@@ -13,7 +13,7 @@ export interface ClosedWebhook {
   /** The configuration that it is part of. */
   from: ObjectRef;
   name: string;
-  /** It reviews Deployments or StatefulSets alone: their replicas can be restored without it, by the subresource `scale`. */
+  /** It reviews Deployments or StatefulSets alone: their replicas can be restored without it, through the subresource `scale`. */
   isScalable: boolean;
   /** Whether it matches depends on its matchConditions, which only the API server can evaluate. */
   isUncertain: boolean;
@@ -21,13 +21,16 @@ export interface ClosedWebhook {
 
 const SCALABLE = new Set(['deployments', 'statefulsets']);
 
-/** A Service or a workload that a session took over; `object` is absent where only its Lease tells of it. */
+/** A Service or a workload that a session took over; `object` is absent where it is known only from the session's Lease. */
 export interface TakenObject {
   ref: ObjectRef;
   object?: KubeObject | undefined;
 }
 
-/** `configurations`: all of the cluster. None where the account is not allowed to list them: then the API server's refusal names the first one. */
+/**
+ * `configurations`: all webhook configurations of the cluster. None if the account is not allowed to list them: then the API server's
+ * refusal of a write names the first webhook.
+ */
 export async function closedWebhooks(
   api: ClusterApi,
   taken: TakenObject[],
@@ -94,7 +97,7 @@ function labelsOfNamespace(name: string, namespace: KubeObject | undefined): Kno
   return { known, complete: namespace !== undefined };
 }
 
-/** One write of a restore, by devloop or by Kubernetes in consequence; `resource` as in a rule: `deployments/scale`. */
+/** One write of a restore, by devloop or by Kubernetes as a consequence; `resource` as in a rule: `deployments/scale`. */
 interface Write {
   group: string;
   resource: string;
@@ -122,12 +125,12 @@ function writesFor(taken: TakenObject[]): Write[] {
         ? [write('apps', plural, 'UPDATE', own), write('apps', `${plural}/scale`, 'UPDATE')]
         : []),
       ...(ref.kind === 'Deployment' ? [write('apps', 'replicasets', 'UPDATE', ofPods)] : []),
-      // Going back to the old template moves its revision to the end of the history; devloop deletes the one of the pause.
+      // Going back to the old template moves its revision to the end of the history; devloop deletes the revision of the pause.
       ...(ref.kind === 'DaemonSet'
         ? ['CREATE', 'UPDATE', 'DELETE'].map((one) => write('apps', 'controllerrevisions', one, ofPods))
         : []),
       write('', 'pods', 'CREATE', ofPods),
-      // The kubelet gets one before it starts a Pod.
+      // The kubelet requests a token before it starts a Pod.
       write('', 'serviceaccounts/token', 'CREATE'),
     ];
   });

@@ -2,19 +2,19 @@
 export interface CobraCommand {
   /** The first word of its `Use`. */
   name: string;
-  /** Of the package that defines it. */
+  /** The directory of the package that defines it. */
   directory: string;
 }
 
-/** `cmd := &cobra.Command{Use: "start [flags]"`, also behind other fields, and without a variable. */
+/** `cmd := &cobra.Command{Use: "start [flags]"`, also after other fields, and without a variable. */
 const COMMAND = /(?:\b(\w+)\s*:?=\s*)?&?cobra\.Command\s*\{[^{}]{0,600}?\bUse:\s*"([\w.-]+)/g;
 const FLAG_SET = /\b(\w+)\s*:?=\s*(\w+)\.Flags\(\)/g;
 
-/** Of cobra and urfave/cli, of Go's flag package, and of programs that compare the word themselves. */
+/** Names of commands in cobra and urfave/cli, in Go's flag package, and in programs that compare the word themselves. */
 const COMMAND_NAME =
   /(?:\b(?:Use|Name):\s*|\bNewFlagSet\(\s*|\bcase\s+|\bos\.Args\[1\]\s*==\s*)"([A-Za-z][\w-]*)/g;
 
-/** What a source file compares or defines as the name of a command, and maybe of something else. */
+/** The words that a source file compares or defines as names of commands, or perhaps of something else. */
 export function commandNames(text: string): string[] {
   return [...text.matchAll(COMMAND_NAME)].map(([, name]) => name!);
 }
@@ -27,19 +27,22 @@ export function leadingWords(words: string[]): string[] {
 
 /** A flag that a package defines. */
 export interface DefinedFlag {
-  /** Of the package that defines it. */
+  /** The directory of the package that defines it. */
   directory: string;
-  /** Of cobra: only this command knows the flag. */
+  /** The cobra command that alone has the flag; absent if every command may have it. */
   command?: string | undefined;
 }
 
-/** The place of a flag. Group 1 of its match is what it is defined on; if that is a command which is not found, every command may know it. */
+/**
+ * The place of a flag. Group 1 of the match is the receiver on which the flag is defined; if that is an unknown command, every command may
+ * have the flag.
+ */
 export function placeOf(match: RegExpExecArray, text: string, directory: string): DefinedFlag {
   const { 0: all, 1: receiver = '', index } = match;
   return { directory, command: commandOf(receiver, index + all.length, text) ?? undefined };
 }
 
-/** Those of them that a program reads when it is started with these words; a word that is not the name of a command says nothing. */
+/** The flags that a program reads when it is started with these words; words that name no command are ignored. */
 export function readFlags<T extends DefinedFlag>(
   flags: T[],
   words: string[],
@@ -56,8 +59,8 @@ export function cobraCommands(text: string): string[] {
 }
 
 /**
- * Whose flags a receiver stands for: `start.Flags()`, or a variable that holds these. Undefined for flags of every command, and null for those
- * of a command that is not known.
+ * The command whose flags a receiver holds: `start.Flags()`, or a variable with that value. Undefined for the flags of every command, and
+ * null for the flags of an unknown command.
  */
 export function commandOf(receiver: string, at: number, text: string): string | null | undefined {
   const before = text.slice(0, at);
@@ -67,7 +70,7 @@ export function commandOf(receiver: string, at: number, text: string): string | 
   return lastOf(before, COMMAND, variable) ?? lastOf(text, COMMAND, variable) ?? null;
 }
 
-/** The second group of the last match whose first one is this. */
+/** The second group of the last match whose first group is `first`. */
 function lastOf(text: string, pattern: RegExp, first: string): string | undefined {
   return [...text.matchAll(pattern)].findLast(([, one]) => one === first)?.[2];
 }
@@ -76,7 +79,7 @@ function lastOf(text: string, pattern: RegExp, first: string): string | undefine
 const FLAG =
   /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/g;
 
-/** The flags --kubeconfig of a source file in this directory. */
+/** The --kubeconfig flags that a source file in this directory defines. */
 export function kubeconfigFlags(text: string, directory: string): DefinedFlag[] {
   return [...text.matchAll(FLAG)].map((match) => placeOf(match, text, directory));
 }

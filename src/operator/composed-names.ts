@@ -1,20 +1,20 @@
 import { CONSTANT, lineBefore, nameIn } from './composed-paths.ts';
 
-/** How the sources put names of objects together, such as `ServiceName + "-webhook-config"`. */
+/** How the sources compose names of objects, such as `ServiceName + "-webhook-config"`. */
 export interface NameParts {
-  /** Constant -> its values: packages use the same words. */
+  /** Constant -> its values: several packages can define a constant of the same name. */
   constants: Map<string, Set<string>>;
   composed: ComposedName[];
 }
 
 interface ComposedName {
-  /** The constant that it gives a name to. */
+  /** The constant that gets this name as its value. */
   name: string | undefined;
   base: string;
   rest: string;
 }
 
-/** Rare, so what is before them on their line is looked at only where they are found. */
+/** These matches are rare, so the text before them on their line is examined only where they are found. */
 const GIVEN = /=[ \t]*"([a-z0-9][a-z0-9.-]*)"/g;
 const ADDED = /\+[ \t]*"([.-][a-z0-9.-]*[a-z0-9])"/g;
 const DEFINED = /\b(\w+)(?:[ \t]+string)?[ \t]*$/;
@@ -35,7 +35,7 @@ export function collectNameParts(text: string, { constants, composed }: NamePart
   }
 }
 
-/** Those that are made of a constant, or of a name that is made of one. */
+/** The names that are composed from a constant, or from a name that is itself composed. */
 export function composedNames({ constants, composed }: NameParts): Set<string> {
   const once = composed.flatMap((one) => madeOf(one, constants));
   const made = new Map<string, Set<string>>();

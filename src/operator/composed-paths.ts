@@ -1,14 +1,14 @@
 import { posix } from 'node:path';
 
-/** A path that the sources put together from a constant and more, such as `MountBase + "/tls"`. */
+/** A path that the sources compose from a constant and more, such as `MountBase + "/tls"`. */
 export interface ComposedPath {
-  /** The constant that it gives a name to. */
+  /** The constant that gets this path as its value. */
   name: string | undefined;
   base: string;
   rest: string;
 }
 
-/** Most of a file is neither, so what is before them on their line is looked at only where they are found. */
+/** These matches are rare, so the text before them on their line is examined only where they are found. */
 const ADDED = /\+[ \t]*"(\/[^"\s]+)"/g;
 const JOINED = /\b(?:file)?path\.Join\(\s*(?:\w+\.)?([A-Za-z_]\w*)((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 export const CONSTANT = /\b(?:\w+\.)?([A-Za-z_]\w*)[ \t]*$/;
@@ -24,7 +24,7 @@ export function collectComposed(text: string, composed: ComposedPath[]): void {
     composed.push({ name: nameIn(lineBefore(text, index)), base, rest: `/${joinedParts(parts)}` });
 }
 
-/** Nobody writes longer ones; generated files do. */
+/** A limit: only generated files have longer lines. */
 const LONGEST_LINE = 200;
 
 export function lineBefore(text: string, index: number): string {
@@ -32,20 +32,23 @@ export function lineBefore(text: string, index: number): string {
   return before.slice(before.lastIndexOf('\n') + 1);
 }
 
-/** What the rest of a line is assigned to. */
+/** The constant or variable to which the rest of a line is assigned. */
 export function nameIn(before: string): string | undefined {
   return NAMED.exec(before)?.[1];
 }
 
-/** Of the arguments of a call, in quotes. */
+/** Joins the quoted arguments of a call to one path. */
 export function joinedParts(parts: string): string {
   return posix.join(...(parts.match(/[^",\s]+/g) ?? []));
 }
 
-/** Nobody puts a path together in more steps. */
+/** A limit: nobody composes a path in more steps. */
 const MOST_STEPS = 8;
 
-/** All of which the constant is known: one can be made from another, in any order. What they name becomes a constant, too. */
+/**
+ * All paths whose constant is known. A path can be composed from another one, in any order, so a name that gets a path becomes a known
+ * constant, too.
+ */
 export function resolveComposed(composed: ComposedPath[], constants: Map<string, string>): string[] {
   const found: string[] = [];
   let left = composed;

@@ -48,7 +48,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const through = apisOfCheckout(listing, checkout);
   const chosen = await readServices(api, await chooseServices(api, listed, names, checkout), names, emit);
   const located = await findManager(api, { listed, chosen, names }, checkout);
-  // With those that the user names, nothing else is taken over.
+  // If the user names Services, no other Service is taken over.
   if (located && names.services.length === 0)
     chosen.push(...(await otherServicesOf(api, located, { listed, chosen })));
   const manager = located && withContainer(located, chosen);
@@ -72,7 +72,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   return target;
 }
 
-/** A Service of another manager is taken over by the session of that one. */
+/** A Service of another manager is taken over by that manager's session. */
 function ignore(): void {}
 
 function throwError(error: DevloopError): never {
@@ -128,8 +128,8 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
 }
 
 /**
- * One that does not exist is an error where it was named, or where no other was found. Beside one that exists, it is what a CRD calls whose
- * manifest was never adapted: no API server reached it before either.
+ * A Service that does not exist is an error if the user named it, or if no other Service was found. Beside a Service that exists, it comes
+ * from a CRD whose manifest was never adapted: kube-apiserver could not reach it before, either.
  */
 async function readServices(
   api: ClusterApi,
@@ -147,13 +147,13 @@ async function readServices(
   const found = read.filter(exists);
   for (const { webhooks } of read.filter((one) => !exists(one))) {
     if (named.length > 0 || found.length === 0) throw await notFound(api, webhooks, named);
-    const message = `${missing(webhooks)}. Reviews for it fail, and nothing here changes that.`;
+    const message = `${missing(webhooks)}. Reviews for it fail, and devloop does not change that.`;
     emit({ type: 'warning', message });
   }
   return found;
 }
 
-/** `named`: as the user named all of them; none where they were discovered. */
+/** `named`: all Services as the user typed them; empty where they were discovered. */
 async function notFound(api: ClusterApi, service: WebhookService, named: string[]): Promise<DevloopError> {
   const { namespace, name } = service;
   return new DevloopError('target.not-found', `${missing(service)}.`, {
@@ -166,7 +166,7 @@ function missing({ namespace, name, calls: [call] }: WebhookService): string {
   return `Service ${namespace}/${name} does not exist${caller}`;
 }
 
-/** A session takes over one manager: nothing here could answer for a Service of another one. */
+/** A session takes over one manager: nothing here could answer for a Service of another manager. */
 function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
   if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
   const { namespace, name } = service.metadata;
@@ -175,7 +175,7 @@ function belongsTo(manager: TargetManager | undefined, service: Service, emit: E
   return false;
 }
 
-/** Of webhooks that go through an API to Pods that the session does not pause. */
+/** Reports webhooks that are called through an API whose Pods the session does not pause. */
 function reportThroughApis(through: ApiService[], own: ServedApi[] = [], emit: Emit): void {
   for (const { metadata, spec } of through) {
     if (own.some(({ name }) => name === metadata.name)) continue;
@@ -185,7 +185,7 @@ function reportThroughApis(through: ApiService[], own: ServedApi[] = [], emit: E
   }
 }
 
-/** Not those that are called through another Service of the cluster. */
+/** Reports webhooks that nothing calls; a call through another Service of the cluster counts as a call. */
 function reportWebhooksOff(
   listed: WebhookService[],
   { markerPaths, manifestPaths, declaresWebhooks }: CheckoutFacts,

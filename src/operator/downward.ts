@@ -7,7 +7,7 @@ export interface OwnPod {
   manager: Pick<TargetManager, 'object' | 'container'>;
   namespace: string;
   podName: string;
-  /** Absent where it is not known, or is not to be: in files. */
+  /** Absent where it is not known, and for files, which never get it. */
   podUid?: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function downwardValue(
   return resourceFieldRef && resourceValue(resourceFieldRef, pod);
 }
 
-/** An entry that the cluster names: none of those that every object inherits, such as `constructor`. */
+/** The entry for a name from the cluster, but no property that every object inherits, such as `constructor`. */
 export function entryOf<T>(map: Record<string, T> | undefined, name: string): T | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 }
@@ -59,7 +59,7 @@ function listed(entries: Record<string, string>): string {
   return sorted.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join('\n');
 }
 
-/** Without a limit, the Pod would get that of its node. */
+/** Undefined without a limit: the Pod would get the capacity of its node. */
 function resourceValue(
   { containerName, resource, divisor = '1' }: ResourceFieldRef,
   { manager: { object, container } }: OwnPod,
@@ -90,8 +90,8 @@ export const OWN_NAME: FieldRef = { fieldPath: 'metadata.name' };
 const OWN_UID = 'metadata.uid';
 
 /**
- * Whether the manager's container learns the name or the uid of its Pod, by a variable or a file. Programs that do mostly read that Pod,
- * or make it the owner of what they create.
+ * Whether the manager's container learns the name or the uid of its Pod, by a variable or a file. Such programs usually read that Pod, or
+ * make it the owner of what they create.
  */
 export function readsOwnPod({ object, container }: OwnPod['manager']): boolean {
   const isOwn = ({ fieldRef }: { fieldRef?: FieldRef } = {}): boolean =>
@@ -102,7 +102,7 @@ export function readsOwnPod({ object, container }: OwnPod['manager']): boolean {
   return (container.env ?? []).some(({ valueFrom }) => isOwn(valueFrom)) || files.some(isOwn);
 }
 
-/** What the files of a volume come from; a volume of one source is one of several. */
+/** The sources of a volume's files. A volume with one source is treated like a projected volume. */
 export function projectedSources(volume: Volume): NonNullable<NonNullable<Volume['projected']>['sources']> {
   const { secret, configMap, downwardAPI, projected } = volume;
   const { secretName = '', ...rest } = secret ?? {};

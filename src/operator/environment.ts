@@ -11,7 +11,7 @@ export interface PodEnvironment {
   secrets: Set<string>;
   /** Variables whose values cannot be read from the API, and why. */
   unknown: { name: string; why: string }[];
-  /** The names of those that get some node of the cluster as their own. */
+  /** The names of variables that get an arbitrary node of the cluster as their own node. */
   nodes: string[];
 }
 
@@ -49,7 +49,7 @@ function isNode({ valueFrom }: EnvVar): boolean {
   return valueFrom?.fieldRef?.fieldPath === 'spec.nodeName';
 }
 
-/** Always the same one, so that nothing changes for a controller that starts again: the API server lists by name. */
+/** Always the same node, so that nothing changes when the controller restarts: the API server lists nodes by name. */
 async function someNode(api: ClusterApi): Promise<string | undefined> {
   const nodes = await api.list('Node', undefined, { query: { limit: '1' } }).catch(noneIfForbidden);
   return nodes.map(({ metadata }) => metadata.name).sort()[0];
@@ -129,8 +129,8 @@ const REFERENCE = /\$\$|\$\(([A-Za-z_][\w.-]*)\)/g;
 const LONGEST = 128 * 1024;
 
 /**
- * `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. What would be too long for any program stays as it is:
- * variables that name others twice double with each.
+ * `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. A value that would become too long for any program is
+ * not expanded: in a chain of variables, each of which names the one before twice, the length doubles with every variable.
  */
 function expand(value: string, known: Record<string, string>): string {
   let length = value.length;
@@ -146,7 +146,7 @@ function refersToAny(value: string, names: Set<string>): boolean {
   return [...value.matchAll(REFERENCE)].some(([, name]) => name !== undefined && names.has(name));
 }
 
-/** An argument with the values of its variables, and as it may be shown: without those that come from Secrets. */
+/** An argument with the values of its variables, and the form that is shown: without values that come from Secrets. */
 export interface ExpandedArgument {
   value: string;
   shown: string;

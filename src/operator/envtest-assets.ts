@@ -3,7 +3,9 @@ import { join } from 'node:path';
 
 const PROGRAMS = ['etcd', 'kube-apiserver'];
 
-/** The programs of an API server that are not in a directory, as the operator's own tests need them (KUBEBUILDER_ASSETS). */
+/**
+ * The programs of an API server that are missing from a directory. The operator's own tests need the same programs (KUBEBUILDER_ASSETS).
+ */
 export async function missingAssets(directory: string): Promise<string[]> {
   const isThere = PROGRAMS.map((name) =>
     access(join(directory, name), constants.X_OK).then(
@@ -15,7 +17,7 @@ export async function missingAssets(directory: string): Promise<string[]> {
   return PROGRAMS.filter((_, index) => !found[index]);
 }
 
-/** Where they are: as the operator's own tests find them, or where kubebuilder's Makefile puts them. */
+/** The directory of these programs: where the operator's own tests find them, or where kubebuilder's Makefile puts them. */
 export async function envtestAssets(
   checkout: string,
   env: Record<string, string | undefined>,

@@ -1,8 +1,8 @@
 import { type DefinedFlag, placeOf } from './cobra-commands.ts';
 
 /**
- * How the names of flags, variables and keys say that they switch leader election on, or (`inverse`) off: `--enable-leader-election`,
- * `SHOP_LEADER_ELECT`, `leaderElection.enabled`. Names of its other settings, such as LEADER_ELECTION_ID, say neither.
+ * Whether the name of a flag, variable or key says that it switches leader election on, or (`inverse`) off: `--enable-leader-election`,
+ * `SHOP_LEADER_ELECT`, `leaderElection.enabled`. Names of other settings of leader election, such as LEADER_ELECTION_ID, say neither.
  */
 export function electionSwitch(name: string): 'on' | 'inverse' | undefined {
   const words = name
@@ -17,12 +17,12 @@ export function electionSwitch(name: string): 'on' | 'inverse' | undefined {
 const SWITCH =
   /(?:^|_)(?:(disable|no|skip|without)_)?leader_?elect(?:ion|or)?(?:_(?:(disabled?)|enabled?|enable|on|active))?$/;
 
-/** In quotes, also in the tag of a field: `env:"SHOP_HA"`. */
+/** A variable in quotes, also in the tag of a field: `env:"SHOP_HA"`. */
 const VARIABLE = /"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)"/g;
 
 /**
- * The variables that a source file reads for the switch, whatever their names: on one line with it, in the definition of its flag
- * (urfave/cli's `Name` and `EnvVars`), or for the variable or field that is assigned to the manager's option.
+ * The variables that a source file reads for the switch, whatever their names: on the same line as the switch, in the definition of its
+ * flag (urfave/cli's `Name` and `EnvVars`), or for the variable or field that is assigned to the manager's option.
  */
 export function electionVariables(text: string): string[] {
   if (!/leader[-_]?elect/i.test(text)) return [];
@@ -59,14 +59,14 @@ export interface ElectionFlag extends DefinedFlag {
 const BOOLEAN_FLAG =
   /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?([\w.]+)\s*,/g;
 
-/** Of k8s.io/component-base, which defines the flags of Kubernetes' own programs; their defaults leave it on. */
+/** The call that defines the flags of Kubernetes' own programs, in k8s.io/component-base; their defaults leave leader election on. */
 const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(\s*[^,()]+,\s*(\w+(?:\.\w+\(\))?)/g;
 
 /** What the sources say about the defaults of the flags that switch leader election. */
 export interface ElectionDefaults {
   /** `value`: as written, also the name of a constant, a variable or a field of the options. */
   flags: (ElectionFlag & { value: string })[];
-  /** What is set to true -> the directories of the packages that do. */
+  /** A name that is set to true -> the directories of the packages that set it. */
   isTrue: Map<string, Set<string>>;
 }
 
@@ -93,7 +93,7 @@ export function collectElectionDefaults(
     isTrue.set(name, (isTrue.get(name) ?? new Set()).add(directory));
 }
 
-/** The flags whose default leaves leader election on. A name that does not speak of it counts in its own package alone. */
+/** The flags whose default leaves leader election on. A name without `elect` in it counts in its own package alone. */
 export function electionFlags({ flags, isTrue }: ElectionDefaults): ElectionFlag[] {
   const isOn = (value: string, directory: string): boolean => {
     const name = value.split('.').at(-1)!;

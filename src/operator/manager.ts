@@ -15,7 +15,7 @@ import { type ChosenService, splitName, type TargetManager, type TargetNames } f
 import type { WebhookCall, WebhookService } from './webhooks.ts';
 import { type FoundWorkload, isSelectedBy, managerContainer } from './workload.ts';
 
-/** The manager before it is known which of its containers is meant. */
+/** The manager, before its container is chosen. */
 export type Located = Omit<TargetManager, 'container'>;
 
 /**
@@ -75,7 +75,7 @@ export async function findManager(
   }
   if (service === undefined) {
     const deployments = list(api, ['Deployment'], names.namespace);
-    // Without the permission, it is enough to know that no webhook Service matches.
+    // If listing Deployments is forbidden, it is enough to know that no webhook Service matches.
     const readable = facts.declaresWebhooks ? deployments.catch(noneIfForbidden) : deployments;
     const all = await readable;
     const answering = await answeringIn(api, all, listed, facts);
@@ -95,7 +95,7 @@ export async function findManager(
   return { ...best, source: `the best match of those that Service ${name} selects` };
 }
 
-/** Those that answer a webhook on a path that is in the sources, though others may serve it too. */
+/** The workloads that answer a webhook on a path in the sources, even if other operators may serve that path, too. */
 async function answeringIn(
   api: ClusterApi,
   all: FoundWorkload[],
@@ -165,9 +165,9 @@ async function namedWorkload(
 }
 
 /**
- * What runs a Pod that the Service selects by labels that no template has, such as one that the manager gives its own Pod; or the Pod itself,
- * where devloop knows nothing that creates it, such as a Job or another operator's object. It says how the manager runs, but scaling
- * nothing would pause it.
+ * The workload of a Pod that the Service selects by labels that no template has, such as a label that the manager gives its own Pod. If
+ * devloop does not know what created the Pod, such as a Job or another operator's object, the Pod itself: it shows how the manager runs,
+ * but there is nothing that devloop could scale to pause it.
  */
 async function podBehind(
   api: ClusterApi,
@@ -195,7 +195,7 @@ async function podBehind(
   };
 }
 
-/** The name of a ReplicaSet is that of its Deployment, and a hash that its Pods have as a label. */
+/** The name of a ReplicaSet is its Deployment's name and a hash, which its Pods have as a label. */
 function workloadOf(
   { labels = {} }: Metadata,
   { kind, name }: OwnerReference,

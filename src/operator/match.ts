@@ -10,7 +10,10 @@ export interface Ranked extends WebhookService {
   score: number;
 }
 
-/** Paths that many operators serve; they prove nothing on their own. The last two lines come from knative's packages and from servers in general. */
+/**
+ * Paths that many operators serve, so they prove nothing on their own. The last two lines come from knative's packages and from servers in
+ * general.
+ */
 const COMMON_PATHS = new Set(
   `/ /convert /mutate /validate /webhook /webhooks /admit /admission /mutating /validating
   /inject /mutate-pod /mutate-pods /validate-pod /validate-pods /mutation /validation /conversion
@@ -18,7 +21,7 @@ const COMMON_PATHS = new Set(
   /health /healthz /readyz /metrics`.split(/\s+/),
 );
 
-/** Kubernetes' own groups, as they are written in paths. Not every name that ends in k8s.io is one: x-k8s.io is for projects. */
+/** Kubernetes' own API groups, as they are written in paths. Not every name that ends in k8s.io is one: x-k8s.io is for projects. */
 const BUILT_IN_GROUPS = [
   ...`core apps batch autoscaling policy extensions networking-k8s-io storage-k8s-io
   rbac-authorization-k8s-io admissionregistration-k8s-io apiextensions-k8s-io apiregistration-k8s-io
@@ -32,7 +35,7 @@ const BUILT_IN_GROUPS = [
  */
 export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:-?v1-|(?:${BUILT_IN_GROUPS})-v\\d\\w*-)`);
 
-/** As they are written in paths. */
+/** The groups that are no project's own, as they are written in paths. */
 const BUILT_IN = new Set(['', '*', ...BUILT_IN_GROUPS.split('|')]);
 
 function isShared(path: string): boolean {
@@ -92,9 +95,9 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
 }
 
 /**
- * Without the Services of operators that review the same kinds: of one that queues the jobs of others, and of these, each matches the
- * checkout of the other. Beside a Service for which neither holds, one is of another operator if it reviews no kind that the checkout
- * defines, or kinds of others at paths that the checkout does not know.
+ * Leaves out the Services of other operators that review the same kinds. For example, an operator that queues jobs and an operator that
+ * defines them match each other's checkouts. A Service belongs to another operator if it reviews no kind that the checkout defines, or if
+ * it reviews foreign kinds at paths that the checkout does not know; but either sign counts only if some Service lacks it.
  */
 export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranked[] {
   const certain = ranked.filter((one) => one.certain);
@@ -104,7 +107,7 @@ export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranke
     ),
     ({ calls }) => !calls.some((call) => isForeign(call, facts)),
   );
-  // What else is in their namespaces belongs to them.
+  // The other Services in their namespaces belong to the same operator.
   const namespaces = new Set(own.map(({ namespace }) => namespace));
   return someOrAll(ranked, ({ namespace }) => namespaces.has(namespace));
 }
@@ -114,7 +117,7 @@ function someOrAll<T>(all: T[], isWanted: (one: T) => boolean): T[] {
   return some.length > 0 ? some : all;
 }
 
-/** Kinds of Kubernetes say nothing: a second installation can be of a version that reviewed more of them. */
+/** Kubernetes' own kinds say nothing: a second installation can be of a version that reviewed more of them. */
 function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean {
   const isOthers = (group: string): boolean =>
     !facts.groups.has(group) && !BUILT_IN.has(group.replaceAll('.', '-'));
@@ -128,8 +131,8 @@ function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean
 }
 
 /**
- * The sources name the Service and the configuration that calls it, as a program does that registers its webhooks itself. So does one
- * that installs another operator.
+ * Whether the sources name the Service and the configuration that calls it, as a program that registers its own webhooks does. A program
+ * that installs another operator does so, too.
  */
 export function isRegistered(
   { name }: WebhookService,

@@ -11,11 +11,11 @@ interface Missing {
   namespace: string;
   name: string;
   flag: '--service' | '--deployment';
-  /** All that the user named with this flag, as they were typed. */
+  /** All values of this flag, as the user typed them. */
   named: string[];
 }
 
-/** The same command with a similar name in the place of the missing one, or how to see all names. */
+/** The user's command with a similar name in place of the missing one, or a command that lists all names. */
 export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Missing): Promise<string> {
   const { namespace, name, flag, named } = missing;
   const isMissing = (text: string): boolean => {
@@ -33,7 +33,7 @@ export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Mis
   );
 }
 
-/** Those of the same namespace; if there are none, those of others. As `namespace/name`. */
+/** Objects with a similar name in the same namespace; if there are none, those in other namespaces. As `namespace/name`. */
 async function similarObjects(
   api: ClusterApi,
   kinds: Kind[],
@@ -51,7 +51,7 @@ async function similarObjects(
   return (similar.length > 0 ? similar : similarAmong(all)).slice(0, 3);
 }
 
-/** Of all namespaces, or else of this one. */
+/** The objects of all namespaces, or else of this one. */
 async function listAsAllowed(api: ClusterApi, kind: Kind, namespace: string): Promise<Metadata[]> {
   const all = await api.list<KubeObject>(kind, undefined).catch(noneIfForbidden);
   const listed = all.length > 0 ? all : await api.list<KubeObject>(kind, namespace).catch(noneIfForbidden);

@@ -76,7 +76,7 @@ export interface SecretCandidate {
 }
 
 /**
- * The mounted Secrets, the likeliest first. Only a look at the certificate shows which one it is. OLM mounts one Secret twice, with
+ * The mounted Secrets, the likeliest first. Only the certificate shows which Secret is the right one. OLM mounts one Secret twice, with
  * different file names, and a program looks in only one of the directories: each Secret counts once, with the files of all its mounts.
  */
 export async function certificateCandidates(api: ClusterApi, target: Target): Promise<SecretCandidate[]> {
@@ -105,7 +105,7 @@ export function certificateMounts(mounts: Mount[], container: Container): Mount[
   return mounts.filter((mount) => mount.kind === 'Secret').sort((a, b) => weight(b) - weight(a));
 }
 
-/** Where two mounts have a file of the same name, that of the likelier one counts. */
+/** If two mounts have a file of the same name, the file in the likelier mount counts. */
 async function readSecret(api: ClusterApi, namespace: string, mounts: Mount[]): Promise<SecretCandidate> {
   const { name } = mounts[0]!;
   const secret = await api.get<Secret>({ kind: 'Secret', namespace, name });

@@ -7,7 +7,7 @@ export interface Owner {
   /** The name of the Application, Kustomization, HelmRelease, release or ClusterServiceVersion; empty if unknown. */
   name: string;
   namespace: string;
-  /** What shows it, for display. */
+  /** The label, annotation or field that shows it, for display. */
   sign: string;
 }
 

@@ -10,7 +10,7 @@ interface PathFlag {
   flag: string;
   /** An absolute path, or the name of a constant. */
   value: string;
-  /** Of the package that defines it. */
+  /** The directory of the package that defines it. */
   directory: string;
 }
 
@@ -20,7 +20,10 @@ const CALL = new RegExp(
   `\\.String(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?${DEFAULT}\\s*,`,
   'g',
 );
-/** `StringFlag{Name: "cert-dir", Value: "/certs"}` of urfave/cli. The variables of a container have the same fields. */
+/**
+ * `StringFlag{Name: "cert-dir", Value: "/certs"}` of urfave/cli. The word `Flag` is needed, because the variables of a container have the
+ * same fields.
+ */
 const FIELDS = new RegExp(
   `Flag\\s*\\{[^{}]{0,300}?\\bName:\\s*"([\\w.-]+)"[^{}]{0,300}?\\bValue:\\s*${DEFAULT}`,
   'g',
@@ -35,7 +38,7 @@ export function collectPathFlags(text: string, directory: string, { defaults, co
   for (const [, name, path] of text.matchAll(CONSTANT)) constants.set(name!, path!);
 }
 
-/** The defaults at or below this path -> the flags that have them -> the directories of the packages that define these. */
+/** The defaults at or below this path -> the flags that have them -> the directories of the packages that define the flags. */
 export function flagsBelow(
   { defaults, constants }: PathFlags,
   wanted: string,
@@ -70,14 +73,14 @@ export function isAtOrBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
 
-/** The same for a path with verbs of fmt in it, each of which stands for something in one segment. */
+/** The same for a path with verbs of fmt, each of which stands for at least one character of one segment. */
 export function mayBeAtOrBelow(format: string, directory: string): boolean {
   const parts = format.replace(/\/+$/, '').split('/');
   const wanted = directory.split('/');
   return parts.length >= wanted.length && wanted.every((part, index) => fitsFormat(part, parts[index]!));
 }
 
-/** Without a regular expression, which could try the parts of a name in all ways. */
+/** Not a regular expression, which could try very many ways to split a name. */
 function fitsFormat(text: string, format: string): boolean {
   const [first = '', ...literals] = format.split(/(?:%[sv])+/);
   const last = literals.pop();

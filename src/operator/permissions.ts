@@ -1,6 +1,6 @@
 import { type Permission, permissionsOn } from '../cluster/api/permissions.ts';
 
-/** What finding the operator and laying out its key pair, arguments and environment reads. */
+/** What devloop reads to find the operator, and to plan its key pair, arguments and environment. */
 export function discoveryPermissions(namespace: string): Permission[] {
   const why = 'find the webhooks';
   const later = {

@@ -20,7 +20,7 @@ export interface ServedApi {
 /** Everything in the cluster that can be such an API, or is called through one. */
 export interface ApiListing {
   apis: ApiService[];
-  /** What webhooks call at kube-apiserver's own Service. */
+  /** The calls of webhooks to kube-apiserver's own Service. */
   calls: WebhookCall[];
 }
 
@@ -29,12 +29,12 @@ export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
   return await api.list<ApiService>('APIService', undefined).catch(noneIfRefused);
 }
 
-/** kube-apiserver's own Service. A webhook that calls it means an API behind it. */
+/** Whether this is kube-apiserver's own Service. A webhook that calls it is meant for an API behind it. */
 export function isOfApiServer({ namespace, name }: Pick<WebhookService, 'namespace' | 'name'>): boolean {
   return namespace === 'default' && name === 'kubernetes';
 }
 
-/** Those through which webhooks for the checkout's own kinds are called. */
+/** The APIServices through which webhooks for the checkout's own kinds are called. */
 export function apisOfCheckout(
   { apis, calls }: ApiListing,
   { groups }: Pick<CheckoutFacts, 'groups'>,

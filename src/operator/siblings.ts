@@ -8,7 +8,7 @@ import type { CheckoutFacts } from './sources.ts';
 import type { TargetManager, TargetNames } from './target.ts';
 import type { FoundWorkload } from './workload.ts';
 
-/** Notes which other Deployments of the operator go on in the cluster: a webhook server beside the manager, for example. */
+/** Reports which other Deployments of the operator keep running in the cluster, such as a webhook server beside the manager. */
 export async function reportSiblings(
   { api, manager, names }: { api: ClusterApi; manager: TargetManager; names: TargetNames },
   facts: Pick<CheckoutFacts, 'names'>,
@@ -33,7 +33,10 @@ export async function reportSiblings(
 /** Labels that the parts of one installation share. */
 const SHARED = ['name', 'instance', 'part-of'].map((key) => `app.kubernetes.io/${key}`);
 
-/** Those among Deployments of the same namespace that run the same image, or another image of its publisher under the same name. */
+/**
+ * The Deployments among `others` that run the same image, or another image of its publisher if they share a label or carry the checkout's
+ * name.
+ */
 export function siblingsOf(
   { object: { metadata }, container }: Pick<TargetManager, 'object' | 'container'>,
   others: FoundWorkload[],
@@ -51,7 +54,7 @@ export function siblingsOf(
   });
 }
 
-/** What an operator creates for its users belongs to their objects, and mostly has no account of its own. */
+/** Whether an operator created it for its users: then it belongs to their objects, and usually has no ServiceAccount of its own. */
 function isManaged({ metadata, spec }: Workload): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const { serviceAccountName = 'default' } = spec.template.spec;

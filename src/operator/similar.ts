@@ -8,8 +8,8 @@ import type { FoundWorkload } from './workload.ts';
 const TWO_SIGNS = 4;
 
 /**
- * For an operator without webhooks, or with paths that many operators serve; `answers`: whether a workload answers such a webhook. Undefined
- * where no name matches: then there is nothing to pause.
+ * Finds the manager by its name, for an operator without webhooks or with paths that many operators serve; `answers`: whether a workload
+ * answers such a webhook. Undefined where no name matches: then there is nothing to pause.
  */
 export function similarWorkload(
   all: FoundWorkload[],
@@ -48,7 +48,7 @@ export function runsImage(
 function nameScore(workload: Workload, facts: CheckoutFacts): number {
   const { metadata, spec } = workload;
   const { serviceAccountName = 'default' } = spec.template.spec;
-  // An operator has an account of its own; without one, this is more likely something that an operator of that name manages.
+  // An operator has a ServiceAccount of its own; without one, this is more likely something that an operator of that name manages.
   if (serviceAccountName === 'default') return 0;
   const byImage = runsImage(workload, facts) ? 2 : 0;
   const score = [...facts.names].map((name) => {

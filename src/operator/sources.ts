@@ -30,7 +30,7 @@ export interface CheckoutFacts {
   names: Set<string>;
   /** Names of images that it builds, by its Dockerfiles and Makefiles; without registry and tag. */
   images: Set<string>;
-  /** Variables that its sources read for the switch of leader election. */
+  /** Variables that its sources read for the leader election switch. */
   electionVariables: Set<string>;
   electionFlags: ElectionFlag[];
   addressFlags: AddressFlags;
@@ -41,7 +41,7 @@ export interface CheckoutFacts {
   besideProgram: Set<string>;
   /** Each is a flag --kubeconfig. */
   kubeconfigFlags: DefinedFlag[];
-  /** They read the variable KUBECONFIG themselves, which client-go takes for a list of files. */
+  /** Its sources read the variable KUBECONFIG themselves, which client-go takes for a list of files. */
   kubeconfigVariable: boolean;
   /** Its sources connect to the cluster as a program in a Pod does. */
   connectsFromPod: boolean;
@@ -83,8 +83,8 @@ export function noCheckoutFacts(): CheckoutFacts {
 }
 
 /**
- * Reads the sources and YAML manifests below `root` as text: markers, groups and paths are recognised without parsing a language. The
- * API types of an operator can be in a module beside it, of which only the packages that it imports are read.
+ * Reads the sources and YAML manifests below `root` as text: markers, groups and paths are recognised without parsing a language. The API
+ * types of an operator can be in a module beside it: only the packages that it imports from there are read.
  */
 export async function readCheckout(root: string): Promise<CheckoutFacts> {
   const facts = noCheckoutFacts();
@@ -177,7 +177,7 @@ const CONNECTS_FROM_POD =
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
 const RECIPE = /^(?:(?:.+\.)?(?:Docker|Container)file(?:\..+)?|(?:GNUm|m|M)akefile)$/;
-/** Of the project's own image: other variables name what it deploys or builds on. */
+/** The variable of the project's own image: other variables name images that it deploys or builds on. */
 const IMAGE_VARIABLE =
   /^\s*(?:export\s+)?(?:(?:DOCKER|CONTAINER|OPERATOR|CONTROLLER|MANAGER|WEBHOOK|SERVER)_)?(?:IMG|IMAGE)(?:_(?:NAME|URL|REPO|REPOSITORY))?\s*[:?]{0,2}=\s*(\S+)\s*$/gm;
 
@@ -222,7 +222,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
     facts.declaresWebhooks = true;
 }
 
-/** As controller-runtime makes them from a kind, so that no source names them. */
+/** The paths that controller-runtime makes from a kind, so that no source names them. */
 const MADE_PATH = /^\/(?:mutate|validate)-[a-z0-9-]+$/;
 
 /** A marker is a comment, and can be out of date: a path that no source names, and that is not made from a kind, declares no webhook. */
@@ -250,7 +250,8 @@ async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
   const project = await readSmall(join(root, 'PROJECT'));
   const module = await readSmall(join(root, 'go.mod'));
   const path = module.match(/^module\s+(\S*?)(?:\/v\d+)?\s*$/m)?.[1]?.split('/') ?? [];
-  // example.com/acme/shop/operator: the host and the organization name no operator, but shop does. Of example.com/shop/webhook, both do.
+  // example.com/acme/shop/operator: the host and the organization name no operator, but shop does. In example.com/shop/webhook,
+  // shop-webhook does.
   const parts = path.length > 2 ? path.slice(2) : path.slice(-1);
   const names = [
     project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1],

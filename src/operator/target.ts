@@ -53,9 +53,9 @@ export interface TargetManager {
   /** A Deployment, StatefulSet or DaemonSet; one of the Pods where they belong to something else. */
   ref: ObjectRef;
   object: Workload;
-  /** Of one of its Pods, where a Service selects more of them than the template has. */
+  /** The labels of one of its Pods, if a Service selects by labels that the template does not have. */
   podLabels?: Labels;
-  /** What the Pods belong to where devloop cannot pause it: `Job shop/migrate`; absent for a Pod that nobody owns. */
+  /** The owner of the Pods, if devloop cannot pause it: `Job shop/migrate`; absent for a Pod without an owner. */
   owner?: string;
   /** The container that the manager runs in. */
   container: Container;
@@ -63,7 +63,7 @@ export interface TargetManager {
   source: string;
 }
 
-/** The numbers in the Pod that webhooks call, each once. */
+/** The port numbers in the Pod that webhooks call, each once. */
 export function targetPorts(services: Pick<TargetService, 'ports'>[]): number[] {
   return [...new Set(services.flatMap(({ ports }) => ports.map(({ targetPort }) => targetPort)))];
 }
@@ -75,7 +75,7 @@ export interface ChosenService {
   source: string;
 }
 
-/** Receives the error for a port that cannot be used. If it returns, the Service goes without that port. */
+/** Receives the error for a port that cannot be used. If it returns, the Service is taken over without that port. */
 export type OnUnusablePort = (error: DevloopError, service: Service) => void;
 
 export function targetService(
@@ -132,7 +132,7 @@ export function reportTarget({ services, manager }: Target, emit: Emit): void {
   emit({ type: 'discovered', what, value: `${namespace}/${name}`, source: manager.source });
 }
 
-/** A Pod is paused as a whole. */
+/** Notes the other containers: a Pod is paused as a whole. */
 function reportContainer({ object, container }: TargetManager, emit: Emit): void {
   const others = object.spec.template.spec.containers
     .map(({ name }) => name)

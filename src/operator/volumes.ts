@@ -1,4 +1,4 @@
-/** What the manager's container sees at its mount points, as far as it can be had outside a Pod. */
+/** What the manager's container sees at its mount points, as far as it can be read outside a Pod. */
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
@@ -11,7 +11,7 @@ export interface MountedVolume {
   isFile: boolean;
   /** By relative path; none for a volume that is empty at first. */
   files: Record<string, Buffer>;
-  /** Those of them that can be run. */
+  /** The names of the executable files. */
   executable: string[];
   /** What only the Pod has there, for display: `a token of its ServiceAccount`. */
   lacking: string[];
@@ -59,7 +59,7 @@ async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Prom
   const sources = projectedSources(volume);
   const parts = await Promise.all(sources.map((source) => readSource(api, pod, source)));
   const all: Record<string, Buffer> = Object.assign({}, ...parts.map(({ files }) => files));
-  // The last one of a name counts.
+  // Of several files with the same name, the last one counts.
   const runs = (name: string): boolean =>
     parts.findLast(({ files }) => Object.hasOwn(files, name))!.executable.includes(name);
   const lacking = [
@@ -80,7 +80,7 @@ async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Prom
   return { path, isFile: false, files, executable: executable.filter(isBelow).map(within), lacking };
 }
 
-/** An emptyDir is empty; the contents of other volumes are in the cluster. */
+/** An emptyDir lacks nothing, since it is empty at first; the contents of other volumes are only in the cluster. */
 function lackingIn(volume: Volume, sources: ProjectedSource[]): string[] {
   if (sources.length > 0 || volume.emptyDir !== undefined || volume.projected !== undefined) return [];
   const driver = volume.csi ? ` of the driver ${volume.csi.driver}` : '';
@@ -91,7 +91,7 @@ function written({ manager }: OwnPod, volume: Volume): string[] {
   return fillersOf(volume, manager).map((one) => `what init container ${one.name} writes there`);
 }
 
-/** An init container gets a directory that is empty at first to fill it. */
+/** The init containers that can write to this volume: they get a directory that is empty at first in order to fill it. */
 function fillersOf({ name, emptyDir }: Volume, { object }: Pick<OwnPod['manager'], 'object'>): Container[] {
   if (emptyDir === undefined) return [];
   const writes = ({ volumeMounts = [] }: Container): boolean =>
@@ -139,10 +139,10 @@ interface DataSource {
 
 const NOTHING: Part = { files: {}, executable: [], lacking: [] };
 
-/** Of a file whose mode nobody sets. */
+/** The mode of a file for which none is set. */
 const READ_ALONE = 0o644;
 
-/** For anybody: the user that it runs as in the Pod need not be the owner. */
+/** Executable for anybody: the user that the program runs as in the Pod need not be the owner. */
 function isExecutable(mode: number): boolean {
   return (mode & 0o111) !== 0;
 }

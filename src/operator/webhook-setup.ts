@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { goSources, MARKER_PATH } from './sources.ts';
 
-/** How a checkout's sources register the webhooks of some paths, as a Go test that calls them has to know it. */
+/** How a checkout's sources register the webhooks of some paths: what a Go test has to know to call them. */
 export interface WebhookSetup {
   /** The package in which the test belongs, and its directory: relative to the checkout, empty for its root. */
   packageName: string;
@@ -13,7 +13,7 @@ export interface WebhookSetup {
   schemes: string[];
   /** `examplev1 "example.com/application-operator/api/v1"` */
   imports: string[];
-  /** 24 of controller-runtime 0.24; undefined where the module does not require it. */
+  /** 24 for controller-runtime 0.24; undefined where the module does not require it. */
   controllerRuntime: number | undefined;
 }
 
@@ -25,7 +25,7 @@ const CONTROLLER_RUNTIME = /^\s*(?:require\s+)?sigs\.k8s\.io\/controller-runtime
 
 /**
  * Finds the files in which kubebuilder's markers declare these paths, and the functions there that register webhooks with a manager: one
- * entry a package. Where no marker names a path, there is one entry without calls.
+ * entry per package. Where no marker names a path, there is one entry without calls.
  */
 export async function findWebhookSetups(root: string, paths: string[]): Promise<WebhookSetup[]> {
   const goMod = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
@@ -91,7 +91,7 @@ async function packageIn(directory: string): Promise<string> {
 async function packageTexts(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  // Beside a file that they have locked, editors put links to files that do not exist.
+  // Editors put a link to a file that does not exist beside each file that they have locked.
   const read = sources.map((name) => readFile(join(directory, name), 'utf8').catch(() => ''));
   return (await Promise.all(read)).filter(Boolean);
 }

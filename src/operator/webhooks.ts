@@ -24,15 +24,15 @@ import type { CheckoutFacts } from './sources.ts';
 export interface WebhookCall {
   /** The webhook configuration, or the CustomResourceDefinition. */
   from: ObjectRef;
-  /** Of the webhook in its configuration; of a conversion, the CRD's. */
+  /** The webhook's name in its configuration; for a conversion, the CRD's name. */
   name: string;
   /** Which reviews the webhook gets; a conversion has none. */
   rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
-  /** Of a conversion: the kind of the objects. */
+  /** For a conversion: the kind of the objects. */
   converts?: string | undefined;
   /** Absent for a conversion, which has none of them. */
   settings?: WebhookSettings;
-  /** Of a webhook: None and NoneOnDryRun are all that today's API allows. */
+  /** For a webhook: None and NoneOnDryRun are all that today's API allows. */
   sideEffects?: string | undefined;
   path: string;
   port: number;
@@ -40,7 +40,10 @@ export interface WebhookCall {
   caBundle: string;
   /** API groups of the objects that it reviews or converts. */
   groups: string[];
-  /** Of a CRD with one version, as a scaffold leaves it: there is nothing to convert, so nothing calls it. It says whose the Service is. */
+  /**
+   * True for a CRD with one version, as a scaffold leaves it: there is nothing to convert, so nothing calls the Service. It still shows to
+   * which operator the Service belongs.
+   */
   isIdle?: boolean;
 }
 
@@ -67,7 +70,9 @@ export interface WebhookService {
   calls: WebhookCall[];
 }
 
-/** Every Service that kube-apiserver calls for admission, and for the conversion of kinds that the checkout defines; idle calls are included. */
+/**
+ * Every Service that kube-apiserver calls for admission, or for the conversion of kinds that the checkout defines; idle calls are included.
+ */
 export async function listWebhookServices(
   api: ClusterApi,
   facts: CheckoutFacts | Promise<CheckoutFacts>,
@@ -79,13 +84,13 @@ export async function listWebhookServices(
   return byService([...configurations.flatMap(admissionCalls), ...definitions.flatMap(conversionCalls)]);
 }
 
-/** A webhook configuration, and of which kind it is. */
+/** A webhook configuration and its kind. */
 export interface Configuration {
   kind: WebhookKind;
   object: WebhookConfiguration;
 }
 
-/** Those of others: devloop's probes are left out. */
+/** All webhook configurations except devloop's own probes. */
 export async function listConfigurations(api: ClusterApi): Promise<Configuration[]> {
   const lists = WEBHOOK_KINDS.map(async (kind) => {
     const objects = await api.list<WebhookConfiguration>(kind, undefined);
@@ -136,7 +141,7 @@ export async function definitionNames(api: ClusterApi): Promise<string[]> {
   return rows.map(({ cells }) => String(cells![0]));
 }
 
-/** A call with the Service that it goes to. */
+/** A call, and the Service that receives it. */
 export interface AddressedCall {
   namespace: string;
   name: string;
@@ -205,8 +210,8 @@ export async function rereadCalls(
 export const CALLERS = [...WEBHOOK_KINDS, 'CustomResourceDefinition'] as const;
 
 /**
- * Reports the calls to these Services that objects of one kind cause, at first and after each change, until the signal aborts. Rejects if the
- * account is not allowed to list or watch the kind.
+ * Reports the calls to these Services that objects of one kind cause, at the start and after each change, until the signal aborts. Rejects
+ * if the account is not allowed to list or watch the kind.
  */
 export async function followCalls(
   api: ClusterApi,

@@ -25,14 +25,14 @@ const OF_EACH_POD = new Set([
   'apps.kubernetes.io/pod-index',
 ]);
 
-/** What stands beside a manager, by the name of its container or image: proxies, reloaders, collectors. */
+/** Containers that run beside a manager, by their own or their image's name: proxies, reloaders, collectors. */
 const SIDECAR =
   /(?:^|-)(?:proxy|envoy|nginx|vault-agent|agent-init|(?:config|configmap)-?(?:map)?-?reload(?:er)?|reloader|fluent-?(?:bit|d)|filebeat|(?:otel|opentelemetry)-collector|otc-container|jaeger-agent|git-sync|k8s-sidecar)$/;
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
 /**
- * The manager's container: the one that declares the webhook's port, or that the template calls the default, or that has a usual
- * name, or the first that is no known sidecar, such as kube-rbac-proxy before the metrics.
+ * The manager's container: the one that declares the webhook's port, or that the template calls the default, or that has a usual name, or
+ * the first that is not a known sidecar, such as kube-rbac-proxy in front of the metrics.
  */
 export function managerContainer(workload: Workload, targetPorts: (number | string)[]): Container {
   const { metadata, spec } = workload.spec.template;
