@@ -255,7 +255,8 @@ it('somebody who does not give in ends the session, with the setting that stops 
   });
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
   await rolledOut(cluster);
-  expect(await review()).toContain(MESSAGE);
+  // The fight has replaced Pods up to the end, and kube-proxy follows a little later.
+  await eventually(async () => expect(await review()).toContain(MESSAGE));
   await annotate(null);
 });
 
