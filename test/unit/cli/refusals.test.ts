@@ -111,7 +111,7 @@ it('a current directory that was deleted', () => {
 });
 
 it('a session to hold or release where none runs', () => {
-  const none = { code: 'session.not-found', message: 'No session', hint: 'devloop up' } as const;
+  const none = { code: 'session.not-found', message: 'Session x is not running', hint: 'devloop up' } as const;
   refuses(['hold'], none);
   refuses(['release', '--session', 'x'], none);
 });
