@@ -1,11 +1,12 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
 import { type PodEnvironment, readPodEnvironment } from '../operator/environment.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { variablesOnFreePorts } from './busy-ports.ts';
-import { settingsOfImage } from './image-variables.ts';
+import { isSetting } from './environment.ts';
 import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
 
 export interface VariableInputs {
@@ -88,4 +89,33 @@ function passable(variables: Record<string, string>, emit: Emit): Record<string,
     emit({ type: 'warning', message });
   }
   return Object.fromEntries(good!);
+}
+
+interface ImageSettings {
+  /** The variables that the image sets. */
+  imageVariables: Record<string, string>;
+  /** The files of the checkout in the image. */
+  imageFiles: ImageFile[];
+  /** The mount points of the container. */
+  mounted: string[];
+}
+
+/** An absolute path, but not that of a URL. */
+const PATHS = /(?<![^\s:=,;])\/[\w.-][^\s:,;]*/g;
+
+/**
+ * The variables of an image that are settings of its program. A variable with a path that only the image has describes the image, so it is
+ * left out.
+ */
+export function settingsOfImage({
+  imageVariables,
+  imageFiles,
+  mounted,
+}: ImageSettings): Record<string, string> {
+  const places = [...imageFiles.map(({ to }) => to), ...mounted];
+  const isHere = (path: string): boolean => places.some((place) => isAtOrBelow(path, place));
+  const settings = Object.entries(imageVariables).filter(
+    ([name, value]) => isSetting(name) && (value.match(PATHS) ?? []).every(isHere),
+  );
+  return Object.fromEntries(settings);
 }

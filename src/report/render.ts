@@ -1,7 +1,5 @@
 import { counted, shellWord, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
-import { debugLine } from './render-debug.ts';
-import { restoredText } from './render-restored.ts';
 import {
   comparedReviews,
   lateLine,
@@ -11,6 +9,7 @@ import {
   shownReview,
   waitingReview,
 } from './render-review.ts';
+import { debugLine, restoredText } from './render-session.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;

@@ -8,8 +8,7 @@ import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
 import { type Dockerfile, programName, readDockerfile } from './dockerfile.ts';
 import { linksByImports } from './libraries.ts';
-import { mainsNamed, withoutPatterns } from './patterns.ts';
-import { type BuildRecipe, buildRecipes } from './recipes.ts';
+import { type BuildRecipe, buildRecipes, mainsNamed, withoutPatterns } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
 
 /** What the cluster knows about the manager's program. */

@@ -3,7 +3,7 @@ import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { similarNames } from '../../similar.ts';
-import { type BuildFlag, buildFlags, tagsIn } from './build-command.ts';
+import { type BuildFlag, buildFlags, recipeOf, tagsIn } from './build-command.ts';
 import { asPackage, type GoCheckout, isIn, type MainDirectory, readGoCheckout } from './checkout.ts';
 import {
   type Candidate,
@@ -18,7 +18,6 @@ import { programName } from './dockerfile.ts';
 import { type FoundCommand, filesOfImage, imageCommandOf, variablesOfImage } from './image-command.ts';
 import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
-import { recipeOf } from './recipe-of.ts';
 import { packageOf } from './recipes.ts';
 import { goAdvice, readGoFlags } from './toolchain.ts';
 

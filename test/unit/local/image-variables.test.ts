@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settingsOfImage } from '../../../src/local/image-variables.ts';
+import { settingsOfImage } from '../../../src/local/variables.ts';
 
 const IMAGE = { imageFiles: [{ from: '/checkout/templates', to: '/templates' }], mounted: ['/certs'] };
 
