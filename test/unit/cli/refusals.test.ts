@@ -111,9 +111,9 @@ it('a current directory that was deleted', () => {
 });
 
 it('a session to hold or release where none runs', () => {
-  const none = { code: 'session.not-found', message: 'Session x is not running', hint: 'devloop up' } as const;
-  refuses(['hold'], none);
-  refuses(['release', '--session', 'x'], none);
+  const none = { code: 'session.not-found', hint: 'devloop up' } as const;
+  refuses(['hold'], { ...none, message: 'No session' });
+  refuses(['release', '--session', 'x'], { ...none, message: 'Session x is not running' });
 });
 
 it.each([
