@@ -32,10 +32,7 @@ export async function drive(
     });
     let isTimeNext = false;
     for (let step = 0; ; step++) {
-      // All that follows from the last step and needs no turn.
-      await immediately();
-      if (step % BREATHES_EVERY === BREATHES_EVERY - 1)
-        await new Promise((resolve) => realTimeout(resolve, BREATH_MS));
+      await settle(step);
       if (outcome !== undefined) break;
       if (step === MOST_STEPS) throw new Error(`not over after ${step} steps`);
       const isOverdue = performance.now() - (waitingSince() ?? performance.now()) > LONGEST_TURN_MS;
@@ -53,6 +50,13 @@ export async function drive(
   } finally {
     vi.useRealTimers();
   }
+}
+
+/** Lets all happen that follows from the last step and needs no turn. */
+async function settle(step: number): Promise<void> {
+  await immediately();
+  if (step % BREATHES_EVERY === BREATHES_EVERY - 1)
+    await new Promise((resolve) => realTimeout(resolve, BREATH_MS));
 }
 
 /** The same without a choice: time passes as soon as nothing else can happen. */
