@@ -152,7 +152,7 @@ async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promi
   await expectServedHere();
 }
 
-/** What points the Service to this machine is devloop's own, and nobody else writes it again. */
+/** What points the Service to this machine is devloop's own, so only devloop writes it again. */
 async function expectEndpointsWrittenAgain(up: DevloopRun): Promise<void> {
   const service = { metadata: SERVICE_REF };
   const [slice, ...others] = await slicesOf(api, service);

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { type Dockerfile, isPart } from './dockerfile.ts';
 import type { BuildRecipe } from './recipes.ts';
-import { isCommandLineName, isToolDirectory } from './tool-names.ts';
 
 /** What is known about one main package of the checkout. */
 export interface MainPackage {
@@ -166,7 +165,7 @@ function evidenceOf(
 
 function isCommandLineTool(main: MainPackage, { program }: ChoiceHints): boolean {
   const own = nameOf(main);
-  return own !== program && isCommandLineName(own);
+  return own !== program && COMMAND_LINE_NAME.test(own);
 }
 
 const NONE: Evidence = { weight: 0, says: '' };
@@ -285,3 +284,16 @@ function whyTheOnly(best: Candidate, mains: MainPackage[]): string {
     ? `of ${mains.length} main packages, the only one that can be a manager: ${heaviest.says}`
     : '';
 }
+
+/** Whether a package is in a directory of tools, tests or examples. */
+function isToolDirectory(goPackage: string): boolean {
+  return TOOLS.test(goPackage);
+}
+
+const TOOLS = /(?:^|\/)(?:hack|tests?|tools?|examples?|samples?|docs?|e2e|scripts?|internal\/tools?)(?:\/|$)/;
+
+/**
+ * Whether a program has the name of a command line tool. Such a tool can link the operator's packages to install it, or to validate objects
+ * as its webhooks do, but it does not run in the cluster.
+ */
+const COMMAND_LINE_NAME = /^kubectl[-_]|ctl$|(?:^|-)cli$/;

@@ -9,7 +9,7 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /**
- * Stands in for a missing API server. It serves no kinds, so a manager's caches never fill, but its webhooks are served all the same. Any
+ * Stands in for a missing API server. It serves no kinds, so a manager's caches never fill, but its webhooks are still served. Any
  * other request gets an error that says so.
  */
 export async function startNoCluster(): Promise<ApiServer> {
