@@ -65,7 +65,10 @@ async function addAll(
   if (reference === undefined) return;
   const data = await read(kind, reference.name);
   if (data === undefined && !reference.optional) {
-    result.unknown.push({ name: `${prefix}*`, why: `${kind} ${reference.name} cannot be read` });
+    result.unknown.push({
+      name: `${prefix}*`,
+      why: `${kind} ${reference.name} does not exist or cannot be read`,
+    });
   }
   for (const [key, value] of Object.entries(data ?? {}))
     define(result, prefix + key, value, kind === 'Secret');
@@ -167,8 +170,8 @@ function isOptional({ valueFrom }: EnvVar): boolean {
 
 function sourceName({ valueFrom }: EnvVar): string {
   if (valueFrom?.configMapKeyRef)
-    return `key ${valueFrom.configMapKeyRef.key} of ConfigMap ${valueFrom.configMapKeyRef.name} cannot be read`;
+    return `key ${valueFrom.configMapKeyRef.key} of ConfigMap ${valueFrom.configMapKeyRef.name} does not exist or cannot be read`;
   if (valueFrom?.secretKeyRef)
-    return `key ${valueFrom.secretKeyRef.key} of Secret ${valueFrom.secretKeyRef.name} cannot be read`;
+    return `key ${valueFrom.secretKeyRef.key} of Secret ${valueFrom.secretKeyRef.name} does not exist or cannot be read`;
   return `${valueFrom?.fieldRef?.fieldPath ?? valueFrom?.resourceFieldRef?.resource} is only known inside a Pod`;
 }

@@ -151,7 +151,10 @@ async function readData(api: ClusterApi, { namespace }: OwnPod, source: DataSour
   const { kind, name, items, optional, defaultMode = READ_ALONE } = source;
   const object = await api.get<Secret & ConfigMap>({ kind, namespace, name }).catch(() => undefined);
   if (object === undefined)
-    return { ...NOTHING, lacking: optional ? [] : [`${kind} ${name}, which cannot be read`] };
+    return {
+      ...NOTHING,
+      lacking: optional ? [] : [`${kind} ${name}, which does not exist or cannot be read`],
+    };
   const encoded = Object.entries((kind === 'Secret' ? object.data : object.binaryData) ?? {});
   const texts = kind === 'Secret' ? [] : Object.entries(object.data ?? {});
   const data = new Map([

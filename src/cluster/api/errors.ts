@@ -18,9 +18,9 @@ const NEXT_STEPS: Record<number, string> = {
 };
 
 /** kube-apiserver's words when it refuses to create anything in a namespace that is being deleted. Its status is that of a missing permission. */
-export const TERMINATING = /because it is being terminated/;
+const TERMINATING = /because it is being terminated/;
 
-export const TERMINATING_HINT =
+const TERMINATING_HINT =
   'The namespace is being deleted. Wait until it is gone, deploy the operator again, and run this command again.';
 
 /** The API server's refusal of one call. Its error code and hint depend on the status, except in a namespace that is being deleted. */
@@ -29,6 +29,8 @@ export class ApiError extends DevloopError {
   readonly reason: string;
   /** After how many seconds the server wants to be asked again; 0 if it does not say. */
   readonly retryAfterSeconds: number;
+  /** Nothing can be created in the namespace, because it is being deleted. */
+  readonly isTerminating: boolean;
 
   constructor(message: string, status: number, reason: string, retryAfterSeconds = 0) {
     const isTerminating = status === 403 && TERMINATING.test(message);
@@ -41,6 +43,7 @@ export class ApiError extends DevloopError {
     this.status = status;
     this.reason = reason;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.isTerminating = isTerminating;
   }
 
   /** `request`: method and path of the call. `answer`: from the API server, or from something in front of it. */

@@ -1,6 +1,6 @@
 /** What a Pod's status says about the relay. */
 import { AGAIN } from '../../errors.ts';
-import { type ApiError, TERMINATING, TERMINATING_HINT, UNANSWERED_WEBHOOK } from '../api/errors.ts';
+import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
 import type { ContainerStatus, Pod } from '../api/workloads.ts';
 import { RELAY_LABEL } from '../names.ts';
@@ -93,10 +93,11 @@ function textOf(reason: string, message: string | undefined): string {
 }
 
 /** What to do about a refused creation. Only the text tells the kinds of Forbidden apart. */
-export function refusalHint({ message, status }: ApiError, { kind, namespace }: ObjectRef): string {
+export function refusalHint(refusal: ApiError, { kind, namespace }: ObjectRef): string {
+  const { message, status, hint = '' } = refusal;
   const get = `kubectl -n ${namespace} get`;
   if (/quota|must specify/.test(message)) return `${get} resourcequota shows what is left.`;
-  if (TERMINATING.test(message)) return TERMINATING_HINT;
+  if (refusal.isTerminating) return hint;
   if (/ usage per /.test(message)) return `${get} limitrange -o yaml shows what is allowed.`;
   if (/PodSecurity/.test(message)) return `kubectl get namespace ${namespace} --show-labels shows the level.`;
   if (UNANSWERED_WEBHOOK.test(message))

@@ -66,16 +66,10 @@ export function certificateFinding(
       : `${object} is valid for the Service${trust}`;
     return { verdict: 'ok', answer, proof };
   }
-  const trusting =
-    distrusting.length === 0
-      ? []
-      : [
-          trustHint(
-            distrusting.map(({ caller }) => caller),
-            secret,
-          ),
-        ];
-  const hints = ofCertificate.length === 0 ? trusting : [...trusting, describeCommand(secret)];
+  const hints = [
+    ...(distrusting.length === 0 ? [] : [trustHint(distrusting, secret)]),
+    ...(ofCertificate.length === 0 ? [] : [describeCommand(secret)]),
+  ];
   return { verdict: 'warn', answer: doubts.join('\n'), proof, hint: hints.join('\n') };
 }
 
@@ -86,8 +80,11 @@ function describeCommand({ namespace, name, certificate }: FoundPair['secret']):
 }
 
 /** How these objects get a caBundle that trusts the key pair of a Secret. */
-function trustHint(callers: ObjectRef[], { namespace, name, certificate }: FoundPair['secret']): string {
-  const each = [...new Map(callers.map((caller) => [describe(caller), caller])).values()];
+function trustHint(
+  distrusting: { caller: ObjectRef }[],
+  { namespace, name, certificate }: FoundPair['secret'],
+): string {
+  const each = [...new Map(distrusting.map(({ caller }) => [describe(caller), caller])).values()];
   if (certificate !== undefined) {
     const source = `cert-manager.io/inject-ca-from=${namespace}/${certificate}`;
     return [
