@@ -50,6 +50,8 @@ export interface ControllerInputs {
   begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
   /** It runs under a debugger. */
   forDebugger?: boolean | undefined;
+  /** It is built and run next; false in a dry run. */
+  isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
   /** The context and the kubeconfig that the user chose; absent where kubectl's defaults apply. */

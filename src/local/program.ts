@@ -31,6 +31,8 @@ export interface ProgramInputs {
   command?: string[] | undefined;
   /** It runs under a debugger. */
   forDebugger?: boolean | undefined;
+  /** It is built and run next. */
+  isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
   /** The user's GOFLAGS, if they are being read already. */
@@ -114,8 +116,8 @@ export async function planProgram(
     };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
-  const { forDebugger, goFlags } = inputs;
-  const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger, goFlags };
+  const { forDebugger, isBuilt, goFlags } = inputs;
+  const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger, isBuilt, goFlags };
   const main = await findMainPackage(root, hints);
   emit({ type: 'discovered', what: 'main package', value: main.name, source: main.source });
   for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });

@@ -1,7 +1,12 @@
 import { shortened } from '../../phrases.ts';
 import { buildsAs, type ChoiceHints, ofImage, programsOf, the } from './choice.ts';
 import type { Dockerfile } from './dockerfile.ts';
-import { joinLinkerFlags, withDebugInformation, withoutDebugInformation } from './linker-flags.ts';
+import {
+  joinLinkerFlags,
+  readLinkerFlags,
+  withDebugInformation,
+  withoutDebugInformation,
+} from './linker-flags.ts';
 import type { BuildRecipe } from './recipes.ts';
 
 /** A flag that devloop gives to `go build`, and why. */
@@ -29,17 +34,28 @@ export function goEnvironment(env: NodeJS.ProcessEnv = process.env): NodeJS.Proc
   return { GOGC: '200', ...env };
 }
 
+/** How a package is built, and where that is written. */
+export interface FoundRecipe {
+  recipe: BuildRecipe;
+  source: string;
+}
+
+export interface BuildSettings {
+  /** GOFLAGS. */
+  userFlags: string;
+  forDebugger?: boolean | undefined;
+  /** The calls of make's shell function were evaluated, as far as devloop does that. */
+  isEvaluated?: boolean | undefined;
+}
+
 /** The flags of the recipe, except those that the user's GOFLAGS set: a flag on the command line would override GOFLAGS. */
-export function buildFlags(
-  found: { recipe: BuildRecipe; source: string } | undefined,
-  userFlags: string,
-  forDebugger = false,
-): BuildFlag[] {
+export function buildFlags(found: FoundRecipe | undefined, settings: BuildSettings): BuildFlag[] {
+  const { userFlags, forDebugger } = settings;
   const flags: BuildFlag[] = [];
   const tags = found?.recipe.tags ?? '';
   if (found && tags !== '' && !sets(userFlags, 'tags'))
     flags.push({ what: 'build tags', flag: `-tags=${tags}`, value: tags, source: found.source });
-  if (!sets(userFlags, 'ldflags')) flags.push(linkerFlag(found, forDebugger));
+  if (!sets(userFlags, 'ldflags')) flags.push(linkerFlag(found, settings));
   if (forDebugger) flags.push(UNOPTIMIZED);
   return flags;
 }
@@ -53,20 +69,29 @@ const UNOPTIMIZED: BuildFlag = {
 };
 
 function linkerFlag(
-  found: { recipe: BuildRecipe; source: string } | undefined,
-  forDebugger: boolean,
+  found: FoundRecipe | undefined,
+  { forDebugger = false, isEvaluated = false }: BuildSettings,
 ): BuildFlag {
-  const { flags, leftOut } = found?.recipe.linker ?? { flags: [], leftOut: [] };
+  const { flags, leftOut } = readLinkerFlags(found?.recipe.linkerFlags ?? '');
   const all = forDebugger ? withDebugInformation(flags) : withoutDebugInformation(flags);
   const value = joinLinkerFlags(all);
   const sources: string[] = [];
   if (found && flags.length > 0) sources.push(found.source);
   if (all.length > flags.length) sources.push('-s links faster');
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
-  if (found && leftOut.length > 0)
-    sources.push(
-      `without ${shortened(leftOut.join(' '), MOST_SHOWN)} of ${found.source}, which devloop does not evaluate`,
-    );
+  const isLater = (flag: string): boolean =>
+    !isEvaluated && found?.recipe.madeIn !== undefined && flag.includes('$(shell ');
+  const leave = (some: string[], how: string): void => {
+    if (found && some.length > 0)
+      sources.push(
+        `without ${shortened(some.join(' '), MOST_SHOWN)} of ${found.source}, which devloop ${how}`,
+      );
+  };
+  leave(leftOut.filter(isLater), 'evaluates only when it builds');
+  leave(
+    leftOut.filter((flag) => !isLater(flag)),
+    'does not evaluate',
+  );
   return {
     what: 'linker flags',
     flag: `-ldflags=${value}`,
@@ -94,10 +119,7 @@ function sets(goFlags: string, name: string): boolean {
  * program comes before others. A Dockerfile without a build of its own copies its program or runs make, so the Makefile's recipe for that
  * program counts as the image's.
  */
-export function recipeOf(
-  goPackage: string,
-  hints: ChoiceHints,
-): { recipe: BuildRecipe; source: string } | undefined {
+export function recipeOf(goPackage: string, hints: ChoiceHints): FoundRecipe | undefined {
   const own = (recipes: BuildRecipe[]): BuildRecipe[] =>
     recipes.filter((recipe) => recipe.package === goPackage);
   const best = (recipes: BuildRecipe[]): BuildRecipe | undefined =>

@@ -75,6 +75,7 @@ async function makeRecipes(directory: string, checkout: GoCheckout): Promise<Bui
   const recipes = [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory, module }))];
   const named = recipes.map((recipe) => ({
     ...recipe,
+    madeIn: directory,
     package: asPackage(root, join(directory, recipe.package)),
   }));
   return withoutPatterns(named, checkout);

@@ -1,4 +1,3 @@
-import { expandKnown } from './variables.ts';
 import { wordsOf } from './words.ts';
 
 /** The linker flags of a recipe. */
@@ -13,10 +12,10 @@ const EVALUATED = /[$`]/;
 /** Its value can look like a flag. The word after any other flag is its value only if that word does not start with a dash. */
 const ANY_VALUE = '-extldflags';
 
-/** Parses the value of -ldflags as written in a Dockerfile or Makefile. */
-export function readLinkerFlags(written: string, variables: Map<string, string>): LinkerFlags {
+/** Parses the value of -ldflags as a shell gets it. */
+export function readLinkerFlags(written: string): LinkerFlags {
   // A package pattern in front of the flags is dropped: it makes little difference to a program's one link step.
-  const text = shellUnquoted(expandKnown(written, variables)).replace(/^all=/, '');
+  const text = shellUnquoted(written).replace(/^all=/, '');
   const read: LinkerFlags = { flags: [], leftOut: [] };
   for (const words of withValues(wordsOf(text))) {
     const [flag = ''] = words;

@@ -3,7 +3,7 @@ import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { similarNames } from '../../similar.ts';
-import { type BuildFlag, buildFlags, recipeOf, tagsIn } from './build-command.ts';
+import { type BuildFlag, buildFlags, type FoundRecipe, recipeOf, tagsIn } from './build-command.ts';
 import { asPackage, type GoCheckout, isIn, type MainDirectory, readGoCheckout } from './checkout.ts';
 import {
   type Candidate,
@@ -19,6 +19,7 @@ import { type FoundCommand, filesOfImage, imageCommandOf, variablesOfImage } fro
 import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
 import { packageOf } from './recipes.ts';
+import { withShellOutputs } from './shell-calls.ts';
 import { goAdvice, readGoFlags } from './toolchain.ts';
 
 /** What the user and the cluster say about the manager's program. */
@@ -39,6 +40,8 @@ export interface MainPackageHints {
   goFlags?: Promise<string> | undefined;
   /** It is built to be debugged. */
   forDebugger?: boolean | undefined;
+  /** It is built and run next, so commands of its Makefile may run, too: see withShellOutputs. */
+  isBuilt?: boolean | undefined;
   emit?: Emit;
   signal?: AbortSignal | undefined;
 }
@@ -74,14 +77,18 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const checkout = await readGoCheckout(root, tags);
   if (checkout.modules.length === 0) throw noModule(root);
   const clues = await readClues(checkout, hints);
-  const found = (goPackage: string, source: string): Omit<FoundMain, 'hasWebhooks' | 'rivals' | 'runAs'> => {
+  const found = async (
+    goPackage: string,
+    source: string,
+  ): Promise<Omit<FoundMain, 'hasWebhooks' | 'rivals' | 'runAs'>> => {
     const { module, directory } = checkout.mains.find((one) => one.package === goPackage)!;
+    const recipe = await evaluated(recipeOf(goPackage, clues), hints);
     return {
       name: goPackage,
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
-      flags: buildFlags(recipeOf(goPackage, clues), userFlags, hints.forDebugger),
+      flags: buildFlags(recipe, { ...hints, userFlags, isEvaluated: hints.isBuilt }),
       image: imageCommandOf(goPackage, clues),
       imageFiles: filesOfImage(clues),
       imageVariables: variablesOfImage(goPackage, clues),
@@ -91,7 +98,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   if (named) {
     const main = namedMain(checkout, named);
     const [read] = await readMains({ ...checkout, mains: placesOf(checkout, [main]) }, clues, tags);
-    const known = found(main, named.source);
+    const known = await found(main, named.source);
     return { ...known, hasWebhooks: true, rivals: [], runAs: nameOf(read!, clues, known.image) };
   }
   const mains = await askGo(checkout, await readMains(checkout, clues, tags), clues, hints);
@@ -104,8 +111,18 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const isCalled = (hints.paths ?? []).length > 0;
   if (!isKnown && !isCalled) throw notManager(chosen);
   const rivals = choice.rivals.slice(0, SHOWN).map((rival) => rival.package);
-  const known = found(choice.package, choice.source);
+  const known = await found(choice.package, choice.source);
   return { ...known, hasWebhooks, rivals, runAs: nameOf(chosen, clues, known.image) };
+}
+
+async function evaluated(
+  found: FoundRecipe | undefined,
+  { isBuilt, signal }: MainPackageHints,
+): Promise<FoundRecipe | undefined> {
+  const { madeIn, linkerFlags = '' } = found?.recipe ?? {};
+  if (found === undefined || madeIn === undefined || !isBuilt) return found;
+  const evaluated = await withShellOutputs(linkerFlags, madeIn, signal);
+  return { ...found, recipe: { ...found.recipe, linkerFlags: evaluated } };
 }
 
 function placesOf({ mains }: GoCheckout, packages: string[]): MainDirectory[] {

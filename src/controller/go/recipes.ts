@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path/posix';
 import { type BuildText, readBuildText } from './build-text.ts';
 import { type GoCheckout, isIn, moduleOf } from './checkout.ts';
-import { type LinkerFlags, readLinkerFlags } from './linker-flags.ts';
 import { assign, expandKnown, expandVariables } from './variables.ts';
 import { endOfCommand, wordsOf } from './words.ts';
 
@@ -16,8 +15,10 @@ export interface BuildRecipe {
   output: string | undefined;
   /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
-  /** The value of -ldflags. */
-  linker: LinkerFlags;
+  /** The value of -ldflags, without variables that are known. */
+  linkerFlags: string;
+  /** The directory in which make runs it; absent for a recipe of a Dockerfile. */
+  madeIn?: string;
   /**
    * The script that contains the recipe, relative to the directory of its caller; absent for a recipe of the Dockerfile or Makefile itself.
    */
@@ -110,10 +111,10 @@ function readCommand(command: Command, module: string, variables: Map<string, st
   const packages = Map.groupBy(targets, (name) => packageOf(name, module));
   const file = packages.size > 1 ? undefined : fileOf(expandKnown(flags.get('-o') ?? '', variables));
   const tags = tagsOf(expandVariables(flags.get('-tags') ?? '', variables) ?? '');
-  const linker = readLinkerFlags(flags.get('-ldflags') ?? '', variables);
+  const linkerFlags = expandKnown(flags.get('-ldflags') ?? '', variables);
   return [...packages].map(([name, [written]]) => {
     const output = file ?? (command.runs ? '' : ownName(written!, module));
-    return { package: name, output: output || undefined, tags, linker };
+    return { package: name, output: output || undefined, tags, linkerFlags };
   });
 }
 

@@ -185,6 +185,7 @@ export function controllerInputs(
     goFlags: session.goFlags,
     begun: session.begun,
     forDebugger: options.debug !== undefined,
+    isBuilt: !options.dryRun,
     chosen,
     podName: podNameFor(target, sessionId),
     standIn: standInFor(session),

@@ -88,6 +88,7 @@ async function plan(
       ...{ api, files, target: targetOf(port, paths) },
       checkout: { root: checkout, facts: await readCheckout(checkout) },
       settings: config.controller ?? {},
+      isBuilt: true,
       chosen: { kubeconfig },
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
       env: io.env,

@@ -10,23 +10,26 @@ import { directoryWith } from '../support/places.ts';
 function linkerFlag(text: string, goFlags = '') {
   const [recipe] = buildRecipes(text, 'example.com/operator');
   expect(recipe).toBeDefined();
-  return buildFlags({ recipe: recipe!, source: 'the Makefile' }, goFlags).find(
+  return buildFlags({ recipe: recipe!, source: 'the Makefile' }, { userFlags: goFlags }).find(
     ({ what }) => what === 'linker flags',
   );
 }
 
 test('for a debugger, nothing is optimized, and no debug information is left out', () => {
   const [recipe] = buildRecipes('RUN go build -tags=a -ldflags="-s -w -X main.v=1" -o m .', 'example.com/x');
-  const flags = buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, '', true).map(({ flag }) => flag);
+  const forDebugger = { userFlags: '', forDebugger: true };
+  const flags = buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, forDebugger).map(
+    ({ flag }) => flag,
+  );
   expect(flags).toEqual(['-tags=a', '-ldflags=-X main.v=1', '-gcflags=all=-N -l']);
   const none = buildRecipes('RUN go build -ldflags=-s -o m .', 'example.com/x')[0]!;
-  expect(buildFlags({ recipe: none, source: 'the Dockerfile' }, '', true)[0]).toMatchObject({
+  expect(buildFlags({ recipe: none, source: 'the Dockerfile' }, forDebugger)[0]).toMatchObject({
     flag: '-ldflags=',
     value: 'none',
   });
-  expect(buildFlags(undefined, '-ldflags=-X=a.b=c', true).map(({ flag }) => flag)).toEqual([
-    '-gcflags=all=-N -l',
-  ]);
+  expect(
+    buildFlags(undefined, { ...forDebugger, userFlags: '-ldflags=-X=a.b=c' }).map(({ flag }) => flag),
+  ).toEqual(['-gcflags=all=-N -l']);
 });
 
 test('what is left out is shown in part where a Makefile nests it to any length', () => {
@@ -144,4 +147,39 @@ test('the program has the flags that are known, and lacks those that are left ou
   );
   execFileSync(go!, args, { cwd: directory });
   expect(execFileSync('sh', ['-c', '"$0" 2>&1', binary], { encoding: 'utf8' })).toBe("a 'b development\n");
+});
+
+const MAKEFILE = `
+VERSION ?= $(shell awk -F= '/^shop=/ {print $$2}' versions.txt)
+IMAGE = "$(shell grep '^image(s)=' versions.txt | cut -d= -f2)"
+BUILT = $(shell date -u +%s)
+FLAGS = -X main.version=\${VERSION} -X main.image=$(IMAGE) -X main.built=$(BUILT) -X main.no=$(shell cat missing) -X main.d=$(shell echo $(D))
+build:
+\tgo build -ldflags "-s $(FLAGS)" -o bin/shop .
+`;
+
+async function flagsOf(isBuilt: boolean) {
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+    'main.go': 'package main\n\nfunc main() {}\n',
+    'versions.txt': 'shop=1.2.3\nimage(s)=shop:7\n',
+    Makefile: MAKEFILE,
+  });
+  const named = { package: '.', source: '--package' };
+  return (await findMainPackage(directory, { named, isBuilt })).flags[0]!;
+}
+
+test('for a program that is built and run, commands of the Makefile are run as make runs them', async () => {
+  const { value, source } = await flagsOf(true);
+  expect(value).toBe('-s -X main.version=1.2.3 -X main.image=shop:7');
+  // One that tells the time, one that fails, and one with a variable that is not known.
+  expect(source).toContain(
+    'without -X main.built=$(shell date -u +%s) -X main.no=$(shell cat missing) -X main.d=$(shell echo $(D)) of the Makefile, which devloop does not evaluate',
+  );
+});
+
+test('for any other program, none is run', async () => {
+  const { value, source } = await flagsOf(false);
+  expect(value).toBe('-s');
+  expect(source).toContain('of the Makefile, which devloop evaluates only when it builds');
 });

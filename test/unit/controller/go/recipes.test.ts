@@ -138,5 +138,7 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
   ['RUN go run -exec ./wrapper ./cmd', [{ package: './cmd', output: undefined }]],
 ])('%s', (text, expected) => {
   const recipes = expected.map((recipe) => ({ tags: '', ...recipe }));
-  expect(buildRecipes(text, 'example.com/operator').map(({ linker: _, ...rest }) => rest)).toEqual(recipes);
+  expect(buildRecipes(text, 'example.com/operator').map(({ linkerFlags: _, ...rest }) => rest)).toEqual(
+    recipes,
+  );
 });

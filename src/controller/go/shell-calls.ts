@@ -1,0 +1,57 @@
+import { runTool } from '../../machine/tool.ts';
+
+/** make ends a call at its closing parenthesis, whatever the quotes in it. */
+const CALL = /\$\(shell\s+/g;
+/** A program has few values of this kind; a damaged Makefile can have any number. */
+const MOST = 40;
+const LIMIT_MS = 5_000;
+/** A build that contains its own time is never the same as the one before, so it would be linked again for each session. */
+const TELLS_TIME = /\bdate\b/;
+
+/**
+ * Replaces each `$(shell …)` of a Makefile by what its command prints, as make does, which starts them in the Makefile's directory. Some
+ * operators take more than their version from there, such as the images of what they deploy. This runs commands of the checkout, so it is
+ * only for a program that is built and run, too. Calls that fail, take too long, contain unknown variables or tell the time stay.
+ */
+export async function withShellOutputs(
+  text: string,
+  directory: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const calls = [...new Set(shellCalls(text))].slice(0, MOST);
+  const outputs = await Promise.all(calls.map((call) => outputOf(call, directory, signal)));
+  return calls.reduce((now, call, index) => now.replaceAll(call, () => outputs[index] ?? call), text);
+}
+
+function shellCalls(text: string): string[] {
+  return [...text.matchAll(CALL)].flatMap(({ index }) => {
+    const end = endOfCall(text, index + '$('.length);
+    return end === undefined ? [] : [text.slice(index, end)];
+  });
+}
+
+function endOfCall(text: string, from: number): number | undefined {
+  let depth = 1;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === '(') depth++;
+    if (text[at] === ')' && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+async function outputOf(
+  call: string,
+  directory: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const command = call.replace(CALL, '').slice(0, -1);
+  const isKnown = !command.replaceAll('$$', '').includes('$');
+  if (!isKnown || TELLS_TIME.test(command)) return undefined;
+  const limit = AbortSignal.timeout(LIMIT_MS);
+  const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+  const options = { cwd: directory, signal: ends };
+  const running = runTool(['sh', '-c', command.replaceAll('$$', '$')], options).catch(() => undefined);
+  const ended = await running;
+  signal?.throwIfAborted();
+  return ended?.code === 0 ? ended.stdout.trimEnd().replace(/\s*\n/g, ' ') : undefined;
+}
