@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
 import { readTextFile } from '../../machine/text-file.ts';
 import { imageName } from '../../phrases.ts';
+import { buildArguments } from './build-arguments.ts';
 import { asPackage, type GoCheckout, type GoModule, isIn, type MainDirectory, moduleOf } from './checkout.ts';
 import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
@@ -31,11 +32,12 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
   const image = imageName(hints.image ?? '') || undefined;
   const names = [workload, container].filter((name) => name !== undefined);
   const wanted = image === undefined ? names : [image, ...names];
+  const directories = [...new Set([root, ...modules.map((one) => one.directory)])];
+  const makefiles = await Promise.all(directories.map(readMakefile));
+  const known = { module: own, wanted, given: buildArguments(makefiles[0]!.text) };
   const [dockerfiles, makefile, ko] = await Promise.all([
-    Promise.all(checkout.dockerfiles.map((file) => readDockerfile(root, file, { module: own, wanted }))),
-    Promise.all(
-      [...new Set([root, ...modules.map((one) => one.directory)])].map((one) => makeRecipes(one, checkout)),
-    ),
+    Promise.all(checkout.dockerfiles.map((file) => readDockerfile(root, file, known))),
+    Promise.all(makefiles.map((one) => makeRecipes(one, checkout))),
     hints.workload === undefined ? [] : koPackages({ directory: root, path: own }, hints.workload),
   ]);
   return {
@@ -64,14 +66,23 @@ function besideMains(dockerfile: Dockerfile, checkout: GoCheckout): Dockerfile {
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
 
-/** The builds of a directory's Makefile and of the Makefiles that it includes, with packages as named from the root. */
-async function makeRecipes(directory: string, checkout: GoCheckout): Promise<BuildRecipe[]> {
-  const { root, modules } = checkout;
+interface Makefile {
+  directory: string;
+  /** With the Makefiles that it includes. */
+  text: string;
+}
+
+async function readMakefile(directory: string): Promise<Makefile> {
   const read = (name: string): Promise<string> => readTextFile(join(directory, name));
   const own = (await Promise.all(MAKEFILES.map(read))).join('\n');
   const included = await Promise.all([...own.matchAll(INCLUDED)].map(([, name]) => read(name!)));
+  return { directory, text: [...included, own].join('\n') };
+}
+
+/** The builds of a Makefile, with packages as named from the root. */
+async function makeRecipes({ directory, text }: Makefile, checkout: GoCheckout): Promise<BuildRecipe[]> {
+  const { root, modules } = checkout;
   const module = moduleOf(directory, modules)?.path ?? '';
-  const text = [...included, own].join('\n');
   const recipes = [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory, module }))];
   const named = recipes.map((recipe) => ({
     ...recipe,

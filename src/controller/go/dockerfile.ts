@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
+import { withArguments } from './build-arguments.ts';
 import { buildVariables } from './build-text.ts';
 import { throughScript } from './entry-script.ts';
 import { type ImageFile, imageFiles, type Stage } from './image-files.ts';
@@ -36,13 +37,21 @@ const COMMENTS = /^[ \t]*#[^\n]*\n?/gm;
 /** Names of directories that say nothing about what is in them. */
 const COMMON = new Set('. build docker dockerfiles images image package deploy hack config'.split(' '));
 
-/** `wanted`: the names of the Deployment, its container and its image; one of them may be the program's name. */
+/** What is known about an image without its Dockerfile. */
+export interface DockerfileHints {
+  module: string;
+  /** The names of the Deployment, its container and its image; one of them may be the program's name. */
+  wanted: string[];
+  /** What the Makefile gives to it. */
+  given: ReadonlyMap<string, string>;
+}
+
 export async function readDockerfile(
   root: string,
   file: string,
-  { module, wanted }: { module: string; wanted: string[] },
+  { module, wanted, given }: DockerfileHints,
 ): Promise<Dockerfile> {
-  const text = instructionsIn(await readTextFile(join(root, file)));
+  const text = withArguments(instructionsIn(await readTextFile(join(root, file))), given);
   const stages = stagesOf(text);
   const copied = await imageFiles(stages, [root, dirname(join(root, file))]);
   const starts = await Promise.all(stages.map((stage, index) => startOf(stage, copied[index]!)));
@@ -51,6 +60,10 @@ export async function readDockerfile(
   const set = imageVariables(text);
   const setByStarts = set.filter(isStart);
   const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
+  const recipes = [
+    ...buildRecipes(text, module),
+    ...(await scriptRecipes(text, { directory: root, module })),
+  ];
   const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
   return {
     file,
@@ -59,7 +72,7 @@ export async function readDockerfile(
     commands: starts.flatMap(({ isKnown, ...command }) => (isKnown ? command : [])),
     files: ofStarts.length > 0 ? ofStarts.flat() : (copied.at(-1) ?? []),
     variables: agreedVariables(setByStarts.length > 0 ? setByStarts : set.slice(-1)),
-    recipes: [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory: root, module }))],
+    recipes: recipes.map((recipe) => ({ ...recipe, madeIn: root })),
   };
 }
 

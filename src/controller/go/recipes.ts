@@ -17,7 +17,7 @@ export interface BuildRecipe {
   tags: string;
   /** The value of -ldflags, without variables that are known. */
   linkerFlags: string;
-  /** The directory in which make runs it; absent for a recipe of a Dockerfile. */
+  /** The directory of the Makefile, in which make runs the commands of `$(shell …)`. */
   madeIn?: string;
   /**
    * The script that contains the recipe, relative to the directory of its caller; absent for a recipe of the Dockerfile or Makefile itself.

@@ -183,3 +183,32 @@ test('for any other program, none is run', async () => {
   expect(value).toBe('-s');
   expect(source).toContain('of the Makefile, which devloop evaluates only when it builds');
 });
+
+test('what the Makefile gives to the image counts in its Dockerfile, unless several builds give different values', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+    'main.go': 'package main\n\nfunc main() {}\n',
+    'versions.txt': 'proxy=7\n',
+    Makefile: `
+VERSION ?= 1.2.3
+PROXY ?= "$(shell cut -d= -f2 versions.txt)"
+docker-build:
+\tdocker build --build-arg VERSION=\${VERSION} --build-arg=PROXY=$(PROXY) --build-arg TAGS=fips --build-arg NAME="a" --build-arg U=$(U) .
+\tdocker build --build-arg NAME=b -f other.Dockerfile .
+`,
+    Dockerfile: `FROM golang
+ARG VERSION=dev
+ARG PROXY
+ARG TAGS
+ARG NAME=c
+ARG U
+RUN go build -tags=\${TAGS} -ldflags="-X main.v=$VERSION -X main.proxy=$PROXY -X main.n=$NAME -X main.u=$U" -o shop .
+FROM scratch
+COPY --from=0 /shop /shop
+ENTRYPOINT ["/shop"]
+`,
+  });
+  const named = { package: '.', source: '--package' };
+  const { flags } = await findMainPackage(directory, { named, isBuilt: true });
+  expect(flags.map(({ value }) => value)).toEqual(['fips', '-X main.v=1.2.3 -X main.proxy=7 -X main.n=c -s']);
+});

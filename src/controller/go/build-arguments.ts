@@ -1,0 +1,40 @@
+import { readBuildText } from './build-text.ts';
+import { expandKnown } from './variables.ts';
+import { wordsOf } from './words.ts';
+
+const FLAG = /--build-arg[ =]/;
+const ARGUMENT = /^(["']?)(\w+)=(.*)\1$/;
+/** `ARG NAME` or `ARG NAME=default`. */
+const DECLARED = /^([ \t]*ARG[ \t]+(\w+))(?:=.*)?[ \t]*$/gim;
+
+/**
+ * What a Makefile gives to the images that it builds: `docker build --build-arg VERSION=$(VERSION)`. Names that several builds give
+ * different values are left out, and so are values with unknown variables.
+ */
+export function buildArguments(makefile: string): Map<string, string> {
+  const { lines, variables } = readBuildText(makefile);
+  const given = new Map<string, string>();
+  const unclear = new Set<string>();
+  for (const written of lines.flatMap((line) => expandKnown(line, variables).split(FLAG).slice(1))) {
+    const [, , name, quoted = ''] = ARGUMENT.exec(wordsOf(written)[0] ?? '') ?? [];
+    const value = quoted.replace(/^(["'])(.*)\1$/, '$2');
+    if (name === undefined || value === '') continue;
+    if (isUnknown(value) || (given.get(name) ?? value) !== value) unclear.add(name);
+    else given.set(name, value);
+  }
+  for (const name of unclear) given.delete(name);
+  return given;
+}
+
+/** A call of make's shell function is evaluated later. */
+function isUnknown(value: string): boolean {
+  return value.includes('$') && !value.includes('$(shell ');
+}
+
+/** A Dockerfile whose arguments have these values. */
+export function withArguments(dockerfile: string, given: ReadonlyMap<string, string>): string {
+  return dockerfile.replace(DECLARED, (written, declaration: string, name: string) => {
+    const value = given.get(name);
+    return value === undefined ? written : `${declaration}="${value}"`;
+  });
+}
