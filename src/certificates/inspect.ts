@@ -165,7 +165,7 @@ export function unusable(source: CertificateSource, problems: Problem[]): Devloo
 /** What to do about a Secret whose key pair cannot be used. */
 export function nextStep({ namespace, secret, certificate }: CertificateSource): string {
   if (certificate === undefined) {
-    return `Find out what created it, and have it created again: kubectl -n ${namespace} describe secret ${secret}`;
+    return `Find out what created it, and create it again the same way: kubectl -n ${namespace} describe secret ${secret}`;
   }
   return [
     `Look at cert-manager's status: kubectl -n ${namespace} describe certificate ${certificate}`,

@@ -48,7 +48,7 @@ function hasReadyPod({ object: { status } }: TargetManager): boolean {
   return (status?.numberReady ?? status?.readyReplicas ?? 0) > 0;
 }
 
-/** Many managers make their Secret when they start for the first time. */
+/** Many managers create their Secret when they start for the first time. */
 function notStarted({ ref: { kind, namespace, name } }: TargetManager): string {
-  return `If the manager makes the Secret when it starts: no Pod of ${kind} ${name} is ready. See why: kubectl -n ${namespace} get pods`;
+  return `No Pod of ${kind} ${name} is ready. If the manager creates the Secret when it starts, find out why it did not start: kubectl -n ${namespace} get pods`;
 }

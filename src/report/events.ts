@@ -70,7 +70,7 @@ export type DevloopEvent =
   | { type: 'debug.listening'; port: number }
   /** An editor has connected and set its breakpoints. */
   | { type: 'debug.attached'; editor: string }
-  /** The last editor has disconnected. devloop removed its breakpoints, and the controller runs. */
+  /** The last editor has disconnected. devloop removed its breakpoints, and the controller keeps running. */
   | { type: 'debug.left'; editor: string }
   /** The controller has stopped at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }

@@ -21,7 +21,9 @@ export function debugLine(event: DebugEvent, paint: Paint): string {
     case 'debug.left':
       return row(
         'detached',
-        oneLine(`${event.editor} has disconnected; devloop removed its breakpoints, and the controller runs`),
+        oneLine(
+          `${event.editor} has disconnected; devloop removed its breakpoints, and the controller keeps running`,
+        ),
       );
     case 'debug.stopped':
       return paintedRow(paint, 'yellow', 'stopped', oneLine(`${placeOf(event)}; reviews wait`));

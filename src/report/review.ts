@@ -86,9 +86,9 @@ export interface ReviewedObject {
 
 /** Where the time of a review went, in milliseconds. */
 export interface ReviewTimes {
-  /** Until the gateway released it: while a controller is replaced, for example. */
+  /** How long the gateway held it, for example while a controller was replaced. */
   held: number;
-  /** From the release to the answer. */
+  /** How long the controller took to answer. */
   controller: number;
   total: number;
   /** What the caller allows. */

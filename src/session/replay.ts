@@ -43,10 +43,10 @@ export function afterReplay(changed: ReviewRecord, from: From): string {
   const { set } = from;
   if (set === undefined) return toShow(changed, from);
   // While the session has the controller's port, `verify` would refuse.
-  return `${toShow(changed, from)}\nIf the new answers are right, end the session, and then: ${toAccept(set)}`;
+  return `${toShow(changed, from)}\nIf the new answers are right, end the session, then run: ${toAccept(set)}`;
 }
 
-/** The same after `verify`, which asks a manager of its own. */
+/** The same for `verify`, which starts a manager of its own to answer the reviews. */
 export function afterVerify(changed: ReviewRecord, set: string): string {
   return `${toShow(changed, { set })}\nIf the new answers are right: ${toAccept(set)}`;
 }

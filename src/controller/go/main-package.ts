@@ -233,7 +233,7 @@ function notManager({ package: name }: MainPackage): DevloopError {
   return new DevloopError(
     'target.not-found',
     `${quoted([name])} has the name of the program in the container's command, but it links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. devloop runs nothing.`,
-    { hint: `If it is an operator anyway:\n${command(name)}` },
+    { hint: `If it is an operator, run:\n${command(name)}` },
   );
 }
 
@@ -251,7 +251,7 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   return new DevloopError(
     'target.not-found',
     `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,
-    { hint: ['If one of them is an operator anyway:', ...names.slice(0, SHOWN).map(command)].join('\n') },
+    { hint: ['If one of them is an operator, name it:', ...names.slice(0, SHOWN).map(command)].join('\n') },
   );
 }
 

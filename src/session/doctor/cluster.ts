@@ -40,7 +40,7 @@ export const accountCheck: Check = {
 
 function accountFinding({ username, groups = [] }: Account = {}): Finding {
   if (username === undefined)
-    return { verdict: 'unknown', answer: 'the API server does not say who this account is' };
+    return { verdict: 'unknown', answer: 'the API server does not report which account this is' };
   const named = groups.length > 0 ? [`groups ${groups.join(', ')}`] : [];
   return { verdict: 'ok', answer: username, proof: [`SelfSubjectReview: user ${username}`, ...named] };
 }

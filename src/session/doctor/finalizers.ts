@@ -15,7 +15,7 @@ export const finalizersCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator, deadSessions }, signal) {
-    const { target, groups } = await needed(operator, 'there is no target');
+    const { target, groups } = await needed(operator, 'no operator was found');
     const isHeld = await deadSessions.then(
       () => false,
       (error) => error instanceof DevloopError && error.code === 'session.held',

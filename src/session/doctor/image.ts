@@ -11,7 +11,7 @@ export const imageCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator, root }, signal) {
-    const { target } = await needed(operator, 'there is no target');
+    const { target } = await needed(operator, 'no operator was found');
     const { manager } = target;
     if (manager === undefined) throw new NotChecked('the target has no manager in the cluster');
     const pods = await runningPods((await context).api, manager);

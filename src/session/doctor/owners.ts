@@ -11,7 +11,7 @@ export const ownersCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator }) {
-    const { target } = await needed(operator, 'there is no target');
+    const { target } = await needed(operator, 'no operator was found');
     const { api } = await context;
     const owned = groupByOwner(target);
     if (owned.length === 0) return noOwner(target);

@@ -9,7 +9,7 @@ export const pauseCheck: Check = {
   name: 'pause',
   limitSeconds: 30,
   async run(run) {
-    const { target } = await needed(run.operator, 'there is no target');
+    const { target } = await needed(run.operator, 'no operator was found');
     if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
     const notices = await pauseNotices((await run.context).api, target.manager);
     return pauseFinding(describe(target.manager.ref), changesOf(await run.pause), notices);

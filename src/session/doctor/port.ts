@@ -19,7 +19,7 @@ export const portCheck: Check = {
   limitSeconds: 20,
   async run(doctorRun) {
     const { operator, machine } = doctorRun;
-    const { target, refusals } = await needed(operator, 'there is no target');
+    const { target, refusals } = await needed(operator, 'no operator was found');
     const ports = targetPorts(target.services);
     if (ports.length === 0)
       throw new NotChecked(

@@ -98,7 +98,7 @@ async function verify(run: DoctorRun, target: Target, route: string, signal: Abo
     await using _ = await openRoute(
       {
         api: opened.api,
-        // Routes are verified in parallel; an id of its own keeps each from the temporary objects of the others.
+        // Routes are verified in parallel. Each has an id of its own, so that it does not touch the others' temporary objects.
         sessionId: newSessionId(),
         target,
         settings,

@@ -36,7 +36,8 @@ export function targetFinding({ target, events }: Pick<DiscoveredOperator, 'targ
     event.type === 'warning' || event.type === 'note' ? [event.message] : [],
   );
   if (isUndeployed({ target })) {
-    const answer = 'no operator in the cluster matches this checkout, so the controller would only run here';
+    const answer =
+      'no operator in the cluster matches this checkout, so `up` would run the controller without reviews';
     const hint = 'If it is deployed, name it: devloop doctor --deployment NAMESPACE/NAME';
     return { verdict: 'warn', answer, hint };
   }

@@ -146,7 +146,7 @@ function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined
 /** A manager that is paused by its Lease is resumed here; any other manager is resumed by the undo in its mark. */
 async function releaseManager(work: Work, pausing: Pausing[]): Promise<void> {
   await allDone(pausing.map(async ({ release }) => release?.(work))).catch((error) => {
-    const message = `The manager's Lease was not released: ${messageOf(error)} A Pod of the manager takes it when it has expired.`;
+    const message = `The manager's Lease was not released: ${messageOf(error)} A Pod of the manager can take it when it expires.`;
     work.emit({ type: 'warning', message });
   });
 }

@@ -73,7 +73,9 @@ async function cutOverOne(
 function hintFor({ route }: OpenRoute): string {
   const trust = 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.';
   // A route to Pods is the relay already, so there is no other route to suggest.
-  return 'pods' in route.target ? trust : `${trust}\nThrough a Pod in the cluster: ${AGAIN} --route relay`;
+  return 'pods' in route.target
+    ? trust
+    : `${trust}\nTo go through a Pod in the cluster instead: ${AGAIN} --route relay`;
 }
 
 /**

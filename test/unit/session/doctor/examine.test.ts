@@ -97,17 +97,20 @@ describe('checks', () => {
     const earlier = Promise.reject(refusal);
     const later: Check = {
       ...good('later'),
-      run: async () => await needed(earlier, 'there is no target'),
+      run: async () => await needed(earlier, 'no operator was found'),
     };
     expect(await run([later, failing('b', new NotChecked('it rains'))]).answered).toMatchObject([
-      { verdict: 'unknown', answer: 'not checked: there is no target' },
+      { verdict: 'unknown', answer: 'not checked: no operator was found' },
       { verdict: 'unknown', answer: 'not checked: it rains' },
     ]);
   });
 
   it('leave it to one finding to say that there is no cluster, or no checkout', async () => {
     const missing = Promise.reject(new DevloopError('target.no-operator', 'There is none.'));
-    const later: Check = { ...good('later'), run: async () => await needed(missing, 'there is no target') };
+    const later: Check = {
+      ...good('later'),
+      run: async () => await needed(missing, 'no operator was found'),
+    };
     const { answered } = run([failing('a', new NothingToCheck('no cluster')), later, good('c')]);
     expect((await answered).map(({ check }) => check)).toEqual(['c']);
   });
