@@ -28,7 +28,7 @@ const DEBUG = besidesCommon(
   ]),
 );
 
-/** Besides what pauses a Deployment. */
+/** What devloop needs to pause a manager in another way, in addition to what a Deployment needs. */
 const MANAGERS = {
   'if the manager runs in a StatefulSet': besidesCommon(statefulSetPause.permissions(NAMESPACE)),
   'if the manager runs in a DaemonSet': besidesCommon(daemonSetPause.permissions(NAMESPACE)),

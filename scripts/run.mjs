@@ -40,7 +40,7 @@ await install();
 if (!runsNothing()) await build();
 process.exit(await kinds[kind]());
 
-/** `npm run demo -- --stop` ends what is kept, also where the sources do not build. */
+/** `npm run demo -- --stop` deletes what is kept, and works even if the sources do not build. */
 function runsNothing() {
   return kind === 'demo' && args.some((arg) => ['--stop', '--help', '-h'].includes(arg));
 }

@@ -2,8 +2,8 @@ import { type Argument, type Command, InvalidArgumentError, type Option } from '
 import { didYouMean } from '../similar.ts';
 
 /**
- * Makes flags and arguments that take only certain values suggest similar ones for a wrong value, as commander does for the names of flags
- * and commands.
+ * For flags and arguments with a fixed set of values: the error for a wrong value suggests similar ones, as commander does for the names of
+ * flags and commands.
  */
 export function suggestChoices({ options, registeredArguments }: Command): void {
   for (const taker of [...options, ...registeredArguments]) suggestChoice(taker);

@@ -56,7 +56,7 @@ interface GoFlags {
   flagsState: string;
 }
 
-/** Notes how the kept program is built. This only saves time, so it may fail. */
+/** Notes how the kept program is built. The note only saves time, so a failure to write it is ignored. */
 export async function noteBuild(kept: string, build: KnownBuild): Promise<void> {
   if (isGoBuild(build.command)) await writeNote(kept, known(build));
 }
@@ -64,7 +64,10 @@ export async function noteBuild(kept: string, build: KnownBuild): Promise<void> 
 /** Flags of the go tool through which a build depends on further files or programs. devloop does not know what those depend on. */
 const NAMES_FILES = /(?:^|[\s'"])--?(?:modfile|overlay|pgo|toolexec)\b/;
 
-/** Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. This may fail, too. */
+/**
+ * Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. A failure is
+ * ignored, as above.
+ */
 export async function noteSources(
   kept: string,
   program: { file: string; fromMs: number },

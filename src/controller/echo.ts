@@ -40,7 +40,7 @@ export function isCertain({ count }: Echo): boolean {
   return count >= CERTAIN;
 }
 
-/** How often the echo came back after it was certain. */
+/** How many times the echo came back after it was certain to be one. */
 export function timesTooOften({ count }: Echo): number {
   return count - CERTAIN;
 }

@@ -1,4 +1,4 @@
-/** What devloop changes in the messages between an editor and delve. Everything else passes as it is. */
+/** What devloop changes in the messages between an editor and delve. Everything else is passed on unchanged. */
 
 /** A message of the Debug Adapter Protocol, as far as devloop reads it. */
 export interface Message {

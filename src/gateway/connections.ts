@@ -56,7 +56,7 @@ const MOST_CONNECTIONS = 1_000;
 const ROUND_TRIPS_OF_FIRST = 3.5;
 
 export interface Admission {
-  /** Whether this address may connect. */
+  /** Whether this address is allowed to connect. */
   allows(address: string): boolean;
   strangers: Strangers;
   /** How many connections there can be; by default 1,000. */

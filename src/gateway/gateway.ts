@@ -25,7 +25,7 @@ export interface GatewayOptions {
   sessionId: string;
   /** Nothing has to listen there yet. */
   controller: ControllerAddress;
-  /** Whether this address may connect; by default every address may. */
+  /** Whether this address is allowed to connect; by default every address is. */
   allows?: (address: string) => boolean;
   /** Advice for the user about strangers. */
   hint?: string | undefined;

@@ -4,7 +4,7 @@ import type { ExpandedArgument } from '../operator/environment.ts';
 /** A word that can be the name of a command: no path, no address, no `name=value`. */
 const NAME = /^[A-Za-z][\w-]*$/;
 
-/** Arguments with more flags, at a place where the program reads them. `commands`: names that its sources give to commands. */
+/** Arguments with more flags, at a place where the program reads them. `commands`: the names of the commands in its sources. */
 export function withFlags<T extends string | ExpandedArgument>(
   args: T[],
   flags: T[],

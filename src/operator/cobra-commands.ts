@@ -19,7 +19,7 @@ export function commandNames(text: string): string[] {
   return [...text.matchAll(COMMAND_NAME)].map(([, name]) => name!);
 }
 
-/** The words in front of the flags, which begin with the names of a command where the program has any. */
+/** The words before the first flag. If the program has commands, these words start with the name of one. */
 export function leadingWords(words: string[]): string[] {
   const firstFlag = words.findIndex((word) => word.startsWith('-'));
   return firstFlag < 0 ? words : words.slice(0, firstFlag);

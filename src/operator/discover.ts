@@ -128,8 +128,8 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
 }
 
 /**
- * A Service that does not exist is an error if the user named it, or if no other Service was found. Beside a Service that exists, it comes
- * from a CRD whose manifest was never adapted: kube-apiserver could not reach it before, either.
+ * A Service that does not exist is an error if the user named it, or if no other Service was found. If another Service exists, the missing
+ * one comes from a CRD whose manifest was never adapted: kube-apiserver could not reach it before, either.
  */
 async function readServices(
   api: ClusterApi,

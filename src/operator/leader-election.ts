@@ -93,7 +93,7 @@ export function collectElectionDefaults(
     isTrue.set(name, (isTrue.get(name) ?? new Set()).add(directory));
 }
 
-/** The flags whose default leaves leader election on. A name without `elect` in it counts in its own package alone. */
+/** The flags whose default leaves leader election on. A name without `elect` in it counts only in its own package. */
 export function electionFlags({ flags, isTrue }: ElectionDefaults): ElectionFlag[] {
   const isOn = (value: string, directory: string): boolean => {
     const name = value.split('.').at(-1)!;

@@ -16,7 +16,7 @@ export interface Refusal {
 export type Wanted = 'page' | 'login' | 'read' | 'change';
 
 /**
- * Who may use the page. The link's token is exchanged for a cookie, with which the page reads, and a key, with which it changes things. A
+ * Who is allowed to use the page. The link's token is exchanged for a cookie, with which the page reads, and a key, with which it changes things. A
  * program that serves another port of this machine gets neither from the browser, because the cookie belongs to a path that it does not
  * know, and the key to this page's origin.
  */

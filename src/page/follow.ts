@@ -72,7 +72,7 @@ class Stream implements Follower, Disposable {
   #timer: NodeJS.Timeout | undefined;
   #isRead = false;
   #status = '';
-  /** The page shows reviews without an answer; a page that connects again may. */
+  /** The page shows reviews without an answer. True at first, because a page that reconnects may still show some. */
   #showsWaiting = true;
 
   constructor(session: FollowedSession, response: ServerResponse, last: string) {

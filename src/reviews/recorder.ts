@@ -19,7 +19,7 @@ const SLICE_MS = 4;
  * other.
  */
 const GATHER_MS = 50;
-/** It rests this many times as long as it worked, unless no review comes meanwhile. */
+/** It rests this many times as long as it worked, unless no review arrives in that time. */
 const REST = 19;
 
 /** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read it. */

@@ -16,7 +16,7 @@ const IN_URL = /(?<=:\/\/[^\s/@:]{0,200}:)[^\s/@]{1,1000}(?=@)/g;
 const FLAG = /^(--?([\w.-]+)=)([\s\S]+)$/;
 /** `user=a password=b`, `?token=x`. A name matches only from its beginning, so that a long one is not read again and again. */
 const ASSIGNED = new RegExp(`(?<![\\w.-])([\\w.-]+)=(${HIDDEN}|"[^"\\n]*"|'[^'\\n]*'|["']?[^\\s"']+)`, 'g');
-/** Credentials as in an HTTP header: a scheme, and what proves who asks. */
+/** Credentials as in an HTTP header: a scheme, then the secret. */
 const CREDENTIALS = /^(?:basic|bearer|digest|token|apikey|negotiate|ntlm|aws4-hmac-sha256)[ \t]+\S/i;
 /** `Authorization: Bearer …`, in a command, in YAML or in a server's configuration. */
 const HEADER =

@@ -18,7 +18,7 @@ import type { Session } from './start/session.ts';
 export interface SessionPage extends AsyncDisposable {
   /** Gets each event of the session. */
   observe(event: DevloopEvent): void;
-  /** Serves the page, opens it in the user's browser if there is one, and says where it is. */
+  /** Serves the page, opens it in the user's browser if there is one, and reports its address. */
   open(): Promise<void>;
 }
 

@@ -59,7 +59,7 @@ export async function readSessions(look: Look, typed: Named): Promise<DevloopEve
   return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
 }
 
-/** None if it is gone with the operator: a session may have left more than what was in it. */
+/** Undefined if it was deleted together with the operator: a session may have left objects in other namespaces, too. */
 async function configuredNamespace({ api, wanted }: CommandContext): Promise<string | undefined> {
   const { namespace } = wanted;
   return namespace !== undefined && (await mayExist(api, namespace)) ? namespace : undefined;

@@ -69,7 +69,7 @@ async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Pro
   await compareWith(set, wanted, { server, io });
 }
 
-/** Whether the manager did not start, or answered differently, perhaps because there is nothing that it could read. */
+/** Whether the manager did not start or answered differently, perhaps because it had no cluster to read from. */
 function mayNeedCluster(error: unknown): boolean {
   return error instanceof DevloopError && NEEDS.has(error.code);
 }

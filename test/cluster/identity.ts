@@ -25,7 +25,7 @@ export async function killAndWait(target: ProcessIdentity, timeoutMs = 10_000): 
   try {
     if (await isAlive(target)) process.kill(target.pid, 'SIGKILL');
   } catch (error) {
-    // It ended by itself between the look and the signal.
+    // It ended on its own between the look and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
   while (await isAlive(target)) {

@@ -51,7 +51,7 @@ export async function claimSlot(): Promise<Slot> {
   throw new Error(`all ${highest} test clusters are taken: see ${slots}`);
 }
 
-/** Notes the process to kill. A detached box lives until somebody stops it: no owner any more. */
+/** Notes the process to kill. A detached box has no owner and lives until somebody stops it. */
 export async function recordBox(dir: string, box: ProcessIdentity, detached: boolean): Promise<void> {
   const { owner } = await readClaim(dir);
   await writeClaim(dir, detached || !owner ? { box } : { owner, box });
@@ -82,7 +82,7 @@ async function killBox(box: ProcessIdentity): Promise<void> {
   await killAndWait(box);
 }
 
-/** The kernel takes the link away by itself some time after the box's end, perhaps between look and call. */
+/** Some time after the box has ended, the kernel removes the link, perhaps between the look and the call. */
 async function removeLink(link: string): Promise<void> {
   const exists = () => links().includes(link);
   if (!exists()) return;

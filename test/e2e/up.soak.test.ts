@@ -311,7 +311,7 @@ describe.each(CONTROL_PLANES)(
         expect(code).toBe(0);
         const session = { state: 'live', health: 'serving', route: `direct ${cluster.hostIp}` };
         expect(events.at(-1)).toMatchObject({ type: 'status', sessions: [session] });
-        // The mended program is being built meanwhile.
+        // The corrected program is being built at this point.
       }, 120_000);
     });
 

@@ -41,7 +41,7 @@ function listen(): void {
     process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 
-/** An exit cannot wait for anything asynchronous; another process can do it meanwhile. */
+/** An exit cannot wait for anything asynchronous, so another process does the work. */
 function endAll(): void {
   if (open.size === 0) return;
   for (const machine of open.values()) machine.process?.kill('SIGKILL');

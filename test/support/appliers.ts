@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Service } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 
-/** The part of a manifest that meets devloop's changes. */
+/** The fields of a manifest that devloop changes. */
 export interface Manifest {
   selector: Record<string, string>;
   replicas?: number;

@@ -174,7 +174,7 @@ async function createTab(
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as T;
   };
-  /** Asked again and again from here: the page may be loaded anew meanwhile. */
+  /** Polled from here rather than in the page, because the page may be reloaded while this waits. */
   const until = async (expression: string): Promise<void> => {
     const isTrue = `(async () => { try { return (${expression}) === true; } catch { return false; } })()`;
     const deadline = Date.now() + LIMIT_MS;

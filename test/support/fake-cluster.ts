@@ -40,7 +40,7 @@ export interface FakeCluster {
   hook: Hook;
   put<T extends KubeObject>(kind: Kind, object: T): T;
   read<T extends KubeObject>(kind: Kind, name: string, namespace?: string): T | undefined;
-  /** What somebody else does to an object meanwhile. */
+  /** What somebody else does to an object in the meantime. */
   edit<T extends KubeObject>(
     kind: Kind,
     name: string,

@@ -14,7 +14,7 @@ const MEDIA = 'application/vnd.oci.image.';
 
 /**
  * Gives the node an image by the name that the relay's Pod asks for: this project's own Node with the shared libraries that it
- * names, where they lie on this machine. Nothing else is in it, no shell, so that the Pod cannot come to need more.
+ * names, where they lie on this machine. The image contains nothing else, not even a shell, so the tests fail if the Pod needs more.
  */
 export async function loadRelayImage(cluster: TestCluster, ref = RELAY_IMAGE): Promise<void> {
   await cluster.importImage(await relayImage(ref));

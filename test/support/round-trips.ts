@@ -1,8 +1,8 @@
 import type { Call } from './fault-proxy.ts';
 
 /**
- * The longest chain of calls of which each began after the answer to the one before. What is asked again and again until it is so, and
- * nothing is written meanwhile, counts once.
+ * The longest chain of calls of which each began after the answer to the one before. A call that is repeated until its answer is the
+ * expected one counts once, unless something was written in between.
  */
 export function roundTrips(calls: Call[]): string[] {
   const steps: Call[] = [];

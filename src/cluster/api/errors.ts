@@ -27,7 +27,7 @@ const TERMINATING_HINT =
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
-  /** After how many seconds the server wants to be asked again; 0 if it does not say. */
+  /** How many seconds the server wants the client to wait before it repeats the call; 0 if the answer does not say. */
   readonly retryAfterSeconds: number;
   /** Nothing can be created in the namespace, because it is being deleted. */
   readonly isTerminating: boolean;

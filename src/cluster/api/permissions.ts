@@ -47,8 +47,8 @@ export async function missing(api: ClusterApi, permissions: Permission[]): Promi
 }
 
 /**
- * Whether the account may do everything, as `kubectl auth can-i '*' '*'` asks; false if that is not known. Most developers of operators
- * may, and then one call replaces many.
+ * Whether the account is allowed to do everything, as `kubectl auth can-i '*' '*'` asks; false if that is not known. The accounts of most
+ * developers of operators are, and then one call replaces many.
  */
 export async function mayDoEverything(api: ClusterApi): Promise<boolean> {
   return await isGranted(api, { verb: '*', group: '*', resource: '*' }).catch(() => false);

@@ -21,7 +21,7 @@ export interface CallOptions {
 
 export interface StreamOptions extends CallOptions {
   signal: AbortSignal;
-  /** How long the server may send nothing. */
+  /** How long the server is allowed to send nothing. */
   silenceMs: number;
 }
 
@@ -211,7 +211,7 @@ function exchange(
         resolve(answerOf(response, Buffer.concat(chunks).toString('utf8')));
       });
     });
-    // On a connection that a sleep or another network has killed, nothing comes back, not even an error.
+    // If a connection was lost because this machine slept or changed its network, nothing comes back on it, not even an error.
     const isSuspect = (): boolean => request.reusedSocket && REPEATABLE.has(method);
     request.once('socket', (socket) => isSuspect() && socket.setTimeout(REUSED_TIMEOUT_MS));
     request.on('timeout', () => {

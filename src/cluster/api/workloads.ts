@@ -103,7 +103,7 @@ export interface Placement {
   imagePullSecrets?: { name?: string }[];
 }
 
-/** A Deployment, a StatefulSet, or a DaemonSet, which has no replicas. */
+/** A Deployment, StatefulSet or DaemonSet. A DaemonSet has no `replicas`. */
 export interface Workload extends KubeObject {
   spec: { replicas?: number; selector: { matchLabels?: Record<string, string> }; template: PodTemplate };
   status?: {

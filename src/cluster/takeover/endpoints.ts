@@ -53,7 +53,7 @@ export function endpointPermissions(namespace: string): Permission[] {
  */
 export async function writeEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice, endpoints] = pointersOf(service, work.sessionId, to);
-  // The slice is named after the session, so it exists only if this is done again.
+  // The slice is named after the session, so it already exists only if this step is repeated.
   await allDone([writeOne(work, slice!, to, { isNew: true }), writeOne(work, endpoints!, to)]);
 }
 

@@ -65,7 +65,7 @@ export function unseenText(unseen: Unseen[]): string {
 
 /**
  * Everything in the cluster that carries the mark of one session, or of any. If the account is not allowed to list the whole cluster, the
- * given namespaces are searched. To find all Secrets takes a second round of calls, so a caller that only looks for sessions (`secrets: false`)
+ * given namespaces are searched. Finding all Secrets takes a second round of calls, so a caller that only looks for sessions (`secrets: false`)
  * gets those of the given namespaces: a session killed before it created the relay's Pod may have left nothing else.
  */
 export async function findMarked(

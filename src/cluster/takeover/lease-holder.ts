@@ -37,7 +37,7 @@ export async function isAlive(lease: Lease, here: Here, renewed: () => Promise<b
   return running ?? (await renewed());
 }
 
-/** Reads the Lease's holder; from the Lease `seen` a moment ago, if that is given. */
+/** The holder of a Lease. `seen`: the Lease as it was read a moment ago; if absent, it is read now. */
 export async function readHolder(
   observer: Observer,
   ref: ObjectRef,
@@ -65,8 +65,8 @@ export async function readHolder(
 
 /**
  * Never compares clocks: a session is dead if its Lease is not renewed for the whole duration, as seen from here. While the API server is
- * away nobody can renew it, so the duration starts again, a few times. `onSuccessor` gets the Lease of another session if that has replaced
- * this one meanwhile.
+ * away nobody can renew it, so the duration starts again, a few times. `onSuccessor` gets the Lease of another session if that has
+ * replaced this one in the meantime.
  */
 export async function isRenewed(
   { api, emit, signal }: Observer,

@@ -124,7 +124,7 @@ export function standInMissing(ref: ObjectRef, because: string): string {
   return `${describe(ref)}, which the controller may read as its own, cannot be created, so the controller may fail: ${because}`;
 }
 
-/** If others delete it again and again, each next try comes later. */
+/** If others keep deleting it, devloop waits longer before each new attempt. */
 function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
   const ending = new AbortController();
   const signal = AbortSignal.any([work.signal, ending.signal]);

@@ -81,7 +81,7 @@ function stateOf(
     const noted: Noted = { lines: [], newestMs: 0 };
     for (const directory of [...sources.directories, ...sources.embeddedDirectories].sort())
       if (!noteDirectory(directory, noted)) return undefined;
-    // The nearest go.work counts, so a new go.work changes the build before any file of its directory is a source.
+    // The go tool uses the nearest go.work, so a new one changes the build even if nothing else in its directory is a source.
     const workspaces = [cwd, env.PWD ?? cwd]
       .flatMap(ancestors)
       .map((above) => stampOf(join(above, 'go.work'), noted));

@@ -13,7 +13,7 @@ export interface PackageFacts {
   paths: Set<string>;
   /** They register webhooks with controller-runtime. */
   registersWebhooks: boolean;
-  /** They look at the name under which the program was started. */
+  /** They read the name under which the program was started. */
   readsOwnName: boolean;
 }
 

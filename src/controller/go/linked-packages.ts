@@ -65,7 +65,7 @@ const LEADERS_FOR_LIFE = [
   'github.com/operator-framework/operator-sdk/pkg/leader',
 ];
 
-/** Whether the leader of a program is a Pod. */
+/** Whether a program elects a Pod as its leader (leader for life), rather than the holder of a Lease. */
 export async function electsPod(linked: LinkedPackages): Promise<boolean> {
   const packages = await linked();
   return LEADERS_FOR_LIFE.some((path) => packages.has(path));

@@ -14,7 +14,7 @@ export function wordsOf(text: string): string[] {
   return splitOutside(text, /\s/).filter((word) => word !== '');
 }
 
-/** The parts between separators that are neither in quotes nor in what make or a shell evaluates. */
+/** Splits a text at each separator, except in quotes and in what make or a shell evaluates. */
 export function splitOutside(text: string, separator: RegExp): string[] {
   const parts = [''];
   for (let at = 0; at < text.length; ) {

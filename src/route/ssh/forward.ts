@@ -8,9 +8,9 @@ const ALL_ADDRESSES = '';
 
 /** Who reaches the host's ports. */
 export interface Callers {
-  /** The address that the cluster calls; sshd listens only on that, if it may. */
+  /** The address that the cluster calls; sshd listens only on that, if its configuration allows this. */
   address?: string | undefined;
-  /** Whether this address may connect to the host's ports. */
+  /** Whether this address is allowed to connect to the host's ports. */
   allows?: ((address: string) => boolean) | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface HostKeys {
 
 export interface TrustContext {
   ask: Ask | undefined;
-  /** Lines of known_hosts that the user accepted. The file itself may not be writable. */
+  /** Lines of known_hosts that the user accepted. Kept here because the file may be read-only. */
   accepted: Set<string>;
   env: Record<string, string | undefined>;
   emit: Emit;

@@ -18,7 +18,7 @@ export interface SshOptions {
   address?: string | undefined;
   /** The port of the host for the first gateway port; the other gateway ports get the next numbers. Any free ports by default. */
   port?: number | undefined;
-  /** Whether this address may connect to the host's ports; by default every address may. */
+  /** Whether this address is allowed to connect to the host's ports; by default every address is. */
   allows?: (address: string) => boolean;
   /** Ports on 127.0.0.1 of this machine to which connections are carried. */
   gatewayPorts: number[];

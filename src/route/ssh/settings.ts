@@ -35,7 +35,7 @@ export interface HostSettings extends HostNames {
   proxyCommand: string | undefined;
   userKnownHosts: string[];
   globalKnownHosts: string[];
-  /** A file of keys that no host may use. */
+  /** A file of keys that no host is allowed to use. */
   revokedHostKeys: string | undefined;
   /** What to do with a host that is not in known_hosts. A changed key is always refused. */
   unknownHosts: 'refuse' | 'ask' | 'accept';

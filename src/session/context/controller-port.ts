@@ -62,7 +62,7 @@ async function whyElsewhere(port: number, claims: Claims, ending: number[]): Pro
   return isFree ? undefined : `port ${port} is in use by ${describeOwner(await portOwner(port))}`;
 }
 
-/** The ports that the controllers of several Deployments need here, and the Deployment that asks. */
+/** The ports that the controllers of several Deployments need on this machine, and this controller's own Deployment. */
 type Claims = Pick<UpOptions, 'claimed' | 'deployment'>;
 
 /** Throws 'port.not-allowed' if the account could not listen. Only for what devloop builds: a command of the user can have more rights. */

@@ -22,7 +22,7 @@ export interface RouteOptions {
   address?: string;
   /** The port on that address; any free one by default. */
   port?: number;
-  /** The networks that may connect to that port; all by default. */
+  /** The networks that are allowed to connect to that port; all by default. */
   allowFrom?: string[];
   /** The relay Pod's image, which must contain Node. */
   relayImage?: string;

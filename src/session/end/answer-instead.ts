@@ -84,7 +84,7 @@ async function addressBefore(
   return address !== undefined && port !== undefined && isOwn(address) ? { address, port } : undefined;
 }
 
-/** Points the Services of the user to this machine, and resolves when several calls of kube-apiserver have been answered. */
+/** Points the user's Services to this machine, and resolves when several calls of kube-apiserver have been answered. */
 async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
   const { target, sessionId, signal } = routing;
   const { gateways } = ends;

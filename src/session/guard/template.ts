@@ -6,7 +6,7 @@ import { same } from '../../cluster/marks/marks.ts';
 export interface TemplateChanges {
   /** For display, without values of variables: `args: --zap-devel added`. */
   lines: string[];
-  /** The controller has to run differently: not only the image changed. */
+  /** Something other than the image changed, so the controller has to run differently. */
   affectsController: boolean;
 }
 

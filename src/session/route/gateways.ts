@@ -55,7 +55,7 @@ interface Together
 /** Who may connect, and where. */
 export interface GatewaySettings {
   port?: number | undefined;
-  /** The networks that may connect to this machine, or to the SSH host; empty or absent: all. */
+  /** The networks that are allowed to connect to this machine, or to the SSH host; empty or absent: all. */
   allowFrom?: string[] | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface RouteKind {
 
 /** What it takes to use a route for one operator. */
 export interface RoutePlan {
-  /** The name of its kind. */
+  /** The kind of route, such as `relay`. */
   name: string;
   /** The far end, for display. */
   detail: string;

@@ -22,7 +22,7 @@ export interface ServedCheck {
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
-  /** Resolves when a new program may get reviews; if absent, it gets them at once. */
+  /** Resolves when a new program is ready for reviews; if absent, it gets them at once. */
   settled?: (() => Promise<void>) | undefined;
 }
 

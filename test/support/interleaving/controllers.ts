@@ -1,4 +1,4 @@
-/** What Kubernetes' own controllers make of Services, Endpoints and Deployments: each looks, and writes a while later. */
+/** What Kubernetes' own controllers make of Services, Endpoints and Deployments: each reads, and writes a while later. */
 import { ApiError } from '../../../src/cluster/api/errors.ts';
 import { type Kind, refOf } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/api/objects.ts';

@@ -1,4 +1,4 @@
-/** How an operator is installed, and what is left of devloop when nobody uses it any more. */
+/** How an operator is installed, and what is left of devloop when nobody uses it. */
 import fc from 'fast-check';
 import { describe, type Kind, type ObjectRef, refOf } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Json, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
@@ -117,7 +117,7 @@ export async function differencesOf(world: World): Promise<string[]> {
 
 const KINDS: Kind[] = ['Service', 'Deployment', 'Endpoints', 'EndpointSlice', 'Lease', 'Pod'];
 
-/** The fields that devloop changes may be as somebody wrote them meanwhile, if the user was told that value. */
+/** A field that devloop changes may keep what somebody wrote during the session, if devloop reported that value to the user. */
 function changesIn(world: World, ref: ObjectRef): string[] {
   const path = fieldOf(ref);
   const now = world.live.read<KubeObject>(ref.kind, ref.name, NAMESPACE)!;

@@ -1,4 +1,4 @@
-/** What devloop told its users of fields that others had set meanwhile. */
+/** What devloop told its users of fields that others had set during the session. */
 import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { Json } from '../../../src/cluster/api/objects.ts';
 import { same } from '../../../src/cluster/marks/marks.ts';

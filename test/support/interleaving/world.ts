@@ -141,7 +141,7 @@ export function newProcess(name: string, sessions: string[]): Process {
   return { name, isKilled: false, sessions: new Set(sessions), isOver: false, late: 0 };
 }
 
-/** After an answer that comes late, a session may delete what it has seen before: a slice of each family, twice. */
+/** An answer that arrives late shows an earlier state, so a session that has lost a Service can still delete this many of its slices. */
 const MOST_LATE = 8;
 
 /** A session never writes into what another one holds, and does not go on with the slices of a Service that it has lost. */

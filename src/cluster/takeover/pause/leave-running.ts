@@ -4,7 +4,7 @@ import type { Manager, PauseStep, Pausing } from './pause.ts';
 export const STAYS_UP =
   'Its Pods stay up, and kube-apiserver can keep calling them over connections that are already open.';
 
-/** The user wants the manager to go on. */
+/** The user wants the manager to keep running. */
 export function leaveRunning({ ref }: Manager): PauseStep {
   return {
     changes: [],
