@@ -34,7 +34,7 @@ type Content = string | Buffer;
 /**
  * Writes a key pair the way the kubelet does: the files go into a new directory that only this user can read, and renaming one link makes
  * all of them visible at once, so that no reader gets a certificate with the wrong key. Returns false if the same content is already
- * there. Throws 'certificate.not-written', also if a file of the same name is not devloop's, or if other users could interfere.
+ * there. Throws 'certificate.not-written' if writing fails, a file of the same name is not devloop's, or other users could interfere.
  *
  * @param extra more files by name, such as ca.crt
  */
@@ -94,7 +94,7 @@ async function requireOurs(directory: string, links: string[]): Promise<void> {
       () => true,
       () => false,
     );
-    if (exists) throw refused(directory, `${path} is there already, and devloop did not write it`);
+    if (exists) throw refused(directory, `${path} already exists, and devloop did not write it`);
   }
 }
 

@@ -32,7 +32,7 @@ function withSession(command: Command, shell: Shell, on: boolean): Command {
   return command
     .option(
       '--session <id>',
-      'session on this machine (default: the sessions of this checkout, else the only session)',
+      'session on this machine (default: the sessions of this checkout, or the only session)',
     )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')

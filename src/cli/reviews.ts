@@ -38,7 +38,7 @@ export function reviewsCommand(shell: Shell): Command {
     .option('-f, --follow', 'keep running, and list each new review')
     .option(
       '--session <id>',
-      'session on this machine (default: the session of this checkout, else the only session)',
+      'session on this machine (default: the session of this checkout, or the only session)',
     )
     .option('--set <name>', 'use a saved set instead of a session', parseSetName)
     .addOption(

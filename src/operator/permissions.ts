@@ -4,7 +4,7 @@ import { type Permission, permissionsOn } from '../cluster/api/permissions.ts';
 export function discoveryPermissions(namespace: string): Permission[] {
   const why = 'find the webhooks';
   const later = {
-    why: 'take reviews of webhooks that are added later',
+    why: 'answer reviews of webhooks that are added later',
     without: 'reviews of webhooks that are added while devloop runs are refused',
   };
   return [

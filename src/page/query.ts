@@ -46,7 +46,7 @@ const TERMS: Record<string, Take> = {
   verdict({ filter, faults }, value) {
     const verdict = LISTED_VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
     if (verdict) filter.verdict = verdict;
-    else faults.push(`verdict:${value} is none of ${LISTED_VERDICTS.join(', ')}`);
+    else faults.push(`verdict:${value} is not one of ${LISTED_VERDICTS.join(', ')}`);
   },
   since({ filter, faults }, value) {
     const ms = durationMs(value);

@@ -48,7 +48,7 @@ export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
 
 /**
  * failed: the controller's answer was not a verdict. answered-by-devloop: the controller did not answer within the budget, so devloop
- * answered with the error or the verdict that --on-timeout sets. unanswered: the caller was gone before there was an answer. Without a
+ * answered with the error or the verdict that --on-timeout sets. unanswered: the caller disconnected before it got an answer. Without a
  * verdict, kube-apiserver applies the failurePolicy.
  */
 export type ReviewVerdict =

@@ -17,7 +17,7 @@ export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   const after = ide === 'vscode' ? launchFile(file, before, port) : (before ?? goLandConfiguration(port));
   const shown = relative(io.cwd, file);
   if (after === before) {
-    const what = ide === 'vscode' ? `has a configuration "${LAUNCH_NAME}" already` : 'is there already';
+    const what = ide === 'vscode' ? `already has a configuration "${LAUNCH_NAME}"` : 'already exists';
     const has = ide === 'vscode' ? launchPort(before) : goLandPort(before);
     io.emit(unchanged(`${shown} ${what}`, has, port));
     return;
@@ -37,7 +37,7 @@ function unchanged(what: string, has: number | undefined, wanted: number): Devlo
   return {
     type: 'warning',
     message: `${what}, for port ${has} instead of ${wanted}; devloop left it unchanged.`,
-    hint: `Change the port there, or start the debugger with the other one: devloop up --debug${flagValue(has)}`,
+    hint: `Change the port there, or start the debugger on port ${has}: devloop up --debug${flagValue(has)}`,
   };
 }
 

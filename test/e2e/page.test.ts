@@ -173,7 +173,7 @@ it('filters as devloop reviews list does, and keeps filter and review in its add
   expect(await shown()).toEqual(['r-000300', 'r-000030']);
   await filter('verdict:perhaps');
   await tab.until(
-    `document.querySelector('#query-result').innerText.includes('verdict:perhaps is none of allowed')`,
+    `document.querySelector('#query-result').innerText.includes('verdict:perhaps is not one of allowed')`,
   );
 });
 
