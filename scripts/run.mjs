@@ -1,4 +1,4 @@
-// `npm run demo`, `npm test`, `npm run soak` and `npm run bench` start here, also in a fresh clone. So this file needs only Node 20 and
+// `npm run demo`, `npm test`, `npm run soak` and `npm run bench` start here, even in a fresh clone. So this file needs only Node 20 and
 // no packages. It installs and builds what is missing; everything after that runs on the Node version in package-lock.json.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

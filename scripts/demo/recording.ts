@@ -97,7 +97,7 @@ function spans(text: string): string {
 
 const CONTINUED = '      ';
 
-/** Longer lines continue below, as in a terminal of that width. Colours are only at their beginning. */
+/** Continues longer lines below, as a terminal of that width does. Does not wrap a line with colours after its beginning. */
 function wrapped(text: string): string[] {
   const [front = ''] = new RegExp(`^(?:${SGR.source}|[^\\w$])*`).exec(text) ?? [];
   const width = COLUMNS - front.replaceAll(new RegExp(SGR, 'g'), '').length;

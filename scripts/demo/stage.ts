@@ -52,7 +52,7 @@ export async function within<T>(
   return await limited(seconds, what, signal, work);
 }
 
-/** Bounds anything that could hang, and ends at once on Ctrl-C. For what prints itself how far it is. */
+/** Bounds anything that could hang, and ends at once on Ctrl-C. For work that prints its own progress. */
 export async function limited<T>(
   seconds: number,
   what: string,

@@ -34,7 +34,7 @@ function read(text: string, lineCounter: LineCounter): { config: Config; found: 
       message: SYNTAX[code] ?? lowerFirst(message),
     }));
     const { config, problems } = readSettings(document.contents);
-    // After the first broken line the parser only guesses, so problems that it finds there may not be real.
+    // After the first broken line the parser only guesses, so problems that it finds there are not always real.
     const lineOf = ({ offset }: Found): number => position(lineCounter, offset).line;
     const end = Math.min(...broken.map(lineOf));
     const trusted = problems.filter((problem) => lineOf(problem) < end);

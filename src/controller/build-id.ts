@@ -5,7 +5,7 @@ import { runGitWithoutFilters } from '../machine/git.ts';
 /** What a build is made from: the program's content where that is known, when the build began, and whether git sees changes. */
 export interface BuildFacts {
   content: string | undefined;
-  /** In ms since 1970: what was saved later may not be in the program. */
+  /** In ms since 1970: what was saved later might not be in the program. */
   at: number;
   /** `unknown`: git takes too long. Undefined without git. */
   isDirty: boolean | 'unknown' | undefined;

@@ -20,7 +20,7 @@ export type NamedBuild =
   | Exclude<BuildOutcome, { ok: true }>
   | (Extract<BuildOutcome, { ok: true }> & { program: Program });
 
-/** Builds once, and notes when: what was saved after the start may not be in the program. */
+/** Builds once, and notes when: what was saved after the start might not be in the program. */
 export async function buildOnce(
   supervised: Supervised,
   number: number,

@@ -33,7 +33,7 @@ export interface SupervisorPorts {
 
 /** What a person can ask of a controller that is followed. */
 export interface Following {
-  /** Builds and restarts it, also if nothing has changed. */
+  /** Builds and restarts it, even if nothing has changed. */
   restart(): void;
   /** false: changed files are noted, and built as soon as they are followed again. */
   followFiles(on: boolean): void;
@@ -60,7 +60,7 @@ export interface Supervised {
   firstLook?: Promise<FirstLook> | undefined;
   /** Present while sources and controller are followed. */
   following: Following | undefined;
-  /** The last build, on the clock of `Date.now()`: what was saved after its start may not be in the program. */
+  /** The last build, on the clock of `Date.now()`: what was saved after its start might not be in the program. */
   buildSpan: { fromMs: number; toMs: number };
 }
 

@@ -55,7 +55,10 @@ const STILL_ANSWERING: DevloopEvent = {
     'the old controller has not ended yet and still answers; the new one starts when the old one has ended',
 };
 
-/** The other half of its time is for the start of the new program. Two processes never run at once: both would work on the same objects. */
+/**
+ * A review has waited for half of its time. The other half is for the start of the new program. Two processes never run at once: both would
+ * work on the same objects.
+ */
 export function onHalfWaited(state: State): Step {
   const { run } = state;
   if (run.is !== 'stopping' || run.old !== 'silent') return unchanged(state);

@@ -46,8 +46,8 @@ export type Run =
  */
 export type Old = 'ending' | 'answering' | 'silent';
 
-/** `at` is the time of the event, in milliseconds of any monotonic clock. */
-export type RestartEvent = { at: number } /** Without files: somebody asked for a restart. */ & (
+/** `at` is the time of the event, in milliseconds of any monotonic clock. `changed` without files: somebody asked for a restart. */
+export type RestartEvent = { at: number } & (
   | { is: 'changed'; files: string[] }
   | { is: 'built'; build: number; ms: number; identical: boolean }
   | { is: 'build-failed'; build: number; ms: number; output: string }

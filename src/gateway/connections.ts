@@ -143,9 +143,9 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
 }
 
 /**
- * The oldest connection that carried no review, since kube-apiserver sends one at once; else the oldest without a complete request. An
- * incomplete request does not count, since a stranger can leave it so until its budget is used. If all have one, the oldest of the address
- * with the most connections, unless the new one is from there, too.
+ * The oldest connection that carried no review, since kube-apiserver sends one at once. If there is none, the oldest without a complete
+ * request. An incomplete request does not count, since a stranger can leave it so until its budget is used. If all have one, the oldest of the
+ * address with the most connections, unless the new one is from there, too.
  */
 function leastMissed(all: Connection[], newcomer: string): Duplex | undefined {
   const open = all.filter(({ raw }) => !raw.destroyed);

@@ -42,7 +42,7 @@ export interface PlannedKeyPairs {
 
 /**
  * How a program that devloop starts finds its key pair if its sources name a directory to which this account cannot write, such as /certs:
- * by the flags whose defaults are that directory or files in it, else by a mount that only the program sees. Throws
+ * by the flags whose defaults are that directory or files in it, or by a mount that only the program sees. Throws
  * `certificate.not-written` if the program certainly finds no key pair.
  */
 export async function planKeyPairFlags(
@@ -72,12 +72,12 @@ export async function planKeyPairFlags(
   const [first] = refused;
   if (first === undefined || Object.values(planned).some((found) => found.length > 0)) return planned;
   if (!mayLookElsewhere) throw notFound(...first);
-  // Writing to these directories fails later, with a warning.
+  // Includes the directories where this account cannot write: that fails later, with a warning.
   return { ...planned, hardCoded };
 }
 
 /**
- * The flag for a program that reads its key pair from the API and writes it to a directory of its own: this account may not be allowed to
+ * The flag for a program that reads its key pair from the API and writes it to a directory of its own: this account is not always allowed to
  * write to the default directory. None if an argument (`words`) sets the flag.
  */
 export async function planOwnDirectory(

@@ -5,7 +5,7 @@ import { AGAIN, DevloopError } from '../errors.ts';
 
 /**
  * Throws 'controller.no-toolchain' if the program of the user's command does not exist, so that a misspelt name changes nothing in the
- * cluster. A program that is built first is not checked, because it may not exist yet.
+ * cluster. A program that is built first is not checked, because it might not exist yet.
  */
 export async function requireProgram({
   build,

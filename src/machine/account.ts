@@ -20,7 +20,7 @@ export function ownAccount({ HOME: home = '/' }: Record<string, string | undefin
   }
 }
 
-/** `HOME` as the user set it, else the account's home directory. */
+/** `HOME` as the user set it, or the account's home directory. */
 export function homeDirectory(env: Record<string, string | undefined>): string {
   return env.HOME ?? ownAccount(env).home;
 }

@@ -20,7 +20,7 @@ function enter(): string[] {
 }
 
 /**
- * A mount needs an existing file or directory, which the user may not be allowed to create. Then an empty directory covers the nearest
+ * A mount needs an existing file or directory, which the user is not always allowed to create. If not, an empty directory covers the nearest
  * directory above, and everything that was in there is mounted into the empty one again. The root cannot be covered, so there the empty
  * directory becomes the root. If a machine does not allow one of these steps, the program runs without the file.
  */

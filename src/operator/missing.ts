@@ -51,7 +51,7 @@ async function similarObjects(
   return (similar.length > 0 ? similar : similarAmong(all)).slice(0, 3);
 }
 
-/** The objects of all namespaces, or else of this one. */
+/** The objects of all namespaces, or only of this one if the account is not allowed to list all. */
 async function listAsAllowed(api: ClusterApi, kind: Kind, namespace: string): Promise<Metadata[]> {
   const all = await api.list<KubeObject>(kind, undefined).catch(noneIfForbidden);
   const listed = all.length > 0 ? all : await api.list<KubeObject>(kind, namespace).catch(noneIfForbidden);

@@ -195,7 +195,7 @@ export function callersOf(calls: WebhookCall[]): ObjectRef[] {
   return [...new Map(calls.map(({ from }) => [describe(from), from])).values()];
 }
 
-/** Reads the configurations that call a Service again: a caBundle changes with the certificate. */
+/** Rereads the configurations that call a Service: a caBundle changes with the certificate. */
 export async function rereadCalls(
   api: ClusterApi,
   { service, calls }: { service: Service; calls: WebhookCall[] },

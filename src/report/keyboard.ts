@@ -153,7 +153,7 @@ export class Keyboard {
     else if (!text.startsWith(ESCAPE) && text.length <= MOST_KEYS) for (const key of text) this.#press(key);
   };
 
-  /** Hands the key to all sessions, with their states from before: what the key does to the first one must not count for the next. */
+  /** Hands the key to all sessions, with their states from before: what the key does to the first one must not affect the next. */
   #hand(key: string): void {
     const states = [...this.#sessions].map((one) => one.state());
     for (const session of this.#sessions) session.onKey(key, states);

@@ -36,7 +36,7 @@ export function nameOf(calls: NamedCall[], asked: Asked): string {
   return names.size === 0 ? asked.path : [...names].join(', ');
 }
 
-/** The side effects that its webhook declares for dry runs, too; undefined if the review may be sent again. */
+/** The side effects that its webhook declares even for dry runs; undefined if the review can safely be sent again. */
 export function sideEffectsOf(calls: NamedCall[], asked: Asked): string | undefined {
   const declared = callsFor(calls, asked).map(({ sideEffects }) => sideEffects);
   return declared.find((one) => one !== undefined && one !== 'None' && one !== 'NoneOnDryRun');

@@ -82,8 +82,8 @@ function addLate(late: LateRecord[], records: ReviewRecord[]): void {
 type Parsed = ReviewRecord | LateRecord | undefined;
 
 /**
- * Undefined if a line is not as devloop writes it. Parses all lines at once, which takes two thirds of the time. A line of a recording
- * begins with the summary; no text in that contains `,"request":`, because quotes in texts are escaped.
+ * Undefined if a line is not as devloop writes it. Parses all lines in one call, which takes two thirds of the time of one call per line. A
+ * line of a recording begins with the summary; no text in that contains `,"request":`, because quotes in texts are escaped.
  */
 function parseSummaries(lines: string[]): Parsed[] | undefined {
   const summaries = lines.map((line) => {

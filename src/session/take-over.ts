@@ -229,7 +229,6 @@ async function pointServices(
   return { cleared };
 }
 
-/** Objects that cannot be removed now are found by their label at the end. */
 function routingOf(running: Running): Routing {
   const { session, work, answered } = running;
   const { recorder, answering } = answered;
@@ -242,6 +241,7 @@ function routingOf(running: Running): Routing {
   const { arrived, served } = recorder;
   const reviewed = { arrived, served, late, stamp, onTimeout };
   const removing = (removed: Promise<void>): void => {
+    // Objects that cannot be removed now are found by their label at the end of the session.
     const settled = removed.catch(() => {});
     running.writers.defer(() => settled);
   };

@@ -24,13 +24,13 @@ const FLAGS = [
 
 /** A build of a busy machine takes long. */
 const LIMIT_MS = 60_000;
-/** Of a page that does not become what a test waits for. */
+/** How many characters of a page are printed when it does not become what a test waits for. */
 const MOST_SHOWN = 2_000;
 
 /** One tab of a real Chromium, driven by the DevTools protocol. */
 export interface Tab {
   goto(url: string): Promise<void>;
-  /** The value of an expression in the page; a promise is waited for. */
+  /** The value of an expression in the page; a promise is awaited. */
   evaluate<T = unknown>(expression: string): Promise<T>;
   /** Waits until the expression is true; one that throws is not true yet. */
   until(expression: string): Promise<void>;
@@ -42,7 +42,7 @@ export interface Tab {
   close(): Promise<void>;
   /** Sends any other command. */
   send<T = Record<string, unknown>>(method: string, parameters?: object): Promise<T>;
-  /** What the page wrote to its console, and what it did not catch. */
+  /** What the page wrote to its console, and its uncaught errors. */
   readonly complaints: string[];
 }
 

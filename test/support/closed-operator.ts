@@ -74,7 +74,7 @@ async function answering(cluster: TestCluster, caBundle: string): Promise<void> 
   await failOpen(cluster);
 }
 
-/** The Pod is ready, and Endpoints and slice both list it. */
+/** Waits until the Pod is ready, and until the Endpoints and the slice list it. */
 export async function closedAtRest(cluster: TestCluster): Promise<void> {
   await rolledOut(cluster, 'Deployment', `${CLOSED}/manager`);
   await eventually(async () => {

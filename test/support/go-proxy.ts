@@ -28,7 +28,7 @@ export async function emptyGoProxy(mayAnswer: Promise<void> = Promise.resolve())
   return requests;
 }
 
-/** A variable of this process, as it was before when the test has ended. */
+/** Sets a variable of this process until the test has ended. */
 export function setForTest(name: string, value: string): void {
   const before = process.env[name];
   process.env[name] = value;

@@ -13,8 +13,8 @@ const NODE = join(import.meta.dirname, '../../node_modules/.bin/node');
 const MEDIA = 'application/vnd.oci.image.';
 
 /**
- * Gives the node an image by the name that the relay's Pod asks for: this project's own Node with the shared libraries that it
- * names, where they lie on this machine. The image contains nothing else, not even a shell, so the tests fail if the Pod needs more.
+ * Gives the node an image with the name that the relay's Pod uses. It has this project's own Node and the shared libraries that Node
+ * loads, at the same paths as on this machine. The image contains nothing else, not even a shell, so the tests fail if the Pod needs more.
  */
 export async function loadRelayImage(cluster: TestCluster, ref = RELAY_IMAGE): Promise<void> {
   await cluster.importImage(await relayImage(ref));

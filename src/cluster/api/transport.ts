@@ -240,8 +240,8 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * Callers repeat other writes themselves, after a look at the object: only 429 says that nothing was done. A garbled answer, such as a
- * login page, often comes again.
+ * A write is repeated only after a 429, which means that nothing was done. After any other failure its caller reads the object first, and
+ * decides. A garbled answer, such as a login page, often comes again.
  */
 function mayRepeat(error: unknown, method: string, { hasAnswered }: Server): boolean {
   if (error instanceof ApiError && error.status === TOO_MANY_REQUESTS) return true;

@@ -3,7 +3,7 @@ import type { ClusterApi } from '../api/client.ts';
 import { collectionPath } from '../api/kinds.ts';
 import { portForward } from '../api/port-forward.ts';
 
-/** If the API server cannot reach the Pod on that port, it keeps trying for half a minute. */
+/** The API server itself keeps trying for half a minute if it cannot reach the Pod on that port: too long to wait. */
 const PROXY_LIMIT_MS = 3_000;
 
 /** The current relay Pod, and where its program listens. */

@@ -27,7 +27,7 @@ export async function networkPolicyNotices(
   return judgePolicies(policies, question);
 }
 
-/** A warning about the ports that no policy opens to everybody, and a note about policies that apply to the manager alone. */
+/** A warning about the ports that no policy opens to everybody, and a note about policies that apply only to the manager. */
 export function judgePolicies(
   policies: NetworkPolicy[],
   { namespace, manager, relay, ports }: PolicyQuestion,

@@ -157,7 +157,7 @@ async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[
     if (manager === undefined || !hidden.includes(manager.namespace)) return [];
     return [{ ref: standInRef({ ref: manager, object: object as Workload }, sessionId), sessionId }];
   });
-  // A manager with both a mark and a Lease would be looked up twice.
+  // A manager with both a mark and a Lease is in the list twice; the Map keeps one of them.
   return await readMarked(api, new Map(standIns.map((one) => [describe(one.ref), one])).values());
 }
 

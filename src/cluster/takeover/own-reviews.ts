@@ -5,7 +5,7 @@ import { isOwnService, leaseRef, probeObjectName, SESSION_LABEL } from '../names
 import { SERVICE_NAME } from './endpoints.ts';
 import { isPausedRevision } from './pause/daemon-set.ts';
 
-/** What a session took over: what its pause and its restore change. */
+/** What a session took over: its pause and its restore change these objects. */
 export interface Taken {
   sessionId: string;
   /** The Services and the manager's workload. */

@@ -84,7 +84,7 @@ export function witnessOf(webhook: ProbeWebhook, nonce: string): ProbeWebhook {
   return created;
 }
 
-/** The label of objects that the witness refuses. */
+/** The value of the probe's label on the objects that the witness refuses. */
 export function witnessNonce(nonce: string): string {
   return `${nonce}-known`;
 }

@@ -65,8 +65,8 @@ export function servicePermissions(namespace: string): Permission[] {
 }
 
 /**
- * Points a Service to Pods with these labels by its selector. Kubernetes' own controllers then write the endpoints, also when it
- * is restored, so no permission on those is needed.
+ * Points a Service to Pods with these labels by its selector. Kubernetes' own controllers then write the endpoints, and do so
+ * again when it is restored, so no permission on those is needed.
  */
 export function pointToPods(service: Service, labels: Record<string, string>): Step {
   const ref = refOf('Service', service.metadata);

@@ -36,7 +36,7 @@ export async function turnControllerSlices(
   return alike.length === slices.length && turned.every(Boolean);
 }
 
-/** False also if the answer was lost: nothing depends on this write, since the slice is deleted next. */
+/** False even if only the answer was lost: nothing depends on this write, since the slice is deleted next. */
 function falseIfNotTurned(error: unknown): false {
   const isStale = error instanceof ApiError && (error.status === 404 || error.status === 409);
   if (isStale || isTransient(error)) return false;

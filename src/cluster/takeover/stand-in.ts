@@ -134,7 +134,7 @@ function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
   const again = async (): Promise<void> => {
     if (!(await sleep(backOff(losses++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal))) return;
     const created = await create(work, ref, pods);
-    // It may have been missed twice before it was there again.
+    // The watch can report one loss twice. Then the Pod has been created again already.
     if (created === undefined || created.metadata.uid === current.metadata.uid) return;
     current = created;
     work.emit({ type: 'change', action: 'create', object: ref, detail: 'somebody had deleted it' });

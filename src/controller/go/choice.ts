@@ -231,8 +231,8 @@ export function programsOf(hints: ChoiceHints): string[] {
 }
 
 /**
- * The Dockerfiles that can be those of the Deployment's image: named like the image, else with the container's program, else named like the
- * Deployment or container, else all.
+ * The Dockerfiles that can be those of the Deployment's image: those named like the image. If there are none, those with the container's
+ * program; then those named like the Deployment or container; then all.
  */
 export function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfile[] {
   const isNamed = (one: Dockerfile): boolean =>

@@ -154,7 +154,7 @@ async function startOf(stage: Stage, files: ImageFile[]): Promise<Start> {
   };
 }
 
-/** The program of its ENTRYPOINT, else of its CMD. */
+/** The program of its ENTRYPOINT, or of its CMD if the ENTRYPOINT has none. */
 function programIn({ entrypoint, cmd }: Start): string | undefined {
   return programName(entrypoint) ?? programName(cmd);
 }

@@ -55,7 +55,7 @@ export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict
 }
 
 /**
- * Signature algorithms for the host key; those with a key in known_hosts come first, or else a host with several keys could look unknown.
+ * Signature algorithms for the host key. Those with a key in known_hosts come first; otherwise a host with several keys could look unknown.
  */
 export function preferredAlgorithms(lines: KnownLine[], names: string[]): string[] {
   const held = new Set(

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configFile } from '../../config/load.ts';
 
-/** The directory of devloop.yaml, else the nearest parent directory with a go.mod, else the nearest with a .git, else `cwd` itself. */
+/**
+ * The first that exists: the directory of devloop.yaml, the nearest parent directory with a go.mod, the nearest one with a .git. If none
+ * does, `cwd` itself.
+ */
 export function checkoutRoot(cwd: string): string {
   const config = configFile(cwd);
   if (config !== undefined) return dirname(config);

@@ -30,7 +30,7 @@ export function takenObjects({ services, manager }: Target): { ref: ObjectRef; o
   ];
 }
 
-/** The name by which people know the operator: that of its manager, or else of its Service. */
+/** The name by which people know the operator: that of its manager, or of its Service if it has no manager. */
 export function operatorName({ services, manager }: Target): string | undefined {
   return manager?.ref.name ?? services[0]?.service.metadata.name;
 }

@@ -55,7 +55,7 @@ export async function localSessions(machine: LocalMachine): Promise<LocalSession
   return (await Promise.all(found)).flat();
 }
 
-/** Whether a session ran on this machine and its process is gone; false also if nothing is known about it. */
+/** Whether a session ran on this machine and its process is gone; false if nothing is known about it. */
 export async function isKnownDead(machine: LocalMachine, sessionId: string): Promise<boolean> {
   const owner = ownerOf(join(machine.stateDirectory, sessionId));
   return owner?.host === machine.host && (await isRunning(owner)) === false;

@@ -15,7 +15,7 @@ export interface Control {
   hold(): void;
   /** Ends `hold`. Returns how many reviews were waiting. Throws 'session.not-ready'. */
   release(): number;
-  /** Builds and restarts the controller, also if nothing has changed. Throws 'session.not-ready'. */
+  /** Builds and restarts the controller, even if nothing has changed. Throws 'session.not-ready'. */
   restart(): void;
   /** false: changed files are only noted, and built as soon as files are followed again. Throws 'session.not-ready'. */
   followFiles(on: boolean): void;

@@ -137,7 +137,7 @@ async function verifyAgain(routing: Routing, open: OpenRoute): Promise<void> {
   for (const event of events) routing.emit(event);
 }
 
-/** The far end is connected, but may not be what it was before: an sshd with other settings, for example. */
+/** The far end is connected, but might not be what it was before: an sshd with other settings, for example. */
 function warnUnreached({ emit, signal }: Routing, error: unknown): void {
   if (signal.aborted) return;
   const hint = error instanceof DevloopError ? error.hint : undefined;

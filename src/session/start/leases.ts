@@ -110,7 +110,7 @@ function holderOf({ machine, target, plan, unready }: Session): Holder {
     processStart: machine.processStart,
     since: new Date().toISOString(),
     route: plan.routes[0]?.name ?? 'none',
-    // Named here, because whoever restores the session may not be allowed to see all that it changes.
+    // Named here, because whoever restores the session is not always allowed to see all that it changes.
     targets: [
       ...targetsOf(target),
       ...plan.webhookTime.flatMap(({ changes }) => changes.map(({ object }) => object)),

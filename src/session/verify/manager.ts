@@ -113,7 +113,7 @@ function targetOf(port: number, paths: string[]): Target {
   return { services: [{ service, serverName, calls, ports, source: '' }], namespace: NAMESPACE };
 }
 
-/** Nothing verifies this key pair. A key pair of the user is not overwritten. */
+/** Self-signed, because no client verifies this certificate. Does not overwrite a key pair of the user's own. */
 async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCoded: string[]): Promise<void> {
   const pair = await selfSignedPair([`${NAME}.${NAMESPACE}.svc`, 'localhost'], { days: 1 });
   const names = { certificate: 'tls.crt', key: 'tls.key' };

@@ -14,7 +14,7 @@ const LONGEST_TURN_MS = 500;
 
 /**
  * Runs a story to its end: whatever waits for its turn is picked at random, and the passing of time up to the next timer is one of
- * these choices. Rejects where nothing is left that could happen, and where it does not end.
+ * these choices. Rejects if nothing is left that could happen, or if it does not end.
  */
 export async function drive(
   scheduler: fc.Scheduler,

@@ -103,7 +103,7 @@ export function clientOf(world: World, process: Process): ClusterApi {
   };
   // Others may see a write before whoever made it has the answer.
   const write = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
-    if (process.isOver) world.faults.push(`${process.name} goes on after its end: ${what}`);
+    if (process.isOver) world.faults.push(`${process.name} continues after its end: ${what}`);
     await turn(what);
     const over = watchWrites(world, process);
     const [done] = await Promise.allSettled([work()]).finally(over);

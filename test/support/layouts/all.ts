@@ -3,7 +3,7 @@ import { ANSWER, answerFile, goMod, groupFile, type Layout, WITH_RUNTIME } from 
 
 const CERTIFICATES = '/tmp/k8s-webhook-server/serving-certs';
 
-/** The Secret with the key pair is called like this in every namespace. */
+/** The name of the Secret with the key pair, in every namespace. */
 export const SECRET = 'webhook-server-cert';
 
 const tlsVolume: Volume = { name: 'tls', secret: { secretName: SECRET } };

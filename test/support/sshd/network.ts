@@ -16,7 +16,7 @@ export interface Network extends AsyncDisposable {
   enter: string[];
   /** The network as a file. */
   space: string;
-  /** Drops every packet, without a word to either side. */
+  /** Drops every packet silently. */
   cut(): Promise<void>;
   mend(): Promise<void>;
 }

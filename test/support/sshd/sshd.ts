@@ -10,7 +10,7 @@ import { ensurePrerequisites, SSH_PACKAGES } from '../../cluster/prerequisites.t
 import { run } from '../../cluster/run.ts';
 import { createNetwork, end, type Network } from './network.ts';
 
-/** A real sshd in a network of its own, and a home directory whose key it takes and whose known_hosts holds its key. */
+/** A real sshd in a network of its own, and a home directory with a key that it accepts and a known_hosts file that contains its host key. */
 export interface TestSshd extends AsyncDisposable {
   address: string;
   network: Network;

@@ -93,7 +93,7 @@ export class WebhookPort {
     socket.once('end', unused);
     socket.once('data', (first) => {
       this.#silent.delete(socket);
-      // The bytes go back at once; otherwise an end that follows them would be emitted now, before there is a channel.
+      // The bytes are put back at once; otherwise an end that follows them would be emitted now, before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
     });
