@@ -12,7 +12,7 @@ start_control_plane() {
   daemon etcd "$CLUSTER" etcd --data-dir "$BOX/etcd" --unsafe-no-fsync --log-level warn \
     --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 \
     --listen-peer-urls http://127.0.0.1:2380
-  daemon kube-apiserver "$CONTROL_PLANE" kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
+  daemon kube-apiserver again "$CONTROL_PLANE" kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
     --bind-address="$ANY_ADDRESS" --secure-port="$API_PORT" --advertise-address="${NODE_IPS%%,*}" \
     --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" --client-ca-file="$pki/ca.crt" \
     --service-account-key-file="$pki/service-account.key" --service-account-signing-key-file="$pki/service-account.key" \

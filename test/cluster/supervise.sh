@@ -13,6 +13,16 @@ daemon() {
   daemons[$!]=$name
 }
 
+# Starts a daemon again that a test has killed; any other end is its own.
+again() {
+  local code=0
+  while true; do
+    "$@" && return
+    code=$?
+    [ "$code" = 137 ] || return "$code"
+  done
+}
+
 # Every task has to bound its own time.
 task() {
   local name=$1
