@@ -42,7 +42,7 @@ function closest(names: readonly string[], most: number, distanceTo: (name: stri
 
 /** The edit distance from `text` to another text as a whole, or to the most similar part of it. */
 function editDistances(text: string, of: 'whole' | 'part'): (other: string) => number {
-  // A text this long is hardly a typo, and comparing it takes long.
+  // A text this long is hardly a typo, and comparing it takes a long time.
   if (text.length > 40) return () => Number.POSITIVE_INFINITY;
   const typed = text.toLowerCase();
   return (name) => {

@@ -95,7 +95,7 @@ Then run the demo again.`);
     await execute(program, args, { maxBuffer: 1 << 26 });
   }
   await kubectl(['apply', '--server-side', '-k', join(checkout, 'config/default')]);
-  // A Pod that starts before its Secret exists waits long for it, so the Certificate comes first.
+  // A Pod that starts before its Secret exists waits a long time for it, so the Certificate comes first.
   await kubectl([
     '-n',
     NAMESPACE,

@@ -76,7 +76,7 @@ export function startDevloop(args: string[], { cluster, checkout, logs, narrator
   };
 }
 
-/** Runs a devloop command, with these flags alone, to its end and shows what it prints. */
+/** Runs a devloop command, with only these flags, to its end and shows what it prints. */
 export async function runDevloop(
   args: string[],
   { cluster, checkout, narrator, signal }: Stage,

@@ -35,7 +35,7 @@ export interface Stage {
 /** A failure that explains itself; no stack is shown. */
 export class Refusal extends Error {}
 
-/** Like `limited`, and prints what takes long. */
+/** Like `limited`, and prints what takes a long time. */
 export async function within<T>(
   seconds: number,
   what: string,

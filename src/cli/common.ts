@@ -103,7 +103,7 @@ export function addCommonFlags(command: Command): Command {
     .helpOption('-h, --help', 'show this help');
 }
 
-/** For a command that works on one Deployment: `up` alone takes several. Throws `usage.invalid`. */
+/** For a command that works on one Deployment: only `up` takes several. Throws `usage.invalid`. */
 export function commonOptions(flags: CommonFlags): CommonOptions {
   const { kubeconfig, context, namespace, service = [], deployment = [] } = flags;
   if (deployment.length > 1)

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 /** Largest body of one review, in bytes. */
 export const LARGEST_BODY = 16 * 2 ** 20;
-/** Limit for all bodies of one gateway together, in bytes; all answers may take as much again. */
+/** Limit for all bodies of one gateway together, in bytes; all answers are allowed as much again. */
 const MOST_HELD = 64 * 2 ** 20;
 /** Later chunks that are shorter share a buffer of this size: a buffer for each would take a kilobyte, however short the chunk is. */
 const SHORT = 16 * 1024;

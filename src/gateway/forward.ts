@@ -142,7 +142,7 @@ function attempt(
   });
 }
 
-/** The request in one piece, since each write of a TLS connection takes long. Node has parsed the header names, so they need no check. */
+/** The request in one piece, since each write to a TLS connection is slow. Node has parsed the header names, so they need no check. */
 function requestBytes({ url, headers, body }: ReviewRequest): Buffer {
   let head = `POST ${url} HTTP/1.1\r\n`;
   for (let index = 0; index < headers.length; index += 2) {

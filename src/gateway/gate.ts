@@ -34,7 +34,7 @@ export function budgetOf(url: string): number {
 }
 
 /**
- * How long the gateway may take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it dialled, and the
+ * How long the gateway can take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it dialled, and the
  * caller still has to read the answer. `travelMs`: how long these two take, if that is known.
  */
 export function patienceFor(budgetMs: number, travelMs = 0): number {

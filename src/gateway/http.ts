@@ -47,7 +47,7 @@ export function jsonAnswer(status: number, value: unknown): Answer {
   return { status, headers: ['Content-Type', 'application/json'], body: JSON.stringify(value) };
 }
 
-/** The body as its author wrote it: kube-apiserver accepts gzip. One that cannot be read is as it was. */
+/** The body as its author wrote it: kube-apiserver accepts gzip. A body that cannot be decompressed is returned unchanged. */
 export function plainBody({ headers, body }: Answer): Buffer | string {
   if (typeof body === 'string' || !headers.some(isGzip)) return body;
   try {

@@ -66,7 +66,7 @@ export interface ArrivedReview {
 
 /** A review and its answer. */
 export interface ServedReview extends Omit<ArrivedReview, 'waitsFor'> {
-  /** Absent if the client was gone before there was an answer. */
+  /** Absent if the client disconnected before it got an answer. */
   answer: Answer | undefined;
   ms: ReviewTimes;
 }
@@ -265,7 +265,7 @@ function send(
   if (!request.complete) response.shouldKeepAlive = false;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   response.writeHead(status, [...headers, 'Content-Length', String(bytes.length)]);
-  // Node sends text in one piece with its head, and each write of a TLS connection takes long.
+  // Node sends text in one piece with its head, and each write to a TLS connection is slow.
   if (bytes.length < SHORT) response.end(bytes.toString('latin1'), 'latin1');
   else response.end(bytes);
   untilRead(

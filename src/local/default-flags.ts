@@ -72,7 +72,7 @@ export async function planKeyPairFlags(
   const [first] = refused;
   if (first === undefined || Object.values(planned).some((found) => found.length > 0)) return planned;
   if (!mayLookElsewhere) throw notFound(...first);
-  // Includes the directories where this account cannot write: that fails later, with a warning.
+  // Includes the directories where this account cannot write: writing there fails later, with a warning.
   return { ...planned, hardCoded };
 }
 

@@ -1,4 +1,4 @@
-/** Which callers of a Service trust a certificate: `up` verifies with the caBundle of the first alone. */
+/** Which callers of a Service trust a certificate: `up` verifies only with the caBundle of the first. */
 import { inspect, subjectsOf } from '../certificates/inspect.ts';
 import type { KeyPair } from '../certificates/key-pair.ts';
 import { describe, type ObjectRef } from '../cluster/api/kinds.ts';

@@ -15,7 +15,7 @@ interface AddressFlag {
   value: string;
   /** The directory of the package that defines it. */
   directory: string;
-  /** The cobra command that alone has the flag; null if that command was not found, undefined if every command may have the flag. */
+  /** The only cobra command that has the flag; null if that command was not found, undefined if every command may have the flag. */
   command?: string | null | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ClosedWebhook {
   /** The configuration that it is part of. */
   from: ObjectRef;
   name: string;
-  /** It reviews Deployments or StatefulSets alone: their replicas can be restored without it, through the subresource `scale`. */
+  /** It reviews only Deployments or StatefulSets: their replicas can be restored without it, through the subresource `scale`. */
   isScalable: boolean;
   /** Whether it matches depends on its matchConditions, which only the API server can evaluate. */
   isUncertain: boolean;

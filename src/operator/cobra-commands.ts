@@ -29,7 +29,7 @@ export function leadingWords(words: string[]): string[] {
 export interface DefinedFlag {
   /** The directory of the package that defines it. */
   directory: string;
-  /** The cobra command that alone has the flag; absent if every command may have it. */
+  /** The only cobra command that has the flag; absent if every command may have it. */
   command?: string | undefined;
 }
 

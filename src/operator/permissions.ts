@@ -22,7 +22,7 @@ export function discoveryPermissions(namespace: string): Permission[] {
     }),
     ...permissionsOn('CustomResourceDefinition', 'watch', {
       why: later.why,
-      without: 'devloop takes conversions on the path /convert only',
+      without: 'devloop answers conversions only on the path /convert',
     }),
     ...permissionsOn('APIService', 'list', {
       why: 'warn about APIs that the paused manager serves',

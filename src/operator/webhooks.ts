@@ -125,7 +125,7 @@ async function convertedDefinitions(
   }
 }
 
-/** Asks for a Table, which has the names alone: the CRDs of a big cluster are tens of megabytes. */
+/** Asks for a Table, which has only the names: the CRDs of a big cluster are tens of megabytes. */
 export async function definitionNames(api: ClusterApi): Promise<string[]> {
   const { root, plural } = kindInfo('CustomResourceDefinition');
   const { rows } = await api.call<{ rows?: { cells?: unknown[] }[] | null }>(

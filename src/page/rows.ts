@@ -1,6 +1,6 @@
 import { diffLines } from 'diff';
 
-/** A row of two texts side by side: a line that only one of them has is alone in its row. */
+/** A row of two texts side by side: a line that only one of them has is on its own in its row. */
 export interface Row {
   left?: Line;
   right?: Line;

@@ -105,7 +105,7 @@ function listening(server: Server): Promise<number> {
   });
 }
 
-/** Every answer has these headers: nothing of it may be framed, stored, or run from anywhere else, and no text can become markup. */
+/** Every answer has these headers: no part of it can be framed, stored, or loaded by another site, and no text can become markup. */
 const HEADERS: Record<string, string> = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

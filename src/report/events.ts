@@ -83,8 +83,8 @@ export type DevloopEvent =
   /** The session ends, and devloop begins to restore everything. */
   | { type: 'session.stopping'; reason: string }
   /**
-   * Everything that the session changed is restored, except what somebody else also changed. In that case an `error` follows. `ms`: until the
-   * cluster was restored; `endMs`, of `up`: then until the route and the controller had ended.
+   * Everything that the session changed is restored, except what somebody else also changed. In that case an `error` follows. `ms`: how
+   * long restoring the cluster took; `endMs`, of `up`: how long the route and the controller then took to end.
    */
   | { type: 'session.restored'; session: string; changes: number; ms: number; endMs?: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
@@ -106,7 +106,7 @@ export type DevloopEvent =
   /** devloop follows changed files again, because somebody asked for it. */
   | { type: 'files.followed' }
   /**
-   * The session's page is open at `url`, on this machine alone. Whoever has the URL can use the page until the session ends. `opened`: in
+   * The session's page is open at `url`, only on this machine. Whoever has the URL can use the page until the session ends. `opened`: in
    * the user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
    */
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }

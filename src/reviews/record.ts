@@ -26,7 +26,7 @@ export interface ReviewRecord extends ReviewSummary {
   lateResponse?: unknown;
 }
 
-/** The summary alone. */
+/** Only the summary. */
 export function summaryOf(record: ReviewRecord): ReviewSummary {
   const { v, request, response, size, redacted, lateResponse, ...summary } = record;
   return summary;

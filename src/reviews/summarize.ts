@@ -152,7 +152,7 @@ function verdictOf(
   { response, redacting }: { response: unknown; redacting: RedactOptions },
 ): Outcome {
   if (answer === undefined)
-    return { verdict: 'unanswered', message: 'the client was gone before there was an answer' };
+    return { verdict: 'unanswered', message: 'the client disconnected before it got an answer' };
   const given = fieldOf(response, 'response');
   // Text is devloop's own answer, bytes are the controller's.
   if (typeof answer.body === 'string') {

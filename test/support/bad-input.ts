@@ -53,7 +53,7 @@ export async function run({ args, cwd, env, onlyArguments }: Invocation): Promis
   return { ...outcome, error };
 }
 
-/** What a message of devloop never contains, and what the language makes of values that nobody looked at. */
+/** What a message of devloop never contains: errors of JavaScript itself, and values that were printed without a check. */
 const CARELESS =
   /\binternal\b|\bTypeError\b|RangeError|is not a function|is not iterable|Cannot (?:read|convert|destructure)|\[object |\bundefined\b|\bNaN\b|^\s+at /im;
 

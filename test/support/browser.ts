@@ -22,7 +22,7 @@ const FLAGS = [
   '--remote-debugging-port=0',
 ];
 
-/** A build of a busy machine takes long. */
+/** Long, because the machine may be busy with builds. */
 const LIMIT_MS = 60_000;
 /** How many characters of a page are printed when it does not become what a test waits for. */
 const MOST_SHOWN = 2_000;

@@ -39,7 +39,7 @@ export interface Reviewed {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** The manager alone: as long as it was never ready, nobody could answer for it. Returns its caBundle. */
+/** Deploys the manager without its webhook configuration: before it is ready, nothing could answer the reviews. Returns its caBundle. */
 export async function deployClosed(cluster: TestCluster): Promise<string> {
   const pair = await selfSignedPair([SERVER_NAME], { days: 10 });
   const data = { 'tls.crt': base64(pair.certificate), 'tls.key': base64(pair.key) };

@@ -39,7 +39,7 @@ export interface Intruders extends AsyncDisposable {
   do(what: 'attack' | 'fill'): Promise<void>;
 }
 
-/** Hostile clients, in another process, so that the memory of this one is not theirs. The first port leads to a gateway. */
+/** Hostile clients, in another process, so that the memory of this one is not theirs. The first port is that of a gateway. */
 export async function startIntruders(ports: number[], served: Served): Promise<Intruders> {
   const files = await directoryOf(served);
   const script = join(FIXTURES, 'intruders.mjs');
@@ -78,7 +78,7 @@ export async function startOwnGateway(controllerPort: number, served: Served): P
   };
 }
 
-/** What a process has of the machine's memory, in MiB. */
+/** How much memory a process uses, in MiB. */
 export async function memoryOf({ pid }: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) / 1024;

@@ -37,7 +37,7 @@ export async function sampleImage(checkout = SAMPLE): Promise<string> {
 export async function deploySample(cluster: TestCluster, checkout = SAMPLE): Promise<void> {
   await cluster.importImage(await sampleImage(checkout));
   await cluster.apply(await sampleManifests(cluster, checkout));
-  // A Pod that was early waits long for its Secret: the Certificate first, then the rollout.
+  // A Pod that starts before its Secret exists waits a long time for it, so the Certificate comes first.
   const certificates = `/apis/cert-manager.io/v1/namespaces/${NAMESPACE}/certificates`;
   await condition(cluster, `${certificates}/application-operator-serving-cert`, 'Ready');
   await rolledOut(cluster);

@@ -61,9 +61,9 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
 }
 
 /**
- * Restores an object that this session changed. Idempotent. What somebody else changed in the meantime is kept and returned. An
- * object that another session has marked since it was listed is left alone; so is one whose undo is not devloop's, and its label
- * stays, so that it is found again. `seen`: the object as it was read a moment ago. If it has changed since, it is read again.
+ * Restores an object that this session changed. Idempotent. What somebody else changed in the meantime is kept and returned. An object
+ * that another session has marked since it was listed is left alone. So is an object whose undo is not devloop's: its label stays, so that
+ * it is found again. `seen`: the object as it was read a moment ago. If it has changed since, it is read again.
  */
 export async function restoreChange(
   work: Work,

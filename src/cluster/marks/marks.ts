@@ -72,7 +72,7 @@ function isUndo(value: unknown): value is Undo {
 /** A field has one owner, or a few that have applied the same value. */
 const MOST_OWNERS = 10;
 
-/** Drops owners that cannot be believed. The field is believed without them, since they do not affect its value. */
+/** Drops owners that devloop cannot have written. The field is kept without them, since they do not affect its value. */
 function withBelievableOwners({ owners, ...field }: FieldChange): FieldChange {
   return ownedBy(field, Array.isArray(owners) ? owners.slice(0, MOST_OWNERS).filter(isOwner) : []);
 }

@@ -1,4 +1,4 @@
-/** Compares an object with what a session changed in it, while the session runs. All functions are pure. */
+/** Compares an object with what a session changed in it, while the session runs. */
 import type { Json, KubeObject, ManagedFields } from '../api/objects.ts';
 import { type FieldChange, ownedBy, same, sessionOf } from './marks.ts';
 import { type Owner, ownersOf, partOf } from './owners.ts';

@@ -74,13 +74,13 @@ export async function tryEndpoints(work: Work, service: Service, to: Destination
   );
 }
 
-/** The session's Endpoints alone, with the label that keeps the mirroring controller away. */
+/** Only the session's Endpoints, with the label that keeps the mirroring controller away. */
 export async function writeOldEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [, endpoints] = pointersOf(service, work.sessionId, to);
   await writeOne(work, endpoints!, to);
 }
 
-/** The session's EndpointSlice alone, next to those of Kubernetes: for a Service that has a selector. */
+/** Only the session's EndpointSlice, next to those of Kubernetes: for a Service that has a selector. */
 export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice] = pointersOf(service, work.sessionId, to);
   await writeOne(work, slice!, to);

@@ -23,7 +23,7 @@ export interface ProbeService extends AsyncDisposable {
 }
 
 /**
- * A temporary Service with the IP families of a user's Service, to verify a route before anything of the user is changed. It leads to Pods
+ * A temporary Service with the IP families of a user's Service, to verify a route before anything of the user is changed. It points to Pods
  * by its selector, as the user's Service will, and to an address by its name or by endpoints of ours.
  */
 export function createProbeService(

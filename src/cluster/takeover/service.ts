@@ -81,7 +81,7 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
  * Points a Service to an address; `place` says whose it is, for display. The Endpoints come before the removal of the selector, since
  * Kubernetes would mirror the old ones to a slice. The controllers' slices are pointed there first and deleted last, so that there is
  * always an endpoint, and kube-proxy, which waits a second after each change, has to follow only one. `onPointed` is called before they are
- * deleted, if all endpoints lead to the address.
+ * deleted, if all endpoints point to the address.
  */
 export function pointToAddress(
   service: Service,

@@ -16,7 +16,7 @@ const POLL_MS = 25;
 
 /**
  * Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. False if one of them may
- * still lead elsewhere: it is of the other family, somebody has just written it, or the API server was away.
+ * still point elsewhere: it is of the other family, somebody has just written it, or the API server was away.
  */
 export async function turnControllerSlices(
   { api, sessionId }: Work,

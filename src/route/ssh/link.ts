@@ -65,8 +65,8 @@ export async function openLink(
 
 /**
  * Calls `dead` after `aliveCount` + 1 rounds of `aliveSeconds` in which nothing arrived, although ssh2 sends a keepalive in each. Any data
- * counts, because behind a full send buffer an answer can take long. Rounds are counted instead of time, because a process that was stopped
- * for a while has heard nothing in that time.
+ * counts, because behind a full send buffer an answer can take a long time. Rounds are counted instead of time, because a process that was
+ * stopped for a while has heard nothing in that time.
  */
 function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSettings, dead: () => void): void {
   let heard = false;

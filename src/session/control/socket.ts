@@ -7,7 +7,7 @@ import { type Handlers, PROTOCOL_VERSION, type Reply, type RequestName, socketPa
 /** The address of a unix socket has room for 108 bytes on Linux and 104 on macOS, including a zero at the end. */
 const LONGEST_PATH = 103;
 const LONGEST_REQUEST = 2 ** 20;
-/** How long a connection may take to send its request. */
+/** How long a connection is allowed to take to send its request. */
 const REQUEST_MS = 5_000;
 
 /**

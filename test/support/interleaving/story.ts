@@ -48,7 +48,7 @@ function toSession(name: string, index: number, run: (session: Session, story: S
   });
 }
 
-/** Nobody waits for it. */
+/** Reconnects in the background, as the route does. */
 function reconnect(session: Session, { failures }: Story): void {
   void session.reconnect().catch((error) => failures.push(error));
 }

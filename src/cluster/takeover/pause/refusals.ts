@@ -18,7 +18,7 @@ export const refusedByEvents: RefusedBy = async (api, workload) => {
   return last?.reason === 'FailedCreate' ? last.message : undefined;
 };
 
-/** Whether a webhook did not answer, which can be the operator's own. */
+/** Whether the refusal means that a webhook did not answer. It can be the operator's own webhook. */
 export function isUnansweredWebhook(refusal: string | undefined): boolean {
   return UNANSWERED_WEBHOOK.test(refusal ?? '');
 }

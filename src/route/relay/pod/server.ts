@@ -10,7 +10,7 @@ import { listen, listening, WebhookPort } from './webhook-port.ts';
 
 type Log = (line: string) => void;
 
-/** How long reviews may take to finish when the Pod stops, out of the 15 s that it has. */
+/** How long reviews are allowed to take to finish when the Pod stops, out of the 15 s that it has. */
 const LAST_REVIEWS_MS = 4_000;
 const POLL_MS = 50;
 /** Limit for connections to the proxy's port that have not asked for our protocol yet. */
