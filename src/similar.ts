@@ -10,7 +10,7 @@ export function similarNames(name: string, names: readonly string[]): string[] {
   return (found.length > 0 ? found : typosOfParts(name, names)).slice(0, 3);
 }
 
-/** `Did you mean direct?`, or `Did you mean one of a, b?`; undefined where nothing is similar. */
+/** `Did you mean direct?`, or `Did you mean one of a, b?`; undefined if nothing is similar. */
 export function didYouMean(name: string, names: readonly string[]): string | undefined {
   const similar = similarNames(name, names);
   if (similar.length === 0) return undefined;

@@ -34,7 +34,7 @@ export async function restoreKept(kept: string, binary: string): Promise<void> {
   }
 }
 
-/** Keeps a program under a second name: built programs are never written to again. This only saves time, so it may fail. */
+/** Keeps a program under a second name: built programs are never written to again. This only saves time, so a failure is ignored. */
 export async function keepProgram(binary: string, kept: string): Promise<void> {
   const fresh = `${kept}.${process.pid}`;
   try {
@@ -43,7 +43,7 @@ export async function keepProgram(binary: string, kept: string): Promise<void> {
     await link(binary, fresh);
     await rename(fresh, kept);
   } catch {
-    // The next session links again.
+    // Without a kept program, the next session only links again.
   } finally {
     // `rename` does nothing if both names are the same file already, as after a build that was up to date.
     await rm(fresh, { force: true }).catch(() => {});

@@ -32,8 +32,8 @@ const SHELL = '/bin/sh';
  * Starts a shell that becomes the program as soon as the program may begin: with the same pid, process group, signals and environment.
  * Until then, the death of devloop ends it.
  *
- * A shell drops variables whose names it does not understand (`a.b`), so with such a variable the program begins at once. So does a program
- * that does not exist: Node's error explains that best.
+ * A shell drops variables whose names it does not understand (`a.b`), so with such a variable the program begins at once. A program that
+ * does not exist is started at once, too, because Node's error explains that best.
  */
 export function spawnWaiting(run: ControllerCommand): WaitingProcess | NotSpawned {
   try {

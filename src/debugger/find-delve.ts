@@ -5,8 +5,8 @@ import { runTool } from '../machine/tool.ts';
 const INSTALL = 'go install github.com/go-delve/delve/cmd/dlv@latest';
 
 /**
- * The delve that debugs what the go tool builds in this directory: from the PATH, else where `go install` puts it. Throws
- * 'debug.no-delve' where there is none, and where it is older than Go.
+ * The delve that debugs what the go tool builds in this directory: from the PATH, or from where `go install` puts it. Throws
+ * 'debug.no-delve' if there is none, or if it is older than Go.
  */
 export async function findDelve(cwd: string, signal: AbortSignal): Promise<string> {
   const { stdout } = await runTool(['go', 'env', 'GOVERSION', 'GOBIN', 'GOPATH'], { cwd, signal });

@@ -1,8 +1,8 @@
 import { type Answer, jsonOf, plainBody, without } from './http.ts';
 
 /**
- * The controller's answer with one more warning for the caller. Anything else than a well-formed answer to an admission review stays as it
- * is, byte for byte, so that kube-apiserver sees what the controller sent.
+ * The controller's answer with one more warning for the caller. Anything other than a well-formed answer to an admission review stays as
+ * it is, byte for byte, so that kube-apiserver sees what the controller sent.
  */
 export function stamped(answer: Answer, warning: string | undefined): Answer {
   if (warning === undefined || typeof answer.body === 'string' || answer.status !== 200) return answer;

@@ -8,7 +8,7 @@ import { mountPointsIn } from '../operator/volumes.ts';
 const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
 
 /**
- * The words of the manager's program, starting with the program itself ('' if it is not known), even where the image starts it. Without a
+ * The words of the manager's program, starting with the program itself ('' if it is not known), even if the image starts it. Without a
  * `command`, the image's entrypoint can be an init that starts the first argument; but a path that is mounted, or has a suffix, is a file
  * for the program.
  */

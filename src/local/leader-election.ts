@@ -43,7 +43,7 @@ export function variablesWithoutElection(
   });
 }
 
-/** A configuration file with leader election turned off; undefined where it is not on. */
+/** A configuration file with leader election turned off; undefined if it is not on. */
 export function fileWithoutElection(text: string): string | undefined {
   if (!/leader[-_]?elect/i.test(text)) return undefined;
   return editSettings(text, offFor);

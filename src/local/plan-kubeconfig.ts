@@ -8,7 +8,7 @@ import type { PodConnection } from './pod-connection.ts';
 
 export interface KubeconfigInputs {
   api: Pick<ClusterApi, 'context' | 'kubeconfigFiles'>;
-  /** The context and the kubeconfig that the user chose; absent where kubectl's defaults apply. */
+  /** The context and the kubeconfig that the user chose; absent if kubectl's defaults apply. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   checkout: { facts: Pick<CheckoutFacts, 'kubeconfigVariable'> };
   files: Pick<LocalFiles, 'directory'>;

@@ -54,7 +54,7 @@ export interface ControllerInputs {
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
-  /** The context and the kubeconfig that the user chose; absent where kubectl's defaults apply. */
+  /** The context and the kubeconfig that the user chose; absent if kubectl's defaults apply. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** What the controller gets as the name of its Pod. */
   podName: string;

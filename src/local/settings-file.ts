@@ -22,10 +22,10 @@ export function editSettings(text: string, change: Change): string | undefined {
 
 type Parsed = ReturnType<typeof parseAllDocuments>[number];
 
-/** Undefined where the text is not YAML with keys. */
+/** Undefined if the text is not YAML with keys. */
 function editYaml(text: string, change: Change): string | undefined {
   const documents = parseAllDocuments(text);
-  // A document is empty where `---` ends a file, or separates its first comment from the rest.
+  // A document is empty if `---` ends a file, or separates its first comment from the rest.
   const isEmpty = ({ contents }: Parsed): boolean =>
     contents === null || (isScalar(contents) && contents.value === null);
   const isBroken = (one: Parsed): boolean => one.errors.length > 0 || !(isMap(one.contents) || isEmpty(one));

@@ -64,7 +64,7 @@ function ownCa(source: string, deployed: string): string {
   return `If the controller makes its own CA when it starts, have it take its key pair from ${source}. Then deploy ${deployed}`;
 }
 
-/** The CAs that kube-apiserver trusts for the Service, one line for each caller; empty where there is none. */
+/** The CAs that kube-apiserver trusts for the Service, one line for each caller; empty if there is none. */
 export function trustedCas({ calls }: TargetService): string {
   return bundlesOf(calls)
     .flatMap(({ from, caBundle }) => {

@@ -26,7 +26,7 @@ export function family(address: string): 'IPv4' | 'IPv6' {
 }
 
 /**
- * Tells whether an address is in one of these networks (`10.0.0.0/8`, `fd00::/8`, or a single address). A socket for both families
+ * Whether an address is in one of these networks (`10.0.0.0/8`, `fd00::/8`, or a single address). A socket for both families
  * writes IPv4 addresses as `::ffff:10.0.0.7`.
  */
 export function within(networks: string[]): (address: string) => boolean {

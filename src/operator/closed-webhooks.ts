@@ -21,7 +21,7 @@ export interface ClosedWebhook {
 
 const SCALABLE = new Set(['deployments', 'statefulsets']);
 
-/** A Service or a workload that a session took over; `object` is absent where it is known only from the session's Lease. */
+/** A Service or a workload that a session took over; `object` is absent if it is known only from the session's Lease. */
 export interface TakenObject {
   ref: ObjectRef;
   object?: KubeObject | undefined;

@@ -153,7 +153,7 @@ async function readServices(
   return found;
 }
 
-/** `named`: all Services as the user typed them; empty where they were discovered. */
+/** `named`: all Services as the user typed them; empty if they were discovered. */
 async function notFound(api: ClusterApi, service: WebhookService, named: string[]): Promise<DevloopError> {
   const { namespace, name } = service;
   return new DevloopError('target.not-found', `${missing(service)}.`, {

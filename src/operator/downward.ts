@@ -7,7 +7,7 @@ export interface OwnPod {
   manager: Pick<TargetManager, 'object' | 'container'>;
   namespace: string;
   podName: string;
-  /** Absent where it is not known, and for files, which never get it. */
+  /** Absent if it is not known, and for files, which never get it. */
   podUid?: string | undefined;
 }
 

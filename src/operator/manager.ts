@@ -234,7 +234,7 @@ function commonParts(a: string, b: string): number {
   return differs < 0 ? left.length : differs;
 }
 
-/** The Pods that the Service selects, or did before a session; none where it has no selector. */
+/** The Pods that the Service selects, or did before a session; none if it has no selector. */
 export async function selectedPods(api: ClusterApi, service: Service): Promise<Pod[]> {
   const labelSelector = labelQuery(originalSelector(service));
   if (labelSelector === '') return [];

@@ -97,7 +97,7 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
 /**
  * Leaves out the Services of other operators that review the same kinds. For example, an operator that queues jobs and an operator that
  * defines them match each other's checkouts. A Service belongs to another operator if it reviews no kind that the checkout defines, or if
- * it reviews foreign kinds at paths that the checkout does not know; but either sign counts only if some Service lacks it.
+ * it reviews foreign kinds at paths that the checkout does not know; but a sign that all Services have does not count.
  */
 export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranked[] {
   const certain = ranked.filter((one) => one.certain);

@@ -12,7 +12,7 @@ export interface Policy {
   };
 }
 
-/** Whether an owner overwrites changes, and the command that pauses it; empty where none is needed. */
+/** Whether an owner overwrites changes, and the command that pauses it; empty if none is needed. */
 export interface Judgement {
   fights: 'yes' | 'no' | 'maybe';
   because: string;
@@ -76,7 +76,7 @@ function fluxHelm(owner: Owner, policy: Policy | undefined): Judgement {
   };
 }
 
-/** Undefined where it cannot be read: forbidden, not installed, or gone. */
+/** Undefined if it cannot be read: forbidden, not installed, or gone. */
 export async function readPolicy(api: ClusterApi, owner: Owner): Promise<Policy | undefined> {
   try {
     switch (owner.kind) {

@@ -61,7 +61,7 @@ function isManaged({ metadata, spec }: Workload): boolean {
   return serviceAccountName === 'default' || (owner !== undefined && owner.kind !== 'ClusterServiceVersion');
 }
 
-/** The image without tag and digest; empty where there is none. */
+/** The image without tag and digest; empty if there is none. */
 function repositoryOf({ image = '' }: Container): string {
   return image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
 }

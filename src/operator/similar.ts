@@ -9,7 +9,7 @@ const TWO_SIGNS = 4;
 
 /**
  * Finds the manager by its name, for an operator without webhooks or with paths that many operators serve; `answers`: whether a workload
- * answers such a webhook. Undefined where no name matches: then there is nothing to pause.
+ * answers such a webhook. Undefined if no name matches: then there is nothing to pause.
  */
 export function similarWorkload(
   all: FoundWorkload[],

@@ -14,7 +14,7 @@ export interface TargetNames {
   services: string[];
   /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
   deployment?: string | undefined;
-  /** All that are taken over, each in a session of its own; absent where there is only one. */
+  /** All that are taken over, each in a session of its own; absent if there is only one. */
   deployments?: string[] | undefined;
   namespace?: string | undefined;
 }
@@ -30,7 +30,7 @@ export function splitName(text: string, defaultNamespace: string): { namespace: 
 /** The part of an operator that one session takes over: the webhook Services of one manager, and what the manager runs in. */
 export interface Target {
   services: TargetService[];
-  /** Absent where none was found: then nothing is paused. */
+  /** Absent if none was found: then nothing is paused. */
   manager?: TargetManager;
   /** The APIs that the manager's Pods serve. */
   apis?: ServedApi[];

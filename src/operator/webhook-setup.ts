@@ -7,13 +7,13 @@ export interface WebhookSetup {
   /** The package in which the test belongs, and its directory: relative to the checkout, empty for its root. */
   packageName: string;
   directory: string;
-  /** `SetupApplicationWebhookWithManager(mgr)`; empty where no function of the usual form was found. */
+  /** `SetupApplicationWebhookWithManager(mgr)`; empty if no function of the usual form was found. */
   calls: string[];
   /** `AddToScheme` of the package itself, `examplev1.AddToScheme` of one that it imports. */
   schemes: string[];
   /** `examplev1 "example.com/application-operator/api/v1"` */
   imports: string[];
-  /** 24 for controller-runtime 0.24; undefined where the module does not require it. */
+  /** 24 for controller-runtime 0.24; undefined if the module does not require it. */
   controllerRuntime: number | undefined;
 }
 

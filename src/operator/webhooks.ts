@@ -36,7 +36,7 @@ export interface WebhookCall {
   sideEffects?: string | undefined;
   path: string;
   port: number;
-  /** PEM in base64, as in the configuration; empty where there is none. */
+  /** PEM in base64, as in the configuration; empty if there is none. */
   caBundle: string;
   /** API groups of the objects that it reviews or converts. */
   groups: string[];

@@ -11,7 +11,7 @@ export type DevloopEvent =
   | { type: 'warning'; message: string; hint?: string }
   /** Something worth knowing that needs no action. */
   | { type: 'note'; message: string }
-  /** A wait that takes long enough to be noticed. `limitSeconds` is absent where nothing bounds it, such as a build. */
+  /** A wait that takes long enough to be noticed. `limitSeconds` is absent if nothing bounds it, such as a build. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number; progress?: Progress }
   /**
    * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
@@ -222,7 +222,7 @@ export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
 export interface SessionStatus {
   session: string;
   holder: string;
-  /** ISO time; empty where the Lease is missing. */
+  /** ISO time; empty if the Lease is missing. */
   since: string;
   route: string;
   targets: ObjectName[];
@@ -245,5 +245,5 @@ export interface Searched {
   others?: ObjectName[];
 }
 
-/** `deployment`: the one whose session it is about, as the user named it; absent where there is only one session. */
+/** `deployment`: the one whose session it is about, as the user named it; absent if there is only one session. */
 export type Emit = (event: DevloopEvent, deployment?: string) => void;

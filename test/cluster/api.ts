@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent, request as httpsRequest } from 'node:https';
 import { parseAllDocuments } from 'yaml';
 
-/** Reads one API path; undefined where there is no such object or no answer yet. */
+/** Reads one API path; undefined if there is no such object or no answer yet. */
 export type Get = (path: string) => Promise<unknown>;
 
 export interface Api extends Disposable {

@@ -65,7 +65,7 @@ async function rename(kept: string, name: string, ctr: Ctr): Promise<void> {
   await ctr(['images', 'remove', kept]);
 }
 
-/** Empty where there is no such image. */
+/** Empty if there is no such image. */
 async function labelsOf(name: string, ctr: Ctr): Promise<string> {
   const [, line = ''] = (await ctr(['images', 'list', `name==${name}`])).split('\n');
   return line;

@@ -280,7 +280,7 @@ describe('--pause lease, beside Pods that answer reviews and a Lease that this t
       );
     expect(of('Lease')).toBeLessThan(of('Service'));
     await lead();
-    await session.waitFor('warning', ({ message }) => message.includes(`went to ${pod}_1`));
+    await session.waitFor('warning', ({ message }) => message.includes(`held by ${pod}_1`));
     await session.waitFor('change', ({ detail }) => detail === 'taken again');
     expect(await holder()).toMatch(/^devloop-/);
     session.signal('SIGINT');

@@ -43,7 +43,7 @@ export function replaced(live: Applied, manifest: Manifest): Applied {
   return { metadata, spec: { selector: manifest.selector, replicas: manifest.replicas ?? 1 } } as Applied;
 }
 
-/** The merge patch that a client sends who has read one and wants the other. */
+/** The merge patch that a client sends if it has read `before` and wants `after`. */
 export function mergePatch(before: unknown, after: unknown): unknown {
   if (!isMap(before) || !isMap(after)) return after;
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);

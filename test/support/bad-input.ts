@@ -8,7 +8,7 @@ const HANG_MS = 120_000;
 
 export interface Outcome {
   events: DevloopEvent[];
-  /** Absent where the command did what it was asked for. */
+  /** Absent if the command did what it was asked for. */
   error?: DevloopError;
   /** Whether the arguments were accepted. */
   isStarted: boolean;

@@ -57,7 +57,7 @@ export async function repeat(
   if (failures.length > 0) throw failures[0]!;
 }
 
-/** Prints in `npm run soak` once a minute how many are done, so that a run that is cut short has its counts, too. */
+/** In `npm run soak`, prints once a minute how many are done, so that even a run that is cut short has its counts. */
 export function progress(what: string, count: number): (done: number) => void {
   let last = performance.now();
   return (done) => {

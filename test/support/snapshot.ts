@@ -92,7 +92,7 @@ function steady(value: unknown): unknown {
   );
 }
 
-/** Pods come and go when the manager is scaled: their addresses are not part of the state that is put back, their number is. */
+/** Pods come and go when the manager is scaled: only their number is part of the state that is restored, not their addresses. */
 function sliceFacts(slice: Json): Json {
   const { labels = {}, ownerReferences = [] } = slice.metadata as {
     labels?: Record<string, string>;

@@ -123,7 +123,7 @@ async function removeOnce(
   }
 }
 
-/** If the account is not allowed to read the object, the refusal of the deletion is believed. */
+/** If the account is not allowed to read the object, the refusal of the deletion is taken as the truth. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
   const now = await get(ref).catch((error) => {
     if (error instanceof ApiError && error.isForbidden) return undefined;
@@ -132,7 +132,7 @@ async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Pr
   return now !== undefined && (uid === undefined || now.metadata.uid === uid);
 }
 
-/** An answer that is about something else must not count as "nothing there": a restore would believe it. */
+/** An answer that is about something else must not count as "nothing there": a restore would rely on it. */
 function objectIn<T extends KubeObject>(answer: T, ref: ObjectRef): T {
   if (answer.metadata?.name === ref.name) return answer;
   throw new GarbledAnswer(`something that is not ${describe(ref)}: ${excerpt(answer)}`);

@@ -43,7 +43,7 @@ export function keptBy(plan: { fields: FieldUndo[] } | Fault): Kept[] {
   return plan.fields.filter(({ kept }) => kept).map(({ path, to, before }) => ({ path, now: to, before }));
 }
 
-/** The fields that the session changed in this object, or why its undo is not believed. */
+/** The fields that the session changed in this object, or why its undo is not valid. */
 export function undoOf(object: KubeObject, { store, fields: own }: OwnChange): FieldChange[] | Fault {
   const text = object.metadata[store.map]?.[store.key];
   if (text === undefined) return { fault: `${store.key} is missing` };
@@ -60,7 +60,7 @@ export function undoOf(object: KubeObject, { store, fields: own }: OwnChange): F
   return fields;
 }
 
-/** The patch that restores the fields and removes the mark; if the undo cannot be believed, only the reason. */
+/** The patch that restores the fields and removes the mark; if the undo is not valid, only the reason. */
 export function planUndo(
   object: KubeObject,
   own: OwnChange,

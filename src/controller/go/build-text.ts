@@ -28,7 +28,7 @@ export function buildVariables(text: string): Map<string, string> {
   return readBuildText(text).variables;
 }
 
-/** Undefined where only make can tell. */
+/** Undefined if only make can tell. */
 type Verdict = boolean | undefined;
 
 /** `ifeq … else …`: whether it holds here, and whether an earlier branch did. */

@@ -30,7 +30,7 @@ export interface GoSettings {
 }
 
 /**
- * What a program was built from, if its build began at `fromMs` (of `Date.now()`). Undefined where that is not certain: something was
+ * What a program was built from, if its build began at `fromMs` (of `Date.now()`). Undefined if that is not certain: something was
  * written after that, or other files count as well.
  */
 export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: number): BuiltFrom | undefined {
@@ -92,7 +92,7 @@ function stateOf(
   }
 }
 
-/** A hash of everything that determines the user's GOFLAGS, since variables can hold secrets. Undefined where it is not certain. */
+/** A hash of everything that determines the user's GOFLAGS, since variables can hold secrets. Undefined if it is not certain. */
 export function flagsState(env: NodeJS.ProcessEnv): string | undefined {
   try {
     const tool = goTool(env);
@@ -112,7 +112,7 @@ function ancestors(directory: string): string[] {
 }
 
 /**
- * Notes every file, since the go tool also reads files that `go list` does not name. False where a `vendor` directory holds the sources of
+ * Notes every file, since the go tool also reads files that `go list` does not name. False if a `vendor` directory holds the sources of
  * other modules.
  */
 function noteDirectory(directory: string, noted: Noted): boolean {

@@ -8,7 +8,7 @@ export interface MainPackage {
   package: string;
   /** The last part of its module's path: a program in the root or in `cmd` is usually named after it. */
   module: string;
-  /** Whether it links a manager library; undefined where only the go tool can tell. */
+  /** Whether it links a manager library; undefined if only the go tool can tell. */
   isManager: boolean | undefined;
   /** The paths of webhooks that are in its sources, or in those of the packages that it is built from. */
   paths: ReadonlySet<string>;

@@ -9,7 +9,7 @@ export interface FoundCommand extends ImageCommand {
 }
 
 /**
- * A container without a `command` gets the words of its image's ENTRYPOINT, and without `args` those of its CMD. Undefined where no
+ * A container without a `command` gets the words of its image's ENTRYPOINT, and without `args` those of its CMD. Undefined if no
  * Dockerfile of the image starts a program that is built from the package, or several do in different ways.
  */
 export function imageCommandOf(goPackage: string, hints: ChoiceHints): FoundCommand | undefined {

@@ -48,7 +48,7 @@ function follow(
   return { env, args };
 }
 
-/** Undefined where it is not known. */
+/** Undefined if it is not known. */
 function knownValue(written: string, known: ReadonlyMap<string, string>): string | undefined {
   const value = written
     .replace(/^"([^"]*)"$/, '$1')

@@ -17,7 +17,7 @@ export function isManagerLibrary(path: string): boolean {
 }
 
 /**
- * Whether a program links a manager library, by what the sources of this checkout import; undefined where they import packages of
+ * Whether a program links a manager library, by what the sources of this checkout import; undefined if they import packages of
  * other modules, which may link one.
  */
 export function linksByImports(

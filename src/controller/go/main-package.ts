@@ -129,7 +129,7 @@ function placesOf({ mains }: GoCheckout, packages: string[]): MainDirectory[] {
   return mains.filter((one) => packages.includes(one.package));
 }
 
-/** The name under which the image starts the program; undefined where it does not matter, or is not known. */
+/** The name under which the image starts the program; undefined if it does not matter, or is not known. */
 function nameOf(
   { readsOwnName }: MainPackage,
   { program }: ChoiceHints,

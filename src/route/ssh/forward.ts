@@ -64,7 +64,7 @@ export function carry(channel: Channel, port: number): Socket {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
   channel.pipe(socket);
   socket.pipe(channel);
-  // The close without the end-of-file of a complete answer makes the far side see a reset.
+  // Closing without an end-of-file, which a complete answer has, makes the far side see a reset.
   socket.on('error', () => channel.close());
   channel.on('error', () => channel.close());
   // The far side has closed both halves. What it sent before is still delivered.

@@ -52,7 +52,7 @@ interface Together
   accept(paths: Iterable<string>): void;
 }
 
-/** Who may connect, and where. */
+/** Who is allowed to connect, and where. */
 export interface GatewaySettings {
   port?: number | undefined;
   /** The networks that are allowed to connect to this machine, or to the SSH host; empty or absent: all. */

@@ -46,7 +46,7 @@ export interface Routing extends Work, GatewayPlan {
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
-  /** Gets the removal of temporary objects. Only the end of the session has to wait for it. */
+  /** Called with the pending removal of temporary objects: only the end of the session has to wait for it. */
   removing?: (removed: Promise<void>) => void;
   /** How many probes verify a route; 1 by default. */
   probes?: number;

@@ -82,9 +82,9 @@ interface Done extends Plan {
 }
 
 /**
- * Whoever has read what a session wrote sends another patch than without devloop: `replicas: 3` for a paused manager, and nothing where it
- * is 3. Both lead to what they want, unless the field changed before they wrote: then the one patch writes over that change, and the
- * other one does not. Nobody can prevent that, and devloop cannot tell of it where the value is the one that it had found.
+ * A client that has read what a session wrote sends a different patch than without devloop: `replicas: 3` for a paused manager, and nothing
+ * if the manager already has 3. Both have the same result, unless the field changed before the client wrote: then one patch overwrites that
+ * change, and the other does not. Nobody can prevent that, and devloop cannot report it if the value is the one that it had found.
  */
 function isParted(done: Done[], path: string[]): boolean {
   const [patch, other] = done.map((one) => valueAt(one.patch, path));

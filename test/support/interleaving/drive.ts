@@ -21,9 +21,9 @@ export async function drive(
   { waitingSince, isSlow }: World,
   begin: () => Promise<void>,
 ): Promise<void> {
-  // async.ts sleeps by node:timers/promises.
+  // The sleep in async.ts uses node:timers/promises.
   vi.useFakeTimers({ toFake: [...FAKED], fakeNodeBuiltins: true });
-  // Otherwise a call can take as long as it is until the next timer.
+  // Otherwise a call can take until the next timer.
   if (!isSlow) setInterval(() => {}, LONGEST_TURN_MS);
   try {
     let outcome: PromiseSettledResult<void> | undefined;

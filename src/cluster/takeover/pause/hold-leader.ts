@@ -132,7 +132,7 @@ async function giveBack(work: Work, ref: ObjectRef, identity: string): Promise<v
 }
 
 function wentTo(ref: ObjectRef, holder: string): string {
-  return `${describe(ref)} went to ${holder}. If ${holder} does not renew it, devloop takes it again; otherwise this session ends.`;
+  return `${describe(ref)} is now held by ${holder}. If ${holder} does not renew it, devloop takes it again; otherwise this session ends.`;
 }
 
 function keptBy(ref: ObjectRef, holder: string): DevloopError {
