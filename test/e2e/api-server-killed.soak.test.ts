@@ -12,6 +12,8 @@ import { repeat } from '../support/repeat.ts';
 const MOMENTS_MS = 2_000;
 /** No round divides it, so that each meets another moment. */
 const STEP_MS = 230;
+/** Kubernetes' controllers wait for up to half a minute before they call it again. */
+const CONTROLLERS_MS = 60_000;
 
 let operator: HollowOperator;
 
@@ -36,7 +38,7 @@ async function killedAfter(index: number): Promise<void> {
 }
 
 async function expectWhole(): Promise<void> {
-  await operator.expectRestored();
+  await operator.expectRestored(CONTROLLERS_MS);
   await eventually(() => Promise.all(['first', 'second'].map((name) => askHook(operator.cluster, name))));
 }
 
@@ -75,7 +77,10 @@ it('up begins all the same, or ends with the cause, and leaves nothing behind', 
     );
     const code = await up.exited;
     if (code !== 130)
-      expect(up.events.at(-1), up.log()).toMatchObject({ type: 'error', message: expect.stringMatching(/\S/) });
+      expect(up.events.at(-1), up.log()).toMatchObject({
+        type: 'error',
+        message: expect.stringMatching(/\S/),
+      });
     expect(up.log()).not.toContain('This is a bug');
     await expectWhole();
   });

@@ -20,7 +20,7 @@ export interface HollowOperator extends AsyncDisposable {
   /** Where no checkout is. */
   directory: string;
   /** Fails unless the cluster is, or soon will be, as it was before anything was taken over. */
-  expectRestored(): Promise<void>;
+  expectRestored(limitMs?: number): Promise<void>;
 }
 
 let shared: Promise<HollowOperator> | undefined;
@@ -55,8 +55,8 @@ async function startHollowOperator(): Promise<HollowOperator> {
     cluster,
     directory,
     up: ['up', ...SERVICES, ...route, ...hookServer('local', '9444', '9445')],
-    expectRestored: () =>
-      eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before), 15_000),
+    expectRestored: (limitMs = 15_000) =>
+      eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before), limitMs),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
