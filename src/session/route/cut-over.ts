@@ -30,7 +30,10 @@ export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyP
   for (const { serverName } of routing.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
   const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step)));
-  return { cleared: allDone(all.map(({ cleared }) => cleared)).then(() => {}) };
+  const cleared = allDone(all.map((one) => one.cleared)).then(() => {});
+  // The caller awaits it after the manager is paused; until then, a failure must not count as unhandled.
+  cleared.catch(() => {});
+  return { cleared };
 }
 
 async function cutOverOne(
@@ -42,6 +45,8 @@ async function cutOverOne(
   const creating = serviceProber(routing, service);
   const pointed = Promise.withResolvers<void>();
   const applying = apply(routing, open, pointed.resolve);
+  // The same for a failure before the prober exists.
+  applying.catch(() => {});
   const probe = async (): Promise<ProbeResult> => {
     await using stack = new AsyncDisposableStack();
     const prober = stack.use(await creating);
