@@ -28,10 +28,13 @@ const WATCH_SECONDS = 300;
 const SILENCE_MS = 100_000;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
+/** An API server that has just started does not know its roles yet, and somebody may replace a RoleBinding. */
+const FORBIDDEN_MS = 60_000;
 
 /**
  * Follows objects by one list and one watch until the signal aborts. A watch that ends continues at its last version; after an error, or if
- * that version is too old (410), the objects are listed again. Rejects only if listing or watching is forbidden.
+ * that version is too old (410), the objects are listed again. Rejects only if listing or watching is forbidden: at once at the start, later
+ * if that lasts for a minute.
  */
 export async function watchObjects<T extends KubeObject>(
   api: Pick<ClusterApi, 'call' | 'openStream'>,
@@ -45,14 +48,21 @@ export async function watchObjects<T extends KubeObject>(
   const onEvent = (): void => {
     pauses = 0;
   };
+  let forbiddenSince: number | undefined = Number.NEGATIVE_INFINITY;
+  const onOpen = (): void => {
+    forbiddenSince = undefined;
+  };
   while (!signal.aborted) {
     let askedMs = 0;
     try {
       known ??= await listAll(api, scope, watching);
-      await follow(api, scope, { ...watching, onEvent }, known);
+      await follow(api, scope, { ...watching, onOpen, onEvent }, known);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ApiError && error.isForbidden) throw error;
+      if (error instanceof ApiError && error.isForbidden) {
+        forbiddenSince ??= performance.now();
+        if (performance.now() - forbiddenSince >= FORBIDDEN_MS) throw error;
+      }
       known = undefined;
       askedMs = askedPauseMs(error);
     }
@@ -107,7 +117,14 @@ interface WatchEvent<T> {
 async function follow<T extends KubeObject>(
   api: Pick<ClusterApi, 'openStream'>,
   scope: Scope,
-  { signal, accept, onObjects, onEvent, keep = same }: Watching<T> & { onEvent(): void },
+  {
+    signal,
+    accept,
+    onObjects,
+    onOpen,
+    onEvent,
+    keep = same,
+  }: Watching<T> & { onOpen(): void; onEvent(): void },
   known: Known<T>,
 ): Promise<void> {
   const stream = await api.openStream(pathOf(scope), {
@@ -122,6 +139,7 @@ async function follow<T extends KubeObject>(
       timeoutSeconds: String(WATCH_SECONDS),
     },
   });
+  onOpen();
   for await (const line of linesOf(stream)) {
     const { type, object } = JSON.parse(line) as WatchEvent<T>;
     if (type === 'ERROR') throw watchError(object);

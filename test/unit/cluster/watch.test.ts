@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
 import type { KubeObject } from '../../../src/cluster/api/objects.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
   watches = [];
   requests = [];
   watchStatus = 200;
-  list = () => ({ body: { metadata: { resourceVersion: '10' }, items: [object('10')] } });
+  list = allowed;
   server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   directory = await mkdtemp(join(tmpdir(), 'devloop-watch-'));
@@ -51,6 +51,7 @@ beforeEach(async () => {
 }, 60_000);
 
 afterEach(async () => {
+  vi.useRealTimers();
   await api?.[Symbol.asyncDispose]();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -76,6 +77,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 
 function object(resourceVersion: string): KubeObject {
   return { metadata: { name: 'hook', namespace: 'shop', resourceVersion } };
+}
+
+function allowed(): ReturnType<typeof list> {
+  return { body: { metadata: { resourceVersion: '10' }, items: [object('10')] } };
 }
 
 const send = (type: string, what: unknown): void =>
@@ -203,6 +208,35 @@ it('ends where watching is forbidden', async () => {
   watchStatus = 403;
   await using follower = follow();
   await expect(follower.ended).rejects.toMatchObject({ code: 'cluster.forbidden' });
+});
+
+describe('where watching is forbidden later', () => {
+  const forbid = (): void => {
+    list = () => ({ status: 403, body: { message: 'RBAC: clusterrole "admin" not found' } });
+    watchStatus = 403;
+    watches.at(-1)!.destroy();
+  };
+
+  it('goes on as soon as it is allowed again, as after a restart of the API server', async () => {
+    await using follower = follow();
+    await eventually(async () => expect(watches).toHaveLength(1));
+    forbid();
+    await eventually(async () => expect(lists()).toBeGreaterThan(2));
+    list = allowed;
+    watchStatus = 200;
+    await eventually(async () => expect(watches).toHaveLength(2));
+    expect(follower.seen).toEqual(['10', '10']);
+  });
+
+  it('ends after a minute', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    await using follower = follow();
+    await eventually(async () => expect(watches).toHaveLength(1));
+    forbid();
+    await eventually(async () => expect(lists()).toBeGreaterThan(2));
+    vi.advanceTimersByTime(60_000);
+    await expect(follower.ended).rejects.toMatchObject({ code: 'cluster.forbidden' });
+  });
 });
 
 it('lists page by page, and remembers no more than it has to', async () => {
