@@ -57,22 +57,30 @@ export interface ElectionFlag extends DefinedFlag {
 }
 
 const BOOLEAN_FLAG =
-  /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?([\w.]+)\s*,/g;
+  /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"([\w.-]{2,})"|([\w.]+))\s*,\s*(?:"\w?"\s*,\s*)?([\w.]+)\s*,/g;
 
 /** The call that defines the flags of Kubernetes' own programs, in k8s.io/component-base; their defaults leave leader election on. */
 const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(\s*[^,()]+,\s*(\w+(?:\.\w+\(\))?)/g;
 
 /** What the sources say about the defaults of the flags that switch leader election. */
 export interface ElectionDefaults {
-  /** `value`: as written, also the name of a constant, a variable or a field of the options. */
-  flags: (ElectionFlag & { value: string })[];
+  /**
+   * `value`: as written, also the name of a constant, a variable or a field of the options. A flag whose own name is a constant has
+   * `constant` in its place.
+   */
+  flags: (ElectionFlag & { value: string; constant?: string | undefined })[];
+  /** A constant -> the names of switches that packages give it, with the directories of these packages. */
+  names: Map<string, { flag: string; directory: string }[]>;
   /** A name that is set to true -> the directories of the packages that set it. */
   isTrue: Map<string, Set<string>>;
 }
 
 export function noElectionDefaults(): ElectionDefaults {
-  return { flags: [], isTrue: new Map() };
+  return { flags: [], names: new Map(), isTrue: new Map() };
 }
+
+/** `flagLeaderElect = "leader-elect"` */
+const FLAG_NAME = /\b(\w+)(?:\s+string)?\s*:?=\s*"([\w.-]+)"/g;
 
 /** `const defaultLeaderElect = true`, `&Options{LeaderElect: true}` */
 const TRUE = /\b(\w+)(?:\s+bool)?\s*(?::?=|:)\s*true\b/g;
@@ -81,20 +89,29 @@ const TRUE = /\b(\w+)(?:\s+bool)?\s*(?::?=|:)\s*true\b/g;
 export function collectElectionDefaults(
   text: string,
   directory: string,
-  { flags, isTrue }: ElectionDefaults,
+  { flags, names, isTrue }: ElectionDefaults,
 ): void {
-  const collect = (match: RegExpExecArray, flag: string, value: string): void => {
-    flags.push({ flag, value, ...placeOf(match, text, directory) });
-  };
-  for (const match of text.matchAll(BOOLEAN_FLAG))
-    if (electionSwitch(match[2]!)) collect(match, match[2]!, match[3]!);
-  for (const match of text.matchAll(KUBERNETES_FLAGS)) collect(match, 'leader-elect', 'true');
+  for (const match of text.matchAll(BOOLEAN_FLAG)) {
+    const [, , flag = '', constant, value = ''] = match;
+    if (constant !== undefined || electionSwitch(flag))
+      flags.push({ flag, constant, value, ...placeOf(match, text, directory) });
+  }
+  for (const match of text.matchAll(KUBERNETES_FLAGS))
+    flags.push({ flag: 'leader-elect', value: 'true', ...placeOf(match, text, directory) });
+  for (const [, name = '', flag = ''] of text.matchAll(FLAG_NAME))
+    if (electionSwitch(flag)) names.set(name, [...(names.get(name) ?? []), { flag, directory }]);
   for (const [, name = ''] of text.matchAll(TRUE))
     isTrue.set(name, (isTrue.get(name) ?? new Set()).add(directory));
 }
 
 /** The flags whose default leaves leader election on. A name without `elect` in it counts only in its own package. */
-export function electionFlags({ flags, isTrue }: ElectionDefaults): ElectionFlag[] {
+export function electionFlags({ flags, names, isTrue }: ElectionDefaults): ElectionFlag[] {
+  const nameOf = (constant: string, directory: string): string | undefined => {
+    const name = constant.split('.').at(-1)!;
+    const given = names.get(name) ?? [];
+    const own = given.find((one) => one.directory === directory);
+    return (own ?? (/elect/i.test(name) ? given[0] : undefined))?.flag;
+  };
   const isOn = (value: string, directory: string): boolean => {
     const name = value.split('.').at(-1)!;
     const places = isTrue.get(name);
@@ -102,7 +119,9 @@ export function electionFlags({ flags, isTrue }: ElectionDefaults): ElectionFlag
       value === 'true' || (places?.has(directory) ?? false) || (/elect/i.test(name) && places !== undefined)
     );
   };
-  return flags
-    .filter(({ flag, value, directory }) => isOn(value, directory) === (electionSwitch(flag) === 'on'))
-    .map(({ value: _, ...flag }) => flag);
+  return flags.flatMap(({ value, constant, ...rest }) => {
+    const flag = constant === undefined ? rest.flag : nameOf(constant, rest.directory);
+    if (flag === undefined) return [];
+    return isOn(value, rest.directory) === (electionSwitch(flag) === 'on') ? [{ ...rest, flag }] : [];
+  });
 }

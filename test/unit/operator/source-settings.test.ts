@@ -115,6 +115,35 @@ test('a default by any name counts in its own package', () => {
   expect(electionFlagsIn(['f.Bool("leader-elect", ha, "")'], ['const ha = true'])).toHaveLength(1);
 });
 
+const OF_CONSTANT = 'fs.BoolVar(&c.Elect, flagElect, true, "Elect.")';
+
+test.each<[string, string, string, string[]]>([
+  ['a constant', OF_CONSTANT, 'const flagElect = "leader-elect"', ['leader-elect']],
+  [
+    'one with an alignment',
+    OF_CONSTANT,
+    'flagElect    = "enable-leader-election"',
+    ['enable-leader-election'],
+  ],
+  ['one with a type', OF_CONSTANT, 'const flagElect string = "leader-elect"', ['leader-elect']],
+  [
+    'one of another package',
+    'f.BoolP(options.Elect, "l", true, "")',
+    'const Elect = "leader-elect"',
+    ['leader-elect'],
+  ],
+  ['one that is off', 'f.Bool(flagElect, false, "")', 'const flagElect = "leader-elect"', []],
+  ['one of another setting', OF_CONSTANT, 'const flagElect = "leader-election-id"', []],
+  ['an unknown one', OF_CONSTANT, '', []],
+  ['a common name of another package', 'f.Bool(name, true, "")', 'const name = "leader-elect"', []],
+])('a flag whose name is a constant: %s', (_, flag, constant, expected) => {
+  expect(electionFlagsIn([flag], [constant, '/checkout/other']).map((one) => one.flag)).toEqual(expected);
+});
+
+test('a constant by any name counts in its own package', () => {
+  expect(electionFlagsIn(['f.Bool(name, true, "")'], ['const name = "leader-elect"'])).toHaveLength(1);
+});
+
 const COMMANDS = `
 func NewController() *cobra.Command {
 	command := &cobra.Command{Use: "controller-service", Short: "Runs it."}
