@@ -83,9 +83,7 @@ function linkerFlag(
     !isEvaluated && found?.recipe.madeIn !== undefined && flag.includes('$(shell ');
   const leave = (some: string[], how: string): void => {
     if (found && some.length > 0)
-      sources.push(
-        `without ${shortened(some.join(' '), MOST_SHOWN)} of ${found.source}, which devloop ${how}`,
-      );
+      sources.push(`without ${summaryOf(some)} of ${found.source}, which devloop ${how}`);
   };
   leave(leftOut.filter(isLater), 'evaluates only when it builds');
   leave(
@@ -102,6 +100,23 @@ function linkerFlag(
 
 /** A flag with a Makefile's nested conditions can have tens of thousands of characters. */
 const MOST_SHOWN = 200;
+const MOST_NAMED = 600;
+const MOST_OF_ONE = 60;
+
+/**
+ * The flags as written, or, if there is too much of them, each in short: which variables keep the value from the sources says more than
+ * the commands that would set the first of them.
+ */
+function summaryOf(flags: string[]): string {
+  const written = flags.join(' ');
+  if (written.length <= MOST_SHOWN) return written;
+  return shortened(flags.map((flag) => shortened(nameOnly(flag), MOST_OF_ONE)).join(' '), MOST_NAMED);
+}
+
+/** -X example.com/operator/version.tag=$(shell …) is -X version.tag=… */
+function nameOnly(flag: string): string {
+  return flag.replace(/^(--?X)[ =]['"]?(?:[^\s=]*\/)?([^\s=/]+)=.*$/s, '$1 $2=…');
+}
 
 /** The tags that GOFLAGS sets. */
 export function tagsIn(goFlags: string): string[] {

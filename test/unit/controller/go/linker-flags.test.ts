@@ -38,6 +38,15 @@ test('what is left out is shown in part where a Makefile nests it to any length'
   expect(found!.source).toContain('x…');
 });
 
+test('of many flags that are left out, each is named', () => {
+  const names = Array.from({ length: 12 }, (_, index) => `image${index}`);
+  const flags = names.map(
+    (name) => `-X example.com/operator/version.${name}="$(shell awk /${name}/ versions)"`,
+  );
+  const found = linkerFlag(`build:\n\tgo build -ldflags '${flags.join(' ')}' -o m .\n`);
+  for (const name of names) expect(found!.source).toContain(`-X version.${name}=…`);
+});
+
 test.each<[string, string, string]>([
   ['none', 'RUN go build -o manager .', '-s'],
   ['of the Dockerfile', 'RUN go build -ldflags="-s -w" -o manager .', '-s -w'],
