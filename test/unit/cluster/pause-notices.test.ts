@@ -40,3 +40,20 @@ it.each([
   const notices = noticesOf(found, autoscalers, budgets);
   expect(notices.map(({ mayResume }) => mayResume)).toEqual(expected);
 });
+
+it.each([
+  [
+    'a parent',
+    manager([{ kind: 'Shop', name: 'main', uid: '1', controller: true }]),
+    [],
+    /operator of Shop main/,
+  ],
+  ['an autoscaler that scales to 0', manager(), [autoscaler('manager', 0)], /minReplicas/],
+])(
+  'where %s may resume the manager, there is a way for one without a Lease',
+  (_, found, autoscalers, way) => {
+    const [notice] = noticesOf(found, autoscalers, []);
+    expect(notice!.text).toMatch(way);
+    expect(notice!.text).toContain('--pause lease');
+  },
+);

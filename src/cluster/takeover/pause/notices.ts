@@ -43,6 +43,9 @@ export function noticesOf(
   ];
 }
 
+/** Only a leader holds a Lease, and many servers of webhooks elect none. */
+const OR_LEASE = ', or, if the manager elects a leader, hold its Lease: `devloop up --pause lease`';
+
 /**
  * OLM compares a hash that it wrote itself, so it does not notice changed replicas. It writes them only when it installs the operator
  * again, for an upgrade or a new certificate (docs/adr/0013).
@@ -58,7 +61,7 @@ function ownerNotices({ ref, object }: Manager): Notice[] {
         },
       ];
     if (controller !== true) return [];
-    const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does: \`devloop up --pause lease\``;
+    const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does, pause the operator of ${kind} ${name}${OR_LEASE}`;
     return [{ text, mayResume: true }];
   });
 }
@@ -68,7 +71,7 @@ function autoscalerNotice({ metadata, spec }: Autoscaler, { ref }: Manager): Not
   const name = describe(refOf('HorizontalPodAutoscaler', metadata));
   return spec.minReplicas === 0
     ? {
-        text: `${name} can scale ${describe(ref)} from 0. If it does: \`devloop up --pause lease\``,
+        text: `${name} can scale ${describe(ref)} from 0. If it does, set its minReplicas to 1${OR_LEASE}`,
         mayResume: true,
       }
     : { text: `${name} does nothing while ${describe(ref)} has 0 replicas.`, mayResume: false };
