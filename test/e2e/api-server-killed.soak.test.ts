@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { traces } from '../cluster/traces.ts';
+import { account } from '../support/account.ts';
 import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HollowOperator, sharedHollowOperator } from '../support/hollow-operator.ts';
@@ -16,13 +17,17 @@ const STEP_MS = 230;
 const CONTROLLERS_MS = 60_000;
 
 let operator: HollowOperator;
+/** Of a user with roles, which kube-apiserver has to read before it knows what they allow. */
+let kubeconfig: string;
 
 beforeAll(async () => {
   operator = await sharedHollowOperator();
+  const all = ['*'];
+  kubeconfig = await account(operator.cluster, 'somebody', [{ apiGroups: all, resources: all, verbs: all }]);
 });
 
 function start(args: string[]): DevloopRun {
-  return startDevloop(args, { cwd: operator.directory, env: { KUBECONFIG: operator.cluster.kubeconfig } });
+  return startDevloop(args, { cwd: operator.directory, env: { KUBECONFIG: kubeconfig } });
 }
 
 /** It starts again at once, which takes it a few seconds. */
@@ -43,7 +48,7 @@ async function expectWhole(): Promise<void> {
 }
 
 it('down goes on when kube-apiserver is back', async () => {
-  await repeat('kube-apiserver killed during down', { soak: 30 }, async (index) => {
+  await repeat('kube-apiserver killed during down', { soak: 9 }, async (index) => {
     await using up = start(operator.up);
     await up.waitFor('session.ready');
     up.signal('SIGKILL');
@@ -56,7 +61,7 @@ it('down goes on when kube-apiserver is back', async () => {
 });
 
 it('up restores everything at its end when kube-apiserver is back', async () => {
-  await repeat('kube-apiserver killed during the end of up', { soak: 30 }, async (index) => {
+  await repeat('kube-apiserver killed during the end of up', { soak: 9 }, async (index) => {
     await using up = start(operator.up);
     await up.waitFor('session.ready');
     up.signal('SIGINT');
@@ -68,7 +73,7 @@ it('up restores everything at its end when kube-apiserver is back', async () => 
 });
 
 it('up begins all the same, or ends with the cause, and leaves nothing behind', async () => {
-  await repeat('kube-apiserver killed during the beginning of up', { soak: 30 }, async (index) => {
+  await repeat('kube-apiserver killed during the beginning of up', { soak: 9 }, async (index) => {
     await using up = start(operator.up);
     await killedAfter(index);
     await up.waitFor('session.ready').then(

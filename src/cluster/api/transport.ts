@@ -8,6 +8,7 @@ import { createForwarder, type Forwarded } from './forward.ts';
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
 import { whileAway } from './repeat.ts';
+import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
@@ -53,7 +54,13 @@ export interface Transport {
 export async function createTransport(selected: Selected): Promise<Transport> {
   const login = await createLogin(selected);
   const forwarder = createForwarder(selected, login);
-  const server: Server = { selected, base: new URL(selected.server), login, hasAnswered: false };
+  const isStarting = createStarting((signal) =>
+    exchange(server, 'GET', '/readyz', { body: undefined, signal }),
+  );
+  const server: Server = {
+    ...{ selected, base: new URL(selected.server), login },
+    ...{ hasAnswered: false, isStarting },
+  };
   return {
     async call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T> {
       const once = (): Promise<Record<string, unknown>> =>
@@ -95,6 +102,7 @@ interface Server {
   login: Awaited<ReturnType<typeof createLogin>>;
   /** If the server has answered once, calls wait for it when it is away. Otherwise the address is more likely wrong, or the cluster off. */
   hasAnswered: boolean;
+  isStarting(): Promise<boolean>;
 }
 
 function senderOf({ base }: Server): typeof httpsRequest | typeof httpRequest {
@@ -109,7 +117,7 @@ function urlOf({ base }: Server, path: string, query: Record<string, string> = {
 
 /** A connection that outlives its request, so it comes from no pool. */
 async function ownConnection<T extends object>(
-  { selected, login }: Server,
+  { selected, login, isStarting }: Server,
   path: string,
   signal: AbortSignal | undefined,
   open: (options: RequestOptions) => Promise<T | Refusal>,
@@ -122,7 +130,7 @@ async function ownConnection<T extends object>(
     (one) => 'status' in one && isUnauthorized(one),
   );
   if (!('status' in answer)) return answer;
-  throw ApiError.from(`GET ${path}`, answer);
+  throw await refusal(`GET ${path}`, answer, isStarting);
 }
 
 function openStream(
@@ -181,7 +189,7 @@ async function attempt(
     isUnauthorized,
   );
   server.hasAnswered = true;
-  if (answer.status >= 400) throw ApiError.from(`${method} ${path}`, answer);
+  if (answer.status >= 400) throw await refusal(`${method} ${path}`, answer, server.isStarting);
   return parse(answer);
 }
 

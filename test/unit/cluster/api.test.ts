@@ -15,6 +15,9 @@ import { loadKubeconfig, type Selected } from '../../../src/cluster/api/kubeconf
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** What /readyz answers. */
+let readyz: () => number;
+
 let pair: KeyPair;
 let client: KeyPair;
 let directory: string;
@@ -35,9 +38,11 @@ beforeEach(async () => {
   connections = 0;
   requests = [];
   handler = (_request, response) => json(response, 200, { metadata: { name: 'x' } });
+  readyz = () => 200;
   server = createServer(
     { key: pair.key, cert: pair.certificate, requestCert: true, rejectUnauthorized: false },
     (request, response) => {
+      if (request.url === '/readyz') return json(response, readyz(), {});
       requests.push(`${request.method} ${request.url}`);
       handler(request, response);
     },
@@ -369,6 +374,38 @@ describe('credentials', () => {
       code: 'cluster.unauthorized',
       message: expect.stringContaining('The client certificate expired on 2'),
     });
+  });
+});
+
+describe('a server that has just started', () => {
+  /** It knows its roles once it was asked that many times whether it is ready. */
+  function starting(questions: number, status: number): void {
+    let left = questions;
+    readyz = () => (left-- > 0 ? status : 200);
+    handler = (_request, response) => {
+      if (left <= 0) json(response, 200, { metadata: { name: 'x' } });
+      else json(response, 403, { message: 'forbidden: User "me" cannot do that', reason: 'Forbidden' });
+    };
+  }
+
+  it.each([403, 500])('is asked again while its readiness is %i', async (status) => {
+    const cluster = await api();
+    starting(2, status);
+    await expect(cluster.get(ref)).resolves.toBeDefined();
+  });
+
+  it('is an error that may pass for a write', async () => {
+    const cluster = await api();
+    starting(1, 403);
+    const error = await cluster.create(ref, {}).catch((thrown) => thrown);
+    expect(error).toMatchObject({ status: 503, message: expect.stringContaining('has just started') });
+    expect(isTransient(error)).toBe(true);
+  });
+
+  it.each([200, 404])('is none if its readiness is %i: the account lacks a permission', async (status) => {
+    const cluster = await api();
+    starting(9, status);
+    await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.forbidden', status: 403 });
   });
 });
 

@@ -39,7 +39,8 @@ beforeEach(async () => {
     noServer: true,
     handleProtocols: (offered) => offered.has(PROTOCOL) && PROTOCOL,
   });
-  server = createServer({ key: pair.key, cert: pair.certificate });
+  // Whatever else is asked: it is ready.
+  server = createServer({ key: pair.key, cert: pair.certificate }, (_, response) => response.end('ok'));
   server.on('upgrade', (request, socket, head) => {
     urls.push(request.url!);
     const status = admit(request.headers.authorization);

@@ -60,6 +60,7 @@ afterEach(async () => {
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url!, 'http://x');
+  if (url.pathname === '/readyz') return void response.end('ok');
   requests.push(url);
   if (url.searchParams.get('watch') !== 'true') {
     const { status = 200, body } = list();
