@@ -17,8 +17,6 @@ export interface ReplayOptions {
   paths: PathStep[][];
   /** Sends reviews also to webhooks that declare side effects. */
   withSideEffects: boolean;
-  /** Where the controller listens on the loopback interface, if not on the recorded port. */
-  port?: number;
   /** Ports for which reviews were recorded, and where the controller listens instead. */
   moved?: ReadonlyMap<number, number>;
   atOnce: number;
@@ -105,10 +103,10 @@ function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | un
 async function askAgain(
   before: ReviewRecord,
   asking: Asking,
-  { paths, port: given, moved }: ReplayOptions,
+  { paths, moved }: ReplayOptions,
 ): Promise<ReviewRecord | 'same'> {
   const recorded = before.port ?? USUAL_PORT;
-  const port = given ?? moved?.get(recorded) ?? recorded;
+  const port = moved?.get(recorded) ?? recorded;
   const { id, path, ms } = before;
   const review = withNewUid(asDryRun(before.request));
   const body = Buffer.from(JSON.stringify(review));

@@ -92,7 +92,7 @@ it.each<[string, Partial<ReviewRecord>]>([
 
 it('a controller that answers nothing is a changed answer; an abort ends the replay', async () => {
   const record = recorded('a', { allowed: true });
-  const { found } = await replayed([record], { port: await freePort() });
+  const { found } = await replayed([record], { moved: new Map([[controller.port, await freePort()]]) });
   expect(found).toMatchObject([{ result: 'changed', after: { verdict: 'unanswered' } }]);
   await expect(replayed([record], { signal: AbortSignal.abort(new Error('over')) })).rejects.toThrow('over');
   expect(differences(record, record)).toEqual([]);
