@@ -2,7 +2,7 @@ import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
-import { answered } from '../../cluster/api/repeat.ts';
+import { answered, whileAway } from '../../cluster/api/repeat.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
@@ -26,7 +26,7 @@ import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
 import { waitUntilAnswering } from './answering.ts';
 import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
-import { restore } from './until-restored.ts';
+import { AWAY_LIMIT_MS, restore } from './until-restored.ts';
 
 /** A relay exits a minute after it has lost its client. */
 const RELAY_EXIT_SECONDS = 75;
@@ -55,28 +55,31 @@ export async function restoreDead(
   options: RestoreOptions,
 ): Promise<Restored> {
   const { namespaces, taken } = session;
-  const { api, sessionId } = work;
+  const { api, sessionId, emit, signal } = work;
   const takenServices = taken.filter(({ ref }) => ref.kind === 'Service');
   const services = takenServices.map(({ ref }) => ref);
-  const configurations = listConfigurations(api);
-  // Listing the marked objects again costs little: the API server filters them by label.
-  const [closed, found] = await Promise.all([
-    closedWebhooks(api, taken, configurations),
-    findMarked(api, namespaces, { sessionId }).catch(whileAway),
-  ]);
+  const look = async () => {
+    const configurations = listConfigurations(api);
+    // Listing the marked objects again costs little: the API server filters them by label.
+    const [closed, found] = await Promise.all([
+      closedWebhooks(api, taken, configurations),
+      findMarked(api, namespaces, { sessionId }),
+    ]);
+    return { closed, found, called: servicesCalledBy(await configurations.catch(() => [])) };
+  };
+  const patience = { limitMs: AWAY_LIMIT_MS, mayPass: isAway, emit, signal };
+  const { closed, found, called } = await whileAway(look, patience);
   const afterServices = session.isAwaited
-    ? async () =>
-        waitUntilAnswering(work, takenServices, servicesCalledBy(await configurations.catch(() => [])))
+    ? async () => waitUntilAnswering(work, takenServices, called)
     : undefined;
   // A `down` that was killed may have restored some objects, and left only the Leases that name them.
   const awaited = session.isAwaited ? { ...options, taken: taken.map(({ ref }) => ref) } : options;
   const alone = { ...awaited, found, isUnanswered: !session.mayAnswer, afterServices };
   if (closed.length === 0) return await restore(work, namespaces, alone);
-  const now = found ?? (await findMarked(api, namespaces, { sessionId }));
-  if (await isUntouched(work, now, services)) return await restore(work, namespaces, alone);
+  if (await isUntouched(work, found, services)) return await restore(work, namespaces, alone);
   await using answering = closed.every(({ isScalable }) => isScalable)
     ? undefined
-    : await answerOrRefuse(work, session, { closed, marked: now.marked, means });
+    : await answerOrRefuse(work, session, { closed, marked: found.marked, means });
   if (answering !== undefined) await pauseBlocked(work, await session.target());
   return await restore(work, namespaces, {
     ...awaited,
@@ -87,11 +90,6 @@ export async function restoreDead(
       await answering?.gateways.drain();
     },
   });
-}
-
-/** While the API server is away, nothing is found yet: the restoration looks again, as often as it takes. */
-function whileAway(error: unknown): undefined {
-  if (!isAway(error)) throw error;
 }
 
 /** Whether the session ended before it changed the operator, or after it was restored: then the operator answers its own webhooks. */

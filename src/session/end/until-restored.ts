@@ -13,7 +13,7 @@ import {
 } from './restore.ts';
 
 /** How long `down`, and the recovery of a dead session, wait for an API server that is away. */
-const AWAY_LIMIT_MS = 60_000;
+export const AWAY_LIMIT_MS = 60_000;
 const PASSES_WITH_REST = 5;
 
 export interface UntilRestored extends RestoreOptions {

@@ -97,6 +97,20 @@ it('answers in place of an operator that fails closed, and has no Pod that is re
   await expect(restoreIt()).rejects.toMatchObject({ code: 'restore.blocked' });
 });
 
+it.each(['ValidatingWebhookConfiguration *', 'Lease *'])(
+  'waits for an API server that is away while it is asked for %s, since the answer decides the order',
+  async (what) => {
+    putReadySlice();
+    let asked = 0;
+    cluster.hook.before = (verb, one) => {
+      if (verb === 'list' && one === what && ++asked === 1) throw refusal(503, 'ServiceUnavailable');
+    };
+    await restoreIt();
+    expect(asked).toBeGreaterThan(1);
+    expect(cluster.names('Lease')).toEqual([]);
+  },
+);
+
 it('waits for the relay of the dead session to exit, also while the API server is away', async () => {
   const labels = { 'devloop.dev/session': 's1' };
   cluster.put('Pod', { metadata: { namespace: 'shop', name: 'devloop-relay-s1-ab12', labels } });
