@@ -47,6 +47,8 @@ export function followManager(
     const io = { emit: withoutDiscoveries(work.emit), signal: work.signal };
     const elsewhere = async (port: number) => movedTo(session.moved.get(port));
     const next = await planController({ ...inputs, running: plan.run, elsewhere }, io);
+    // The session removes its files when it ends, so nothing must be written after that.
+    if (work.signal.aborted) return false;
     const isSame = isDeepStrictEqual([plan.run, plan.env], [next.plan.run, next.plan.env]);
     await writeNeededFiles(next.needed);
     if (isSame) return false;
