@@ -38,7 +38,10 @@ export function knownName(host: string, port: number): string {
   return port === 22 ? host.toLowerCase() : `[${host.toLowerCase()}]:${port}`;
 }
 
-/** `names`: first the host's own name, then others for which a matching key is as good (the host without its port). */
+/**
+ * `names`: first the host's own name, then others (the host without its port) for which a matching key is as good, as for OpenSSH, unless
+ * the host has another key of that type under its own name.
+ */
 export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict {
   const base64 = key.toString('base64');
   const [first] = names;
@@ -46,10 +49,12 @@ export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict
   const anywhere = lines.filter(({ hosts }) => names.some((name) => matchesHost(hosts, name)));
   const revoked = anywhere.find((line) => line.marker === '@revoked' && line.key === base64);
   if (revoked) return { kind: 'revoked', line: revoked };
-  if (anywhere.some((line) => line.marker === undefined && line.key === base64)) return { kind: 'known' };
+  const isKnown = ({ marker, key: known }: KnownLine): boolean => marker === undefined && known === base64;
+  if (about.some(isKnown)) return { kind: 'known' };
   const plain = about.filter(({ marker }) => marker === undefined);
   const changed = plain.find(({ type }) => type === typeOf(key));
   if (changed) return { kind: 'changed', line: changed };
+  if (anywhere.some(isKnown)) return { kind: 'known' };
   const authority = about.find(({ marker }) => marker === '@cert-authority');
   return { kind: 'unknown', others: plain, ...(authority && { authority }) };
 }

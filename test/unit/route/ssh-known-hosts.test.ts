@@ -77,6 +77,11 @@ describe('a key', () => {
     ['is known next to a different one', [line('host', OTHER), line('host', ED)], 'known'],
     ['is known for the host without its port', [line('plain', ED)], 'known'],
     ['has changed', [line('host', OTHER)], 'changed'],
+    [
+      'is changed if it differs for this port, though the host has it on another one',
+      [line('host', OTHER), line('plain', ED)],
+      'changed',
+    ],
     ['is unknown if only the host without its port has a different one', [line('plain', OTHER)], 'unknown'],
     ['is unknown', [line('elsewhere', ED)], 'unknown'],
     ['is unknown if the host is known with a key of another type', [line('host', RSA)], 'unknown'],
