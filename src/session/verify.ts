@@ -13,7 +13,7 @@ import { endOrphans } from './context/session-directories.ts';
 import { sessionOnPort } from './context/session-on-port.ts';
 import { afterVerify, type Comparing, compareAll, toShow } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
-import { type ManagerWanted, startManager } from './verify/manager.ts';
+import { type ManagerWanted, portsOf, startManager } from './verify/manager.ts';
 import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
 
 const READY_SECONDS = 60;
@@ -34,12 +34,11 @@ export interface SavedSet {
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
   const { records, checkout } = set;
-  const port = records.find((one) => one.port !== undefined)?.port ?? USUAL_PORT;
+  const webhooks = webhooksOf(records);
   // A manager left by a killed `verify` would have the port.
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
-  await requireManagerPort(port, set, io.env);
-  const paths = [...new Set(records.map(({ path }) => path))];
-  const wanted: ManagerWanted = { checkout, config, port, paths, readySeconds: READY_SECONDS };
+  for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
+  const wanted: ManagerWanted = { checkout, config, webhooks, readySeconds: READY_SECONDS };
   const assets = await envtestAssets(checkout, io.env);
   const answers: DevloopEvent[] = [];
   const emit: Emit = (event) => {
@@ -62,6 +61,12 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   io.emit({ type: 'note', message });
   await using server = await startEnvtest(assets, checkout, io);
   await compareWith(set, wanted, { server, io });
+}
+
+/** Where the manager has to serve the set, each port and path once: some operators have several webhook servers. */
+function webhooksOf(records: ReviewRecord[]): ManagerWanted['webhooks'] {
+  const all = records.map(({ path, port = USUAL_PORT }) => ({ path, port }));
+  return [...new Map(all.map((one) => [`${one.port} ${one.path}`, one])).values()];
 }
 
 async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {

@@ -26,7 +26,8 @@ const NEVER = new AbortController().signal;
 /** What recording costs, and a replay, with the sample operator's webhooks in a process of their own. */
 export async function reviewFigures(): Promise<void> {
   await using server = await startNoCluster();
-  const wanted = { checkout: SAMPLE, config: {}, port: PORT, paths: [PATH], readySeconds: 60 };
+  const webhooks = [{ path: PATH, port: PORT }];
+  const wanted = { checkout: SAMPLE, config: {}, webhooks, readySeconds: 60 };
   const io = { emit: () => {}, signal: NEVER, env: process.env, cwd: SAMPLE };
   await using _ = await startManager(wanted, server, io);
   await replayFigure();

@@ -45,7 +45,8 @@ function devloop(cwd: string, ...args: string[]): Buffer {
 /** What the sample operator answers. */
 async function recorded(checkout: string): Promise<ReviewRecord[]> {
   await using server = await startNoCluster();
-  const wanted = { checkout, config: {}, port: PORT, paths: [MUTATES, VALIDATES], readySeconds: 60 };
+  const webhooks = [MUTATES, VALIDATES].map((path) => ({ path, port: PORT }));
+  const wanted = { checkout, config: {}, webhooks, readySeconds: 60 };
   const { signal } = new AbortController();
   await using _ = await startManager(wanted, server, {
     emit: () => {},

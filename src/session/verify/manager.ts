@@ -7,6 +7,7 @@ import { selfSignedPair } from '../../certificates/self-signed.ts';
 import { connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { Config } from '../../config/schema.ts';
+import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
 import { unservedPaths } from '../../gateway/served.ts';
 import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
@@ -24,9 +25,8 @@ import type { ApiServer } from './no-cluster.ts';
 export interface ManagerWanted {
   checkout: string;
   config: Config;
-  /** The port where its webhooks listen, and their paths. */
-  port: number;
-  paths: string[];
+  /** The paths of its webhooks, and the ports on which they are served. */
+  webhooks: { path: string; port: number }[];
   /** Shorter than in `up`: here the manager has nothing to wait for. */
   readySeconds: number;
 }
@@ -78,14 +78,14 @@ export async function startManager(
 }
 
 async function plan(
-  { checkout, config, port, paths }: ManagerWanted,
+  { checkout, config, webhooks }: ManagerWanted,
   { files, kubeconfig }: { files: LocalFiles; kubeconfig: string },
   io: Io,
 ): Promise<PlannedController> {
   await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, checkout));
   return await planController(
     {
-      ...{ api, files, target: targetOf(port, paths) },
+      ...{ api, files, target: targetOf(webhooks) },
       checkout: { root: checkout, facts: await readCheckout(checkout) },
       settings: config.controller ?? {},
       isBuilt: true,
@@ -101,16 +101,20 @@ async function plan(
 }
 
 /** What discovery would find in a cluster that has the webhooks but no manager. */
-function targetOf(port: number, paths: string[]): Target {
+function targetOf(webhooks: ManagerWanted['webhooks']): Target {
   const from = { kind: 'ValidatingWebhookConfiguration' as const, name: NAME };
-  const calls = paths.map((path) => ({ from, name: NAME, path, port: 443, caBundle: '', groups: [] }));
+  const calls = webhooks.map((one) => ({ ...one, from, name: NAME, caBundle: '', groups: [] }));
   const service = {
     ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: NAME, namespace: NAMESPACE } },
     spec: {},
   };
-  const ports = [{ name: '', port: 443, targetPort: port }];
+  const ports = portsOf(webhooks).map((port) => ({ name: String(port), port, targetPort: port }));
   const serverName = `${NAME}.${NAMESPACE}.svc`;
   return { services: [{ service, serverName, calls, ports, source: '' }], namespace: NAMESPACE };
+}
+
+export function portsOf(webhooks: ManagerWanted['webhooks']): number[] {
+  return [...new Set(webhooks.map(({ port }) => port))];
 }
 
 /** Self-signed, because no client verifies this certificate. Does not overwrite a key pair of the user's own. */
@@ -124,12 +128,19 @@ async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCod
   for (const one of free) await writeKeyPair(one, pair, names);
 }
 
-/** A server can answer before all its handlers are registered. A path without a handler answers 404, which counts as a changed answer. */
-async function untilRegistered({ port, paths }: ManagerWanted, signal: AbortSignal): Promise<void> {
-  const called = paths.map((path) => ({
-    ...{ path, port, serverName: `${NAME}.${NAMESPACE}.svc` },
+/**
+ * A server can answer before all its handlers are registered, and before another server of the manager does. A path without a handler
+ * answers 404, which counts as a changed answer, as no answer does.
+ */
+async function untilRegistered({ webhooks }: ManagerWanted, signal: AbortSignal): Promise<void> {
+  const called = webhooks.map((one) => ({
+    ...{ ...one, serverName: `${NAME}.${NAMESPACE}.svc` },
     reviews: 'admission' as const,
   }));
-  const isRegistered = async () => (await unservedPaths(called, signal)).length === 0;
+  const isRegistered = async () => {
+    const ports = portsOf(webhooks);
+    const answering = await Promise.all(ports.map((port) => answersTls({ host: '127.0.0.1', port })));
+    return answering.every(Boolean) && (await unservedPaths(called, signal)).length === 0;
+  };
   await pollUntil(isRegistered, { everyMs: 100, limitMs: REGISTERED_MS, signal });
 }

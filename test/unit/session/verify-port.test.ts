@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { recordProcess } from '../../../src/controller/orphan.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
+import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { requireControllerPort } from '../../../src/session/context/controller-port.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory, processRecord } from '../../../src/session/context/session-directories.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { portCheck } from '../../../src/session/doctor/port.ts';
-import { requireManagerPort } from '../../../src/session/verify.ts';
+import { requireManagerPort, verifySet } from '../../../src/session/verify.ts';
 import { freePort } from '../../support/free-port.ts';
 import { inputs } from '../local/support/inputs.ts';
 
@@ -112,4 +113,12 @@ it('names any other process, also beside a session that uses another port', asyn
   await expect(requireManagerPort(port, SET, env)).rejects.toMatchObject(
     refused(`process ${other.pid}`, /devloop reviews verify create-web$/),
   );
+});
+
+it('verify needs every port of the set: reviews would reach whatever listens there', async () => {
+  await using _other = await listener();
+  const records = [await freePort(), port].map((one) => ({ path: '/w', port: one }) as ReviewRecord);
+  const set = { ...SET, checkout: state, records, withSideEffects: false };
+  const io = { emit: () => {}, signal: new AbortController().signal, env, cwd: state };
+  await expect(verifySet(set, io)).rejects.toMatchObject(refused(`port ${port}`, /create-web$/));
 });
