@@ -2,6 +2,7 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe, isWorkload, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
+import type { Workload } from '../../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
@@ -88,7 +89,8 @@ async function peaceHint(
   const manager = by?.manager;
   const owner = ownerWriting(object, manager);
   const again = ['Then run devloop up again.', otherWay(ref)].filter(Boolean).join('\n');
-  if (owner === undefined) return `${strangerHint(ref, object, manager)}\n${again}`;
+  if (owner === undefined)
+    return `${strangerHint(ref, object, manager)}\n${await pauseOf(api, ref, manager)}${again}`;
   const { pause } = judgeOwner(owner, await readPolicy(api, owner));
   const ignoring =
     owner.kind === 'Argo CD'
@@ -111,3 +113,19 @@ function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string 
     return `It belongs to ${parent.kind} ${parent.name}, whose own operator writes it. Pause that operator, or change it through ${parent.kind} ${parent.name}.`;
   return `${stop}; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
 }
+
+/** Most programs write under their own name, which is often that of their Deployment, too. A line with the command that pauses it, or nothing. */
+async function pauseOf(
+  api: ClusterApi,
+  { namespace }: ObjectRef,
+  manager: string | undefined,
+): Promise<string> {
+  if (namespace === undefined || manager === undefined || !OBJECT_NAME.test(manager)) return '';
+  const found = await api
+    .get<Workload>({ kind: 'Deployment', namespace, name: manager })
+    .catch(() => undefined);
+  if ((found?.spec?.replicas ?? 0) === 0) return '';
+  return `kubectl -n ${namespace} scale deployment ${manager} --replicas=0\n`;
+}
+
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ObjectRef } from '../../../../src/cluster/api/kinds.ts';
-import type { Metadata } from '../../../../src/cluster/api/objects.ts';
+import type { KubeObject, Metadata } from '../../../../src/cluster/api/objects.ts';
 import { fought } from '../../../../src/session/guard/causes.ts';
 import { fakeCluster } from '../../../support/fake-cluster.ts';
 
@@ -12,8 +12,19 @@ const labelled = (part: string) => ({
 const controlled = { ownerReferences: [{ kind: 'Shop', name: 'shop', uid: '1', controller: true }] };
 
 /** The hint where this writer insists on a field of the object. */
-async function hintFor(ref: ObjectRef, metadata: Partial<Metadata>, manager: string): Promise<string> {
-  const { api } = fakeCluster(() => ({ metadata: { name: 'a' }, items: [] }));
+async function hintFor(
+  ref: ObjectRef,
+  metadata: Partial<Metadata>,
+  manager: string,
+  replicas?: number,
+): Promise<string> {
+  const cluster = fakeCluster(() => ({ metadata: { name: 'a' }, items: [] }));
+  const { api } = cluster;
+  if (replicas !== undefined)
+    cluster.put('Deployment', {
+      metadata: { namespace: 'shop', name: manager },
+      spec: { replicas },
+    } as KubeObject);
   const path = ref.kind === 'Service' ? ['spec', 'selector'] : ['spec', 'replicas'];
   const by = { manager, operation: 'Update' };
   const object = { metadata: { name: ref.name, namespace: 'shop', ...metadata } };
@@ -51,4 +62,12 @@ it('a parent that scales a Deployment: its operator is named, and the pause that
   expect(hint).toMatch(/: <again> --pause lease$/m);
   // That pause does not help a Service.
   expect(await hintFor(SERVICE, controlled, 'shop-operator')).not.toContain('--pause');
+});
+
+it('a writer with the name of a Deployment that runs: the hint has the command that pauses it', async () => {
+  const command = 'kubectl -n shop scale deployment shop-operator --replicas=0';
+  expect(await hintFor(DEPLOYMENT, controlled, 'shop-operator', 1)).toContain(command);
+  expect(await hintFor(SERVICE, {}, 'shop-operator', 1)).toContain(command);
+  expect(await hintFor(SERVICE, {}, 'shop-operator')).not.toContain('scale deployment');
+  expect(await hintFor(SERVICE, {}, 'shop-operator', 0)).not.toContain('scale deployment');
 });
