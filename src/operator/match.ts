@@ -132,14 +132,16 @@ function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean
 
 /**
  * Whether the sources name the Service and the configuration that calls it, as a program that registers its own webhooks does. A program
- * that installs another operator does so, too.
+ * that installs another operator does so, too. A program can learn the name of the Service from a variable; then the configuration has to
+ * be named after an API group of the checkout: `validation.webhook.shop.example.com`.
  */
 export function isRegistered(
   { name }: WebhookService,
   { from }: WebhookCall,
-  { quoted }: CheckoutFacts,
+  { quoted, groups }: CheckoutFacts,
 ): boolean {
-  return quoted.has(name) && quoted.has(from.name);
+  if (!quoted.has(from.name)) return false;
+  return quoted.has(name) || [...groups].some((group) => from.name.endsWith(`.${group}`));
 }
 
 function isServed(path: string, facts: CheckoutFacts): boolean {

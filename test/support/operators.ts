@@ -11,6 +11,8 @@ import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 export interface Installed {
   namespace: string;
   service: string;
+  /** By default named after the namespace and the Service. */
+  configuration?: string;
   /** Paths of webhooks with their API groups. */
   webhooks: { path: string; group: string }[];
   deployment?: string | undefined;
@@ -55,7 +57,7 @@ export function install(
     });
   }
   cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
-    metadata: { name: `${namespace}-${service}` },
+    metadata: { name: rest.configuration ?? `${namespace}-${service}` },
     webhooks: webhooks.map(({ path, group }, index) => ({
       name: `w${index}.example.com`,
       clientConfig: { caBundle: 'Q0E=', service: { namespace, name: service, path } },

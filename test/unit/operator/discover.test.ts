@@ -251,6 +251,18 @@ describe('a foreign operator', () => {
     await expect(find(named)).rejects.toMatchObject(refused);
   });
 
+  it('is taken over by the name of its configuration alone if that is named after a group of the checkout', async () => {
+    const configuration = 'validation.webhook.shop.example.com';
+    install(cluster, { ...shopOnRoot, configuration, webhooks: [{ path: '/', group: 'shop.example.com' }] });
+    const quoted = new Set([configuration]);
+    const facts = { ...checkoutFacts(['shop.example.com'], [], ['other']), quoted };
+    expect(names(await find(facts)).deployment).toBe('shop-controller-manager');
+    const ofOthers = { ...checkoutFacts(['example.org'], [], ['other']), quoted };
+    await expect(find(ofOthers)).rejects.toMatchObject(refused);
+    const unnamed = { ...facts, quoted: new Set<string>() };
+    await expect(find(unnamed)).rejects.toMatchObject(refused);
+  });
+
   it.each([
     ['the Pod example of the kubebuilder book', '/mutate-v1-pod'],
     ['a core kind', '/mutate--v1-pod'],
