@@ -15,7 +15,7 @@ import {
 } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { NAMESPACE_FILE } from './environment.ts';
-import type { LocalFiles } from './key-pair-files.ts';
+import { defaultDirectory, type LocalFiles } from './key-pair-files.ts';
 import type { MountedPath } from './mounts.ts';
 
 type SourcePaths = Pick<CheckoutFacts, 'paths' | 'formattedPaths'>;
@@ -50,17 +50,21 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
   const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
   if (target.manager === undefined) return { paths, copied: [], words, placed: [] };
   const found = await namedVolumes(inputs, target.manager, words);
+  const unserved = await unservedPairs(inputs, target.manager, found.others);
   const missed = await missedVolumes(inputs, target.manager, found.others);
   const placed: Placed[] = [];
-  const copied = [...found.volumes, ...missed].map((volume, index) => {
-    const directory = join(files.directory, 'mounts', String(index));
+  const copied = [...found.volumes, ...unserved, ...missed].map((volume, index) => {
+    const directory = unserved.includes(volume)
+      ? defaultDirectory(join(files.directory, 'tmp'))
+      : join(files.directory, 'mounts', String(index));
     const to = volume.isFile ? join(directory, Object.keys(volume.files)[0]!) : directory;
     if (missed.includes(volume)) placed.push({ from: to, to: volume.path });
     else paths.push({ from: volume.path, to });
     reportCopy(volume, to, emit);
     return { directory, files: volume.files, executable: volume.executable };
   });
-  const others = found.others.filter(({ path }) => missed.every((one) => one.path !== path));
+  const taken = new Set([...unserved, ...missed].map(({ path }) => path));
+  const others = found.others.filter(({ path }) => !taken.has(path));
   reportOthers(others, inputs.checkout.facts, emit);
   return { paths, copied, words: found.named, placed };
 }
@@ -91,6 +95,23 @@ async function namedVolumes(
     named = [...named, ...fresh];
   }
   return { volumes, others, named };
+}
+
+/**
+ * A manager whose webhooks nothing calls can serve them all the same, and then exits without its key pair. Nothing names where
+ * controller-runtime looks by default: it makes the path from the temporary directory, which here is the session's own.
+ */
+async function unservedPairs(
+  { api, target, podName }: MountInputs,
+  manager: TargetManager,
+  others: MountPoint[],
+): Promise<MountedVolume[]> {
+  if (target.services.length > 0) return [];
+  const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
+  const isDefault = ({ path, subPath }: MountPoint): boolean =>
+    path === defaultDirectory('/tmp') && subPath === undefined;
+  const volumes = await readVolumes(api, pod, others.filter(isDefault));
+  return volumes.filter(({ files }) => Object.keys(files).length > 0);
 }
 
 /**

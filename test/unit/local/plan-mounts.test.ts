@@ -102,6 +102,21 @@ test('a file and a directory that an argument names are copied; leader election 
   expect(warnings).toEqual([]);
 });
 
+test('the key pair of webhooks that nothing calls is copied to where controller-runtime looks for it', async () => {
+  const mounted = (secretName: string, path: string) =>
+    plan({ volumes: [{ name: 'cert', secret: { secretName } }], mounts: { cert: path }, words: [] });
+  const path = '/tmp/k8s-webhook-server/serving-certs';
+  const { at, files, notes } = await mounted('ca', path);
+  expect(at).toEqual({ [path]: 'tmp/k8s-webhook-server/serving-certs' });
+  expect(files).toEqual([{ 'ca.crt': 'CA' }]);
+  expect(notes.join()).not.toContain('Only the Pod');
+  for (const [secret, elsewhere] of [['ca', '/certs'] as const, ['gone', path] as const]) {
+    const { files: none, notes: others } = await mounted(secret, elsewhere);
+    expect(none).toEqual([]);
+    expect(others).toContainEqual(expect.stringContaining(`Only the Pod has ${elsewhere}`));
+  }
+});
+
 test.each<[string, Volume[], string, string[][]]>([
   ['nothing', [SETTINGS], '/x', [[]]],
   [
