@@ -67,7 +67,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   };
   reportTarget(target, emit);
   reportThroughApis(through, target.apis, emit);
-  if (through.length === 0) reportWebhooksOff(listed, checkout, target, emit);
+  if (through.length === 0) reportWebhooksOff({ listed, chosen }, checkout, target, emit);
   if (manager) await reportSiblings({ api, manager, names }, checkout, emit);
   return target;
 }
@@ -185,9 +185,12 @@ function reportThroughApis(through: ApiService[], own: ServedApi[] = [], emit: E
   }
 }
 
-/** Reports webhooks that nothing calls; a call through another Service of the cluster counts as a call. */
+/**
+ * Reports webhooks that nothing calls; a call through another Service of the cluster counts as a call. If the checkout declares no paths,
+ * its webhooks are on where a Service matches it, such as that of another manager.
+ */
 function reportWebhooksOff(
-  listed: WebhookService[],
+  { listed, chosen }: { listed: WebhookService[]; chosen: ChosenService[] },
   { markerPaths, manifestPaths, declaresWebhooks }: CheckoutFacts,
   { services, manager }: Target,
   emit: Emit,
@@ -196,7 +199,7 @@ function reportWebhooksOff(
   const declared = markerPaths.size > 0 ? markerPaths : manifestPaths;
   const off = [...declared].filter((path) => !called.has(path));
   const isAll = services.length === 0 && manager !== undefined && declaresWebhooks;
-  if (isAll && (off.length > 0 || declared.size === 0)) {
+  if (isAll && (off.length > 0 || (declared.size === 0 && chosen.length === 0))) {
     const which = off.length === 0 ? '' : ` (${off.join(', ')})`;
     const message = `No webhook configuration calls the webhooks of this checkout${which}, so they are off, and the controller runs without a route.`;
     emit({ type: 'note', message });

@@ -603,6 +603,22 @@ describe('an operator without webhooks', () => {
     expect(notes[0]).not.toContain(called!.path);
   });
 
+  it('whose webhooks another manager answers is not said to have webhooks that are off', async () => {
+    const labels = { app: 'hooks' };
+    install(cluster, { ...shopOnRoot, webhooks: shopWebhooks, deployment: 'shop-hooks', labels });
+    deploy('shop-reports', 'shop-system', 'controller:latest');
+    const notes: string[] = [];
+    const emit = (event: DevloopEvent): void => {
+      if (event.type === 'note') notes.push(event.message);
+    };
+    const names = { services: [], deployment: 'shop-system/shop-reports' };
+    const facts = { ...shop, declaresWebhooks: true };
+    const { services } = await discover({ api: cluster.api, names, facts, emit });
+    expect(services).toEqual([]);
+    expect(notes).toContainEqual(expect.stringContaining('Service shop-system/hooks'));
+    expect(notes.filter((note) => note.includes('are off'))).toEqual([]);
+  });
+
   it('is not looked for by name where Deployments cannot be listed, if the checkout declares webhooks', async () => {
     cluster.hook.before = (verb, what) => {
       if (verb === 'list' && what.startsWith('Deployment')) throw refusal(403, 'Forbidden');
