@@ -8,7 +8,7 @@ import type { Emit } from '../report/events.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import { isRegistered, type Ranked, rank, withoutNeighbours } from './match.ts';
 import { hintOfMissing } from './missing.ts';
-import { apisOfCheckout, isOfApiServer, listApiServices, type ServedApi, servedApis } from './served-apis.ts';
+import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
 import {
@@ -21,7 +21,8 @@ import {
   type TargetNames,
   targetService,
 } from './target.ts';
-import { listWebhookServices, type WebhookService } from './webhooks.ts';
+import { describeUrlCalls, type UrlCall, urlCallsOfCheckout } from './url-webhooks.ts';
+import { listConfigurations, listWebhookServices, type WebhookService } from './webhooks.ts';
 
 export interface Discovery {
   api: ClusterApi;
@@ -38,14 +39,18 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const apiServices = listApiServices(api);
   // If discovery fails first, nothing awaits these: their own failures must not count as unhandled.
   for (const loading of [apiServices, Promise.resolve(facts)]) loading.catch(() => {});
-  const called = await listWebhookServices(api, facts);
+  const configurations = listConfigurations(api);
+  const called = await listWebhookServices(api, facts, configurations);
   const listed = called.filter((one) => !isOfApiServer(one));
   const checkout = await facts;
   const listing = {
     apis: await apiServices,
     calls: called.filter(isOfApiServer).flatMap(({ calls }) => calls),
   };
-  const through = apisOfCheckout(listing, checkout);
+  const elsewhere: Unroutable = {
+    through: apisOfCheckout(listing, checkout),
+    byUrl: urlCallsOfCheckout(await configurations, checkout),
+  };
   const chosen = await readServices(api, await chooseServices(api, listed, names, checkout), names, emit);
   const located = await findManager(api, { listed, chosen, names }, checkout);
   // If the user names Services, no other Service is taken over.
@@ -54,7 +59,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const manager = located && withContainer(located, chosen);
   const isNamed = names.services.length > 0 || names.deployment !== undefined;
   if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
-    throw noWebhook(listed, checkout, names, through);
+    throw noWebhook(listed, checkout, names, elsewhere);
   const own =
     names.services.length > 0
       ? chosen
@@ -66,8 +71,9 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
     namespace: manager?.ref.namespace ?? namespace,
   };
   reportTarget(target, emit);
-  reportThroughApis(through, target.apis, emit);
-  if (through.length === 0) reportWebhooksOff({ listed, chosen }, checkout, target, emit);
+  reportUnroutable(elsewhere, target, emit);
+  if (elsewhere.through.length === 0 && elsewhere.byUrl.length === 0)
+    reportWebhooksOff({ listed, chosen }, checkout, target, emit);
   if (manager) await reportSiblings({ api, manager, names }, checkout, emit);
   return target;
 }
@@ -175,8 +181,23 @@ function belongsTo(manager: TargetManager | undefined, service: Service, emit: E
   return false;
 }
 
-/** Reports webhooks that are called through an API whose Pods the session does not pause. */
-function reportThroughApis(through: ApiService[], own: ServedApi[] = [], emit: Emit): void {
+/** The webhooks of the checkout that kube-apiserver does not call at a Service. */
+interface Unroutable {
+  through: ApiService[];
+  byUrl: UrlCall[];
+}
+
+/** Reports webhooks that are called by URL, or through an API whose Pods the session does not pause. */
+function reportUnroutable(
+  { through, byUrl }: Unroutable,
+  { manager, apis: own = [] }: Target,
+  emit: Emit,
+): void {
+  if (byUrl.length > 0) {
+    const paused = manager && ` If ${describe(manager.ref)} answers them, they fail while it is paused.`;
+    const message = `Webhooks of this checkout are called by URL, which cannot be routed here: ${describeUrlCalls(byUrl)}.${paused ?? ''}`;
+    emit({ type: 'warning', message });
+  }
   for (const { metadata, spec } of through) {
     if (own.some(({ name }) => name === metadata.name)) continue;
     const { namespace, name } = spec.service!;
@@ -213,7 +234,7 @@ function noWebhook(
   all: WebhookService[],
   facts: CheckoutFacts,
   { namespace }: TargetNames,
-  through: ApiService[],
+  { through, byUrl }: Unroutable,
 ): DevloopError {
   const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
@@ -225,9 +246,13 @@ function noWebhook(
   const behind = through.map(({ metadata }) => metadata.name).join(', ');
   const called =
     behind && ` Its webhooks are called through APIService ${behind}, which cannot be routed here.`;
+  const dialed =
+    byUrl.length > 0
+      ? ` Its webhooks are called by URL, which cannot be routed here: ${describeUrlCalls(byUrl)}.`
+      : '';
   return new DevloopError(
     'target.no-webhook',
-    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.${called}`,
+    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
       hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
     },

@@ -144,7 +144,8 @@ export function isRegistered(
   return quoted.has(name) || [...groups].some((group) => from.name.endsWith(`.${group}`));
 }
 
-function isServed(path: string, facts: CheckoutFacts): boolean {
+/** Whether the sources serve the path, and other operators do not. */
+export function isServed(path: string, facts: CheckoutFacts): boolean {
   return !isShared(path) && (facts.paths.has(path) || isDerived(path, facts));
 }
 

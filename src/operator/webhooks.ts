@@ -72,15 +72,14 @@ export interface WebhookService {
 
 /**
  * Every Service that kube-apiserver calls for admission, or for the conversion of kinds that the checkout defines; idle calls are included.
+ * `listing`: all webhook configurations, if they are being listed already.
  */
 export async function listWebhookServices(
   api: ClusterApi,
   facts: CheckoutFacts | Promise<CheckoutFacts>,
+  listing: Promise<Configuration[]> = listConfigurations(api),
 ): Promise<WebhookService[]> {
-  const [configurations, definitions] = await Promise.all([
-    listConfigurations(api),
-    convertedDefinitions(api, facts),
-  ]);
+  const [configurations, definitions] = await Promise.all([listing, convertedDefinitions(api, facts)]);
   return byService([...configurations.flatMap(admissionCalls), ...definitions.flatMap(conversionCalls)]);
 }
 

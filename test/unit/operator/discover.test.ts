@@ -619,6 +619,23 @@ describe('an operator without webhooks', () => {
     expect(notes.filter((note) => note.includes('are off'))).toEqual([]);
   });
 
+  it('whose webhooks are called by URL is warned about, or refused with the URL', async () => {
+    const [path = ''] = shop.paths;
+    const url = `https://shop-hooks.shop-system.svc:443${path}`;
+    cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
+      metadata: { name: 'by-url' },
+      webhooks: [{ name: 'w.example.com', clientConfig: { url } }],
+    });
+    const said = expect.stringMatching(/by URL.*by-url .*shop-hooks\.shop-system\.svc\//);
+    await expect(find(shop)).rejects.toMatchObject({ code: 'target.no-webhook', message: said });
+    deploy('shop-controller-manager', 'shop-system', 'controller:latest');
+    const events: DevloopEvent[] = [];
+    const emit = (event: DevloopEvent): void => void events.push(event);
+    await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
+    expect(events).toContainEqual({ type: 'warning', message: said });
+    expect(JSON.stringify(events)).not.toContain('are off');
+  });
+
   it('is not looked for by name where Deployments cannot be listed, if the checkout declares webhooks', async () => {
     cluster.hook.before = (verb, what) => {
       if (verb === 'list' && what.startsWith('Deployment')) throw refusal(403, 'Forbidden');
