@@ -3,6 +3,7 @@ import { runTool, type ToolResult } from '../../machine/tool.ts';
 import type { Emit } from '../../report/events.ts';
 import { goEnvironment } from './build-command.ts';
 import { LACKS_MODULE, OFFLINE } from './libraries.ts';
+import { requireNewEnough } from './toolchain.ts';
 
 /** A program: a main package, where it is built, and with which flags. */
 export interface GoProgram {
@@ -23,7 +24,8 @@ export type LinkedPackages = () => Promise<ReadonlyMap<string, string>>;
 
 /**
  * Asks the go tool when it is called for the first time, and only then: that takes about a second, or as long as a download of the modules
- * that the cache lacks. If packages of the program are missing, it returns the others.
+ * that the cache lacks. If packages of the program are missing, it returns the others. Throws 'controller.no-toolchain' if go.mod requires a
+ * newer Go.
  */
 export function linkedPackages(
   { directory: cwd, goPackage, flags }: GoProgram,
@@ -39,7 +41,8 @@ export function linkedPackages(
     const what = `go list ${goPackage}`;
     const cached = await list([], { ...process.env, ...OFFLINE }, what);
     const why = LACKS_MODULE.test(cached.stderr) ? ', which downloads modules' : '';
-    const { stdout } = cached.code === 0 ? cached : await list(['-e'], process.env, what + why);
+    const { code, stdout, stderr } = cached.code === 0 ? cached : await list(['-e'], process.env, what + why);
+    if (code !== 0) requireNewEnough(stderr);
     const packages = stdout.split('\n').map((line) => line.split('\t'));
     return new Map(packages.map(([path = '', place = '']) => [path, place]));
   };

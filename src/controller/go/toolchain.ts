@@ -32,6 +32,15 @@ const NEEDS_TIDY =
 
 const NEWER_GO = /requires go >= ([\w.]*\w)/;
 
+/** Throws 'controller.no-toolchain' if the go tool refused because go.mod requires a newer one: then it cannot build anything. */
+export function requireNewEnough(output: string): void {
+  const refusal = output.split('\n').find((line) => NEWER_GO.test(line));
+  if (refusal === undefined) return;
+  throw new DevloopError('controller.no-toolchain', `Go cannot build this checkout: ${refusal.trim()}`, {
+    hint: goAdvice(refusal),
+  });
+}
+
 /** The command or advice that fixes what the go tool complains about; undefined if none is known. */
 export function goAdvice(output: string): string | undefined {
   if (NEEDS_TIDY.test(output)) return 'go mod tidy';

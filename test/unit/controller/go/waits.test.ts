@@ -84,3 +84,17 @@ test('where go has to download its own toolchain first, the wait says so', async
   expect(requests[0]).toContain('toolchain');
   expect(all[0]).toContain('toolchain');
 });
+
+test('a Go that is older than go.mod requires, and that must not download another one, is refused', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.99.0\n',
+    'main.go': main('flag'),
+  });
+  setForTest('GOTOOLCHAIN', 'local');
+  const linked = linkedPackages({ directory, goPackage: '.', flags: [] });
+  await expect(linked()).rejects.toMatchObject({
+    code: 'controller.no-toolchain',
+    message: expect.stringContaining('requires go >= 1.99.0'),
+    hint: expect.stringContaining('GOTOOLCHAIN=auto'),
+  });
+});
