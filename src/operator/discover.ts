@@ -218,7 +218,8 @@ function reportWebhooksOff(
 ): void {
   const called = new Set(listed.flatMap(({ calls }) => calls.map(({ path }) => path)));
   const declared = markerPaths.size > 0 ? markerPaths : manifestPaths;
-  const off = [...declared].filter((path) => !called.has(path));
+  // The files of the checkout are read in no particular order.
+  const off = [...declared].filter((path) => !called.has(path)).sort();
   const isAll = services.length === 0 && manager !== undefined && declaresWebhooks;
   if (isAll && (off.length > 0 || (declared.size === 0 && chosen.length === 0))) {
     const which = off.length === 0 ? '' : ` (${off.join(', ')})`;

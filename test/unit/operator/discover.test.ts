@@ -584,7 +584,7 @@ describe('an operator without webhooks', () => {
   it('whose webhooks nothing calls is found all the same, and a note names them', async () => {
     install(cluster, certManager);
     deploy('shop-controller-manager', 'shop-system', 'controller:latest');
-    const facts = { ...shop, markerPaths: shop.paths };
+    const facts = { ...shop, markerPaths: new Set([...shop.paths].reverse()) };
     const notes: string[] = [];
     const emit = (event: DevloopEvent): void => {
       if (event.type === 'note') notes.push(event.message);
@@ -594,7 +594,7 @@ describe('an operator without webhooks', () => {
       services: [],
       deployment: 'shop-controller-manager',
     });
-    expect(notes).toEqual([expect.stringMatching(/validate-shop.*are off.*without a route/)]);
+    expect(notes).toEqual([expect.stringMatching(/mutate-shop.*validate-shop.*are off.*without a route/)]);
     notes.length = 0;
     const [called] = shopWebhooks;
     install(cluster, { namespace: 'shop-system', service: 'x', webhooks: [called!], labels: {} });
