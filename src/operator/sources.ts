@@ -222,8 +222,8 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
     facts.declaresWebhooks = true;
 }
 
-/** The paths that controller-runtime makes from a kind, so that no source names them. */
-const MADE_PATH = /^\/(?:mutate|validate)-[a-z0-9-]+$/;
+/** The paths that controller-runtime makes from the group, the version and the name of a kind, so that no source names them. */
+const MADE_PATH = /^\/(?:mutate|validate)-(?:[a-z0-9-]*-)?v\d[a-z0-9]*-[a-z0-9]+$/;
 
 /** A marker is a comment, and can be out of date: a path that no source names, and that is not made from a kind, declares no webhook. */
 function takeMarkers({ markerPaths, paths }: CheckoutFacts): void {

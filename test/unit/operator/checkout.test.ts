@@ -154,13 +154,16 @@ describe('the layouts of kubebuilder', () => {
 
 it('a marker of a path that nothing serves declares no webhook', async () => {
   const made = '/validate-shop-example-com-v1-order';
+  const ofCore = '/mutate--v1-pod';
   const outdated = '/validate-shop-example-com-v1-v1.Order';
+  const unversioned = '/validate-orders';
+  const markers = [made, ofCore, '/v1/Carts', '/joined/orders', outdated, unversioned];
   await writeFiles({
-    'a.go': `${marker(made)}${marker('/v1/Carts')}${marker('/joined/orders')}${marker(outdated)}`,
+    'a.go': markers.map(marker).join(''),
     'b.go': 'server.Register("/v1/Carts", h)\nconst base = "/joined"\nconst path = base + "/orders"\n',
   });
   const { markerPaths, paths } = await readCheckout(root);
-  expect([...markerPaths].sort()).toEqual(['/joined/orders', '/v1/Carts', made]);
+  expect([...markerPaths].sort()).toEqual(['/joined/orders', ofCore, '/v1/Carts', made]);
   expect(paths).toContain(outdated);
 });
 
