@@ -36,9 +36,9 @@ const NEWER_GO = /requires go >= ([\w.]*\w)/;
 export function requireNewEnough(output: string): void {
   const refusal = output.split('\n').find((line) => NEWER_GO.test(line));
   if (refusal === undefined) return;
-  throw new DevloopError('controller.no-toolchain', `Go cannot build this checkout: ${refusal.trim()}`, {
-    hint: goAdvice(refusal),
-  });
+  const hint = goAdvice(refusal);
+  const message = `Go cannot build this checkout: ${refusal.trim()}`;
+  throw new DevloopError('controller.no-toolchain', message, hint === undefined ? {} : { hint });
 }
 
 /** The command or advice that fixes what the go tool complains about; undefined if none is known. */
