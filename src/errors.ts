@@ -148,7 +148,7 @@ export const CATALOGUE = {
   'controller.no-toolchain': {
     exit: 6,
     about:
-      'The program that builds the controller (Go) is not installed, or the build program that you named does not exist.',
+      'The program that builds the controller (Go) is not installed or too old for the checkout, or the build program that you named does not exist.',
   },
   'controller.no-main': {
     exit: 6,
