@@ -17,6 +17,7 @@ const FIRST_CALL_MS = 400;
 const STEP_MS = 230;
 /** Kubernetes' controllers wait for up to half a minute before they call it again. */
 const CONTROLLERS_MS = 60_000;
+const LIMIT_MS = 240_000;
 
 let operator: HollowOperator;
 /** Of a user with roles, which kube-apiserver has to read before it knows what they allow. */
@@ -50,45 +51,57 @@ async function expectWhole(): Promise<void> {
 }
 
 it('down goes on when kube-apiserver is back', async () => {
-  await repeat('kube-apiserver killed during down', { soak: 10 }, async (index) => {
-    await using up = start(operator.up);
-    await up.waitFor('session.ready');
-    up.signal('SIGKILL');
-    await up.exited;
-    await using down = start(['down']);
-    await killedAfter(index);
-    expect(await down.exited, down.log()).toBe(0);
-    await expectWhole();
-  });
+  await repeat(
+    'kube-apiserver killed during down',
+    { soak: 10, quick: 0, limitMs: LIMIT_MS },
+    async (index) => {
+      await using up = start(operator.up);
+      await up.waitFor('session.ready');
+      up.signal('SIGKILL');
+      await up.exited;
+      await using down = start(['down']);
+      await killedAfter(index);
+      expect(await down.exited, down.log()).toBe(0);
+      await expectWhole();
+    },
+  );
 });
 
 it('up restores everything at its end when kube-apiserver is back', async () => {
-  await repeat('kube-apiserver killed during the end of up', { soak: 10 }, async (index) => {
-    await using up = start(operator.up);
-    await up.waitFor('session.ready');
-    up.signal('SIGINT');
-    await killedAfter(index);
-    expect(await up.exited, up.log()).toBe(130);
-    expect(up.events.filter(({ type }) => type === 'error')).toEqual([]);
-    await expectWhole();
-  });
+  await repeat(
+    'kube-apiserver killed during the end of up',
+    { soak: 10, limitMs: LIMIT_MS },
+    async (index) => {
+      await using up = start(operator.up);
+      await up.waitFor('session.ready');
+      up.signal('SIGINT');
+      await killedAfter(index);
+      expect(await up.exited, up.log()).toBe(130);
+      expect(up.events.filter(({ type }) => type === 'error')).toEqual([]);
+      await expectWhole();
+    },
+  );
 });
 
 it('up begins all the same, or ends with the cause, and leaves nothing behind', async () => {
-  await repeat('kube-apiserver killed during the beginning of up', { soak: 10 }, async (index) => {
-    await using up = start(operator.up);
-    await killedAfter(index);
-    await up.waitFor('session.ready').then(
-      () => up.signal('SIGINT'),
-      () => undefined,
-    );
-    const code = await up.exited;
-    if (code !== 130)
-      expect(up.events.at(-1), up.log()).toMatchObject({
-        type: 'error',
-        message: expect.stringMatching(/\S/),
-      });
-    expect(up.log()).not.toContain('This is a bug');
-    await expectWhole();
-  });
+  await repeat(
+    'kube-apiserver killed during the beginning of up',
+    { soak: 10, quick: 0, limitMs: LIMIT_MS },
+    async (index) => {
+      await using up = start(operator.up);
+      await killedAfter(index);
+      await up.waitFor('session.ready').then(
+        () => up.signal('SIGINT'),
+        () => undefined,
+      );
+      const code = await up.exited;
+      if (code !== 130)
+        expect(up.events.at(-1), up.log()).toMatchObject({
+          type: 'error',
+          message: expect.stringMatching(/\S/),
+        });
+      expect(up.log()).not.toContain('This is a bug');
+      await expectWhole();
+    },
+  );
 });
