@@ -83,7 +83,6 @@ export async function restoreOnce(
   const { marked, unseen } = options.found ?? (await findMarked(api, namespaces, { sessionId }));
   options.onFound?.(changesOf(marked));
   const taken = takenOver(sessionId, marked, options.taken);
-  const services = taken.filter(({ kind }) => kind === 'Service');
   const left: Left[] = [];
   const failures: unknown[] = [];
   const notStarted: NotStarted[] = [];
@@ -110,7 +109,8 @@ export async function restoreOnce(
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
   await resuming;
   left.unshift(...resumed);
-  if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(work, services, marked, 3_000));
+  const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
+  if (options.readySeconds > 0) await attempt(() => slicesBack(work, { taken, marked, resumed }, wasEmpty));
   const cleaning = attempt(() => removeCreated(work, marked));
   if (!options.isUnanswered) await cleaning;
   await attempt(async () => options.afterServices?.());
@@ -121,7 +121,6 @@ export async function restoreOnce(
   if (!(await released)) await attempt(() => removeStandIns(work, marked));
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, { marked, unseen }, options.own));
-  const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
   const judged = resumed.filter(({ ref }) => !wasEmpty(ref));
   await attempt(async () => notStarted.push(...(await findNotStarted(work, judged))));
   await attempt(async () => left.push(...(await findUnmarked(work, taken, marked, wasEmpty))));
@@ -131,6 +130,24 @@ export async function restoreOnce(
   if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
   await Promise.all(besides);
   return { left: kept, notStarted, taken, failures };
+}
+
+async function slicesBack(
+  work: Work,
+  { taken, marked, resumed }: { taken: ObjectRef[]; marked: Marked[]; resumed: Left[] },
+  wasEmpty: (ref: ObjectRef) => boolean,
+): Promise<void> {
+  const services = taken.filter(({ kind }) => kind === 'Service');
+  await waitForControllerSlices(work, services, marked, slicesLimitMs(resumed, wasEmpty));
+}
+
+/**
+ * How long to wait for the slices of Kubernetes' controller, in ms. If a manager is ready, they come, even if the controller is slow, and until
+ * then only devloop's own slices lead anywhere. Without a ready Pod, none come.
+ */
+export function slicesLimitMs(resumed: Left[], wasEmpty: (ref: ObjectRef) => boolean): number {
+  const isReady = ({ ref, isLate, isBlocked }: Left): boolean => !isLate && !isBlocked && !wasEmpty(ref);
+  return resumed.length > 0 && resumed.every(isReady) ? 10_000 : 3_000;
 }
 
 /** Whether an object keeps its mark, because its undo was not carried out. */

@@ -118,7 +118,7 @@ it.each([
   const finding = findKeyPair({ api: fakeCluster().api, target }, service, () => {});
   const { hint } = await finding.catch((error) => error);
   expect(hint).toContain('certificates: {secret: …}');
-  expect(hint.includes('no Pod of Deployment manager is ready')).toBe(expected);
+  expect(hint.includes('No Pod of Deployment manager is ready')).toBe(expected);
 });
 
 describe('a manager that keeps only its CA in a Secret', () => {
