@@ -1,6 +1,7 @@
 import { readBuildText } from './build-text.ts';
+import { hasShellCall } from './shell-calls.ts';
 import { expandKnown } from './variables.ts';
-import { wordsOf } from './words.ts';
+import { withoutQuotes, wordsOf } from './words.ts';
 
 const FLAG = /--build-arg[ =]/;
 const ARGUMENT = /^(["']?)(\w+)=(.*)\1$/;
@@ -17,7 +18,7 @@ export function buildArguments(makefile: string): Map<string, string> {
   const unclear = new Set<string>();
   for (const written of lines.flatMap((line) => expandKnown(line, variables).split(FLAG).slice(1))) {
     const [, , name, quoted = ''] = ARGUMENT.exec(wordsOf(written)[0] ?? '') ?? [];
-    const value = quoted.replace(/^(["'])(.*)\1$/, '$2');
+    const value = withoutQuotes(quoted);
     if (name === undefined || value === '') continue;
     if (isUnknown(value) || (given.get(name) ?? value) !== value) unclear.add(name);
     else given.set(name, value);
@@ -28,7 +29,7 @@ export function buildArguments(makefile: string): Map<string, string> {
 
 /** A call of make's shell function is evaluated later. */
 function isUnknown(value: string): boolean {
-  return value.includes('$') && !value.includes('$(shell ');
+  return value.includes('$') && !hasShellCall(value);
 }
 
 /** A Dockerfile whose arguments have these values. */

@@ -8,6 +8,7 @@ import {
   withoutDebugInformation,
 } from './linker-flags.ts';
 import type { BuildRecipe } from './recipes.ts';
+import { hasShellCall } from './shell-calls.ts';
 
 /** A flag that devloop gives to `go build`, and why. */
 export interface BuildFlag {
@@ -44,8 +45,8 @@ export interface BuildSettings {
   /** GOFLAGS. */
   userFlags: string;
   forDebugger?: boolean | undefined;
-  /** The calls of make's shell function were evaluated, as far as devloop does that. */
-  isEvaluated?: boolean | undefined;
+  /** It is built next, so the calls of make's shell function were evaluated, as far as devloop does that. */
+  isBuilt?: boolean | undefined;
 }
 
 /** The flags of the recipe, except those that the user's GOFLAGS set: a flag on the command line would override GOFLAGS. */
@@ -70,7 +71,7 @@ const UNOPTIMIZED: BuildFlag = {
 
 function linkerFlag(
   found: FoundRecipe | undefined,
-  { forDebugger = false, isEvaluated = false }: BuildSettings,
+  { forDebugger = false, isBuilt = false }: BuildSettings,
 ): BuildFlag {
   const { flags, leftOut } = readLinkerFlags(found?.recipe.linkerFlags ?? '');
   const all = forDebugger ? withDebugInformation(flags) : withoutDebugInformation(flags);
@@ -79,8 +80,7 @@ function linkerFlag(
   if (found && flags.length > 0) sources.push(found.source);
   if (all.length > flags.length) sources.push('-s links faster');
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
-  const isLater = (flag: string): boolean =>
-    !isEvaluated && found?.recipe.madeIn !== undefined && flag.includes('$(shell ');
+  const isLater = (flag: string): boolean => !isBuilt && hasShellCall(flag);
   const leave = (some: string[], how: string): void => {
     if (found && some.length > 0)
       sources.push(`without ${summaryOf(some)} of ${found.source}, which devloop ${how}`);

@@ -1,5 +1,5 @@
 import { assign, expandKnown, expandVariables } from './variables.ts';
-import { splitOutside, wordsOf } from './words.ts';
+import { splitOutside, withoutQuotes, wordsOf } from './words.ts';
 
 /** What a Makefile, Dockerfile or script says, without the branches of a Makefile's conditions that do not hold on this machine. */
 export interface BuildText {
@@ -104,7 +104,7 @@ function judge(kind: string, written: string, variables: Map<string, string>): V
 function comparedIn(written: string): string[] {
   const text = written.trim();
   if (text.startsWith('(')) return splitOutside(text.replace(/^\(|\)$/g, ''), /,/);
-  return wordsOf(text).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
+  return wordsOf(text).map(withoutQuotes);
 }
 
 const RULE = /^[^\s#:=][^#:=]*:(?![:=])/;

@@ -88,7 +88,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
-      flags: buildFlags(recipe, { ...hints, userFlags, isEvaluated: hints.isBuilt }),
+      flags: buildFlags(recipe, { ...hints, userFlags }),
       image: imageCommandOf(goPackage, clues),
       imageFiles: filesOfImage(clues),
       imageVariables: variablesOfImage(goPackage, clues),

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path/posix';
 import { type BuildText, readBuildText } from './build-text.ts';
 import { type GoCheckout, isIn, moduleOf } from './checkout.ts';
 import { assign, expandKnown, expandVariables } from './variables.ts';
-import { endOfCommand, wordsOf } from './words.ts';
+import { endOfCommand, withoutQuotes, wordsOf } from './words.ts';
 
 /** One package of a `go build -o <output> <package>`, `go install <package>` or `go run <package>` in a Dockerfile or Makefile. */
 export interface BuildRecipe {
@@ -76,7 +76,7 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
 
 /** The variables that stand for the beginning of a build command: `$(GOBUILD) -o bin/manager .` */
 function buildCommands(variables: Map<string, string>): Map<string, string> {
-  const plain = [...variables].map(([name, value]) => [name, value.replace(/^(["'])(.*)\1$/, '$2')] as const);
+  const plain = [...variables].map(([name, value]) => [name, withoutQuotes(value)] as const);
   return new Map(plain.filter(([, value]) => BEGINS_BUILD.test(value)));
 }
 

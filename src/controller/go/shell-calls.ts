@@ -2,6 +2,11 @@ import { runTool } from '../../machine/tool.ts';
 
 /** make ends a call at its closing parenthesis, whatever the quotes in it. */
 const CALL = /\$\(shell\s+/g;
+/** Whether make would run a command for a part of this text. */
+export function hasShellCall(text: string): boolean {
+  return text.includes('$(shell ');
+}
+
 /** A program has few values of this kind; a damaged Makefile can have any number. */
 const MOST = 40;
 const LIMIT_MS = 5_000;
@@ -49,9 +54,8 @@ async function outputOf(
   if (!isKnown || TELLS_TIME.test(command)) return undefined;
   const limit = AbortSignal.timeout(LIMIT_MS);
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-  const options = { cwd: directory, signal: ends };
-  const running = runTool(['sh', '-c', command.replaceAll('$$', '$')], options).catch(() => undefined);
-  const ended = await running;
+  const words = ['sh', '-c', command.replaceAll('$$', '$')];
+  const ended = await runTool(words, { cwd: directory, signal: ends }).catch(() => undefined);
   signal?.throwIfAborted();
   return ended?.code === 0 ? ended.stdout.trimEnd().replace(/\s*\n/g, ' ') : undefined;
 }

@@ -14,6 +14,11 @@ export function wordsOf(text: string): string[] {
   return splitOutside(text, /\s/).filter((word) => word !== '');
 }
 
+/** Without the quotes around all of it. */
+export function withoutQuotes(word: string): string {
+  return word.replace(/^(["'])(.*)\1$/, '$2');
+}
+
 /** Splits a text at each separator, except in quotes and in what make or a shell evaluates. */
 export function splitOutside(text: string, separator: RegExp): string[] {
   const parts = [''];
