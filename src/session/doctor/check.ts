@@ -91,6 +91,11 @@ export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise
   }
 }
 
+/** The operator, for checks that let another check say why there is none. */
+export function neededOperator<T>(operator: Promise<T>): Promise<T> {
+  return needed(operator, 'no operator was found');
+}
+
 /** The cluster's answer, for checks that let another check say why there is none. */
 export async function neededOfCluster<T>(earlier: Promise<T>): Promise<T> {
   return await earlier.catch(() => Promise.reject(new NothingToCheck('the cluster does not answer')));

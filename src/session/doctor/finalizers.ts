@@ -3,7 +3,7 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { readyPods } from '../../cluster/takeover/pause/waits.ts';
 import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
-import { type Check, type Finding, needed } from './check.ts';
+import { type Check, type Finding, neededOperator } from './check.ts';
 
 /** The most objects listed per kind. If there are more, the finding says so. */
 const LIMIT = 500;
@@ -15,7 +15,7 @@ export const finalizersCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator, deadSessions }, signal) {
-    const { target, groups } = await needed(operator, 'no operator was found');
+    const { target, groups } = await neededOperator(operator);
     const isHeld = await deadSessions.then(
       () => false,
       (error) => error instanceof DevloopError && error.code === 'session.held',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { runningPods } from '../../cluster/takeover/pause/pods.ts';
 import { runGit, runGitWithoutFilters } from '../../machine/git.ts';
-import { type Check, type Finding, NotChecked, needed } from './check.ts';
+import { type Check, type Finding, NotChecked, neededOperator } from './check.ts';
 
 /** Is the image in the cluster older than this checkout? */
 export const imageCheck: Check = {
@@ -11,7 +11,7 @@ export const imageCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator, root }, signal) {
-    const { target } = await needed(operator, 'no operator was found');
+    const { target } = await neededOperator(operator);
     const { manager } = target;
     if (manager === undefined) throw new NotChecked('the target has no manager in the cluster');
     const pods = await runningPods((await context).api, manager);

@@ -3,7 +3,7 @@ import { judgeOwner, type Policy, readPolicy } from '../../operator/owner-policy
 import { type Owner, ownersOf } from '../../operator/owners.ts';
 import type { Target } from '../../operator/target.ts';
 import { takenObjects } from '../context/holders.ts';
-import { type Check, type Finding, needed } from './check.ts';
+import { type Check, type Finding, neededOperator } from './check.ts';
 
 /** Who else writes the Services and the manager's Deployment, and would they overwrite devloop's changes? */
 export const ownersCheck: Check = {
@@ -11,7 +11,7 @@ export const ownersCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator }) {
-    const { target } = await needed(operator, 'no operator was found');
+    const { target } = await neededOperator(operator);
     const { api } = await context;
     const owned = groupByOwner(target);
     if (owned.length === 0) return noOwner(target);

@@ -2,14 +2,14 @@ import { describe } from '../../cluster/api/kinds.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { type Notice, pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { changesOf } from '../route/routing.ts';
-import { type Check, type Finding, NotChecked, needed } from './check.ts';
+import { type Check, type Finding, NotChecked, neededOperator } from './check.ts';
 
 /** Can the in-cluster manager be paused, and how? */
 export const pauseCheck: Check = {
   name: 'pause',
   limitSeconds: 30,
   async run(run) {
-    const { target } = await needed(run.operator, 'no operator was found');
+    const { target } = await neededOperator(run.operator);
     if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
     const notices = await pauseNotices((await run.context).api, target.manager);
     return pauseFinding(describe(target.manager.ref), changesOf(await run.pause), notices);

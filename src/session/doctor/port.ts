@@ -11,7 +11,7 @@ import { type Target, targetPorts } from '../../operator/target.ts';
 import { checkoutFactsOf } from '../context/context.ts';
 import { requireControllerPort, requirePermittedPort } from '../context/controller-port.ts';
 import { orphanPids } from '../context/session-directories.ts';
-import { type Check, type DoctorRun, type Finding, NotChecked, needed } from './check.ts';
+import { type Check, type DoctorRun, type Finding, NotChecked, neededOperator } from './check.ts';
 
 /** Are the ports on which the controller will listen free? */
 export const portCheck: Check = {
@@ -19,7 +19,7 @@ export const portCheck: Check = {
   limitSeconds: 20,
   async run(doctorRun) {
     const { operator, machine } = doctorRun;
-    const { target, refusals } = await needed(operator, 'no operator was found');
+    const { target, refusals } = await neededOperator(operator);
     const ports = targetPorts(target.services);
     if (ports.length === 0)
       throw new NotChecked(

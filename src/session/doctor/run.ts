@@ -13,8 +13,8 @@ import {
   type DiscoveredOperator,
   type DoctorRun,
   NotChecked,
-  needed,
   neededOfCluster,
+  neededOperator,
   type Refused,
 } from './check.ts';
 import { readVersion } from './cluster.ts';
@@ -93,7 +93,7 @@ async function discoverOperator({
 async function findDeadSessions(
   run: Pick<DoctorRun, 'context' | 'operator' | 'machine' | 'io'>,
 ): Promise<string[]> {
-  const { target } = await needed(run.operator, 'no operator was found');
+  const { target } = await neededOperator(run.operator);
   const { api } = await run.context;
   // The check that awaits this reports the wait.
   return (await sessionsInTheWay({ api, emit: () => {}, signal: run.io.signal }, target, run.machine, false))
@@ -102,7 +102,7 @@ async function findDeadSessions(
 
 /** The target's webhook Services; throws NotChecked if there are none. */
 export async function targetWithServices(run: Pick<DoctorRun, 'operator'>): Promise<DiscoveredOperator> {
-  const operator = await needed(run.operator, 'no operator was found');
+  const operator = await neededOperator(run.operator);
   if (operator.target.services.length === 0) throw new NotChecked('the target has no webhook Service');
   return operator;
 }
