@@ -69,11 +69,14 @@ export interface ElectionDefaults {
    * `constant` in its place.
    */
   flags: (ElectionFlag & { value: string; constant?: string | undefined })[];
-  /** A constant -> the names of switches that packages give it, with the directories of these packages. */
-  names: Map<string, { flag: string; directory: string }[]>;
-  /** A name that is set to true -> the directories of the packages that set it. */
-  isTrue: Map<string, Set<string>>;
+  /** Constants that hold the name of a switch. */
+  names: ByPlace<string>;
+  /** Names that are set to true. */
+  isTrue: ByPlace<true>;
 }
+
+/** A name in the sources -> the directories of the packages that define it -> what it stands for there. */
+type ByPlace<T> = Map<string, Map<string, T>>;
 
 export function noElectionDefaults(): ElectionDefaults {
   return { flags: [], names: new Map(), isTrue: new Map() };
@@ -99,29 +102,30 @@ export function collectElectionDefaults(
   for (const match of text.matchAll(KUBERNETES_FLAGS))
     flags.push({ flag: 'leader-elect', value: 'true', ...placeOf(match, text, directory) });
   for (const [, name = '', flag = ''] of text.matchAll(FLAG_NAME))
-    if (electionSwitch(flag)) names.set(name, [...(names.get(name) ?? []), { flag, directory }]);
-  for (const [, name = ''] of text.matchAll(TRUE))
-    isTrue.set(name, (isTrue.get(name) ?? new Set()).add(directory));
+    if (electionSwitch(flag)) note(names, name, directory, flag);
+  for (const [, name = ''] of text.matchAll(TRUE)) note(isTrue, name, directory, true);
 }
 
-/** The flags whose default leaves leader election on. A name without `elect` in it counts only in its own package. */
+/** The flags whose default leaves leader election on. */
 export function electionFlags({ flags, names, isTrue }: ElectionDefaults): ElectionFlag[] {
-  const nameOf = (constant: string, directory: string): string | undefined => {
-    const name = constant.split('.').at(-1)!;
-    const given = names.get(name) ?? [];
-    const own = given.find((one) => one.directory === directory);
-    return (own ?? (/elect/i.test(name) ? given[0] : undefined))?.flag;
-  };
-  const isOn = (value: string, directory: string): boolean => {
-    const name = value.split('.').at(-1)!;
-    const places = isTrue.get(name);
-    return (
-      value === 'true' || (places?.has(directory) ?? false) || (/elect/i.test(name) && places !== undefined)
-    );
-  };
   return flags.flatMap(({ value, constant, ...rest }) => {
-    const flag = constant === undefined ? rest.flag : nameOf(constant, rest.directory);
+    const { directory } = rest;
+    const flag = constant === undefined ? rest.flag : meaningOf(constant, directory, names);
     if (flag === undefined) return [];
-    return isOn(value, rest.directory) === (electionSwitch(flag) === 'on') ? [{ ...rest, flag }] : [];
+    const isOn = value === 'true' || meaningOf(value, directory, isTrue) !== undefined;
+    return isOn === (electionSwitch(flag) === 'on') ? [{ ...rest, flag }] : [];
   });
+}
+
+function note<T>(places: ByPlace<T>, name: string, directory: string, meaning: T): void {
+  const known = places.get(name) ?? new Map<string, T>();
+  if (!known.has(directory)) known.set(directory, meaning);
+  places.set(name, known);
+}
+
+/** A name without `elect` in it counts only in its own package. */
+function meaningOf<T>(written: string, directory: string, places: ByPlace<T>): T | undefined {
+  const name = written.split('.').at(-1)!;
+  const known = places.get(name);
+  return known?.get(directory) ?? (/elect/i.test(name) ? known?.values().next().value : undefined);
 }
