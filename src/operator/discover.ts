@@ -6,7 +6,14 @@ import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
-import { isRegistered, type Ranked, rank, withoutNeighbours } from './match.ts';
+import {
+  isRegistered,
+  type Ranked,
+  rank,
+  type UrlCall,
+  urlCallsOfCheckout,
+  withoutNeighbours,
+} from './match.ts';
 import { hintOfMissing } from './missing.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
@@ -21,7 +28,6 @@ import {
   type TargetNames,
   targetService,
 } from './target.ts';
-import { describeUrlCalls, type UrlCall, urlCallsOfCheckout } from './url-webhooks.ts';
 import { listConfigurations, listWebhookServices, type WebhookService } from './webhooks.ts';
 
 export interface Discovery {
@@ -195,7 +201,7 @@ function reportUnroutable(
 ): void {
   if (byUrl.length > 0) {
     const paused = manager && ` If ${describe(manager.ref)} answers them, they fail while it is paused.`;
-    const message = `Webhooks of this checkout are called by URL, which cannot be routed here: ${describeUrlCalls(byUrl)}.${paused ?? ''}`;
+    const message = `Webhooks of this checkout ${calledByUrl(byUrl)}${paused ?? ''}`;
     emit({ type: 'warning', message });
   }
   for (const { metadata, spec } of through) {
@@ -204,6 +210,11 @@ function reportUnroutable(
     const message = `Webhooks of this checkout are called through APIService ${metadata.name}, which cannot be routed here. Service ${namespace}/${name} answers them in the cluster.`;
     emit({ type: 'note', message });
   }
+}
+
+function calledByUrl(calls: UrlCall[]): string {
+  const which = calls.map(({ from, url }) => `${describe(from)} (${url.href})`).join(', ');
+  return `are called by URL, which cannot be routed here: ${which}.`;
 }
 
 /**
@@ -247,10 +258,7 @@ function noWebhook(
   const behind = through.map(({ metadata }) => metadata.name).join(', ');
   const called =
     behind && ` Its webhooks are called through APIService ${behind}, which cannot be routed here.`;
-  const dialed =
-    byUrl.length > 0
-      ? ` Its webhooks are called by URL, which cannot be routed here: ${describeUrlCalls(byUrl)}.`
-      : '';
+  const dialed = byUrl.length > 0 ? ` Its webhooks ${calledByUrl(byUrl)}` : '';
   return new DevloopError(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,

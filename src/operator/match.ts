@@ -1,5 +1,6 @@
+import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { CheckoutFacts } from './sources.ts';
-import type { WebhookCall, WebhookService } from './webhooks.ts';
+import type { Configuration, WebhookCall, WebhookService } from './webhooks.ts';
 
 /** A webhook Service that may belong to the checkout. */
 export interface Ranked extends WebhookService {
@@ -145,8 +146,24 @@ export function isRegistered(
 }
 
 /** Whether the sources serve the path, and other operators do not. */
-export function isServed(path: string, facts: CheckoutFacts): boolean {
+function isServed(path: string, facts: CheckoutFacts): boolean {
   return !isShared(path) && (facts.paths.has(path) || isDerived(path, facts));
+}
+
+/** A webhook configuration, and one URL that it makes kube-apiserver dial itself: no change of a Service leads that call to this machine. */
+export interface UrlCall {
+  from: ObjectRef;
+  url: URL;
+}
+
+/** The calls by URL that the checkout answers, as far as paths show it; one for each webhook configuration. */
+export function urlCallsOfCheckout(configurations: Configuration[], facts: CheckoutFacts): UrlCall[] {
+  return configurations.flatMap(({ kind, object }): UrlCall[] => {
+    const from = refOf(kind, object.metadata);
+    const urls = (object.webhooks ?? []).flatMap(({ clientConfig: { url } }) => URL.parse(url ?? '') ?? []);
+    const own = urls.find(({ pathname }) => isServed(pathname, facts));
+    return own === undefined ? [] : [{ from, url: own }];
+  });
 }
 
 function pathsOf(calls: WebhookCall[]): string[] {

@@ -1,4 +1,5 @@
 import { ApiError } from './errors.ts';
+import type { Refusal } from './switch-protocol.ts';
 
 /** Calls that are refused at the same moment share one question. */
 const FRESH_MS = 500;
@@ -26,7 +27,7 @@ export function createStarting(
 /** The refusal of a call; one that may pass, if the API server is still starting. */
 export async function refusal(
   request: string,
-  answer: { status: number; text: string; retryAfter?: string },
+  answer: Refusal,
   isStarting: () => Promise<boolean>,
 ): Promise<ApiError> {
   const error = ApiError.from(request, answer);

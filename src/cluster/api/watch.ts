@@ -28,7 +28,7 @@ const WATCH_SECONDS = 300;
 const SILENCE_MS = 100_000;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
-/** An API server that has just started does not know its roles yet, and somebody may replace a RoleBinding. */
+/** Whoever replaces a RoleBinding takes its permissions away for a moment. */
 const FORBIDDEN_MS = 60_000;
 
 /**
