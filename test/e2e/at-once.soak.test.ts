@@ -74,41 +74,38 @@ async function expectWhole(): Promise<void> {
   await operator.expectRestored();
 }
 
+/** `down` at one moment of an `up`, which is left if it still serves after that. */
+async function downDuringUp(
+  index: number,
+  startDown: () => DevloopRun,
+  codes: { down: number[]; up: number[] },
+): Promise<void> {
+  await using up = here(operator.up);
+  await sleep(momentOf(index));
+  await using down = startDown();
+  await expectEnded(down, codes.down);
+  await leave(up);
+  await expectEnded(up, codes.up);
+  await expectWhole();
+}
+
 it('a down of the same machine, at any moment of an up, ends it, and both say so', async () => {
-  await repeat('down during up, on one machine', { soak: 30 }, async (index) => {
-    await using up = here(operator.up);
-    await sleep(momentOf(index));
-    await using down = here(['down']);
-    await expectEnded(down, [0, 4]);
-    await leave(up);
-    await expectEnded(up, [130]);
-    await expectWhole();
-  });
+  await repeat('down during up, on one machine', { soak: 30 }, (index) =>
+    downDuringUp(index, () => here(['down']), { down: [0, 4], up: [130] }),
+  );
 });
 
 it('a down of another machine, at any moment of an up, does not disturb it', async () => {
-  await repeat('down during up, from another machine', { soak: 30 }, async (index) => {
-    await using up = here(operator.up);
-    await sleep(momentOf(index));
-    await using down = there(['down']);
-    // 0: the session had changed nothing yet.
-    await expectEnded(down, [0, 4]);
-    await leave(up);
-    await expectEnded(up, [130]);
-    await expectWhole();
-  });
+  // 0: the session had changed nothing yet.
+  await repeat('down during up, from another machine', { soak: 30 }, (index) =>
+    downDuringUp(index, () => there(['down']), { down: [0, 4], up: [130] }),
+  );
 });
 
 it('a down --take-over of another machine, at any moment of an up, ends the session or comes too early', async () => {
-  await repeat('down --take-over during up', { soak: 30 }, async (index) => {
-    await using up = here(operator.up);
-    await sleep(momentOf(index));
-    await using down = there(['down', '--take-over']);
-    await expectEnded(down, [0]);
-    await leave(up);
-    await expectEnded(up, [130, 4]);
-    await expectWhole();
-  });
+  await repeat('down --take-over during up', { soak: 30 }, (index) =>
+    downDuringUp(index, () => there(['down', '--take-over']), { down: [0], up: [130, 4] }),
+  );
 });
 
 it('an up while a down restores a dead session: whichever of them restores it, it is restored', async () => {
