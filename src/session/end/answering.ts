@@ -15,6 +15,7 @@ import type { WebhookService } from '../../operator/webhooks.ts';
 import { PROBE_LANGUAGE, PROBES, probeUntil, serviceProber } from '../route/verify.ts';
 
 const LIMIT_MS = 10_000;
+const ELSEWHERE = { wanted: 'other', limitMs: LIMIT_MS } as const;
 const POLL_MS = 100;
 
 /** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods. */
@@ -22,13 +23,18 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
   const waitForOne = async (service: TargetService): Promise<void> => {
     if (!(await hasReadyPods(work.api, service.service))) return;
     await using prober = await serviceProber(work, service);
-    await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, work.signal);
+    const { reached, cause } = await probeUntil(prober, ELSEWHERE, work.signal);
+    if (!reached) warn(work, cause || STILL_HERE);
   };
-  const warn = (error: unknown): void => {
-    const message = `devloop could not verify that the in-cluster webhook answers again: ${messageOf(error)}`;
-    work.emit({ type: 'warning', message });
-  };
-  await Promise.all(services.map((service) => waitForOne(service).catch(warn)));
+  const unverified = (error: unknown): void => warn(work, messageOf(error));
+  await Promise.all(services.map((service) => waitForOne(service).catch(unverified)));
+}
+
+const STILL_HERE = 'its calls still reach this machine.';
+
+function warn({ emit }: Work, why: string): void {
+  const message = `devloop could not verify that the in-cluster webhook answers again: ${why}`;
+  emit({ type: 'warning', message });
 }
 
 /**
@@ -54,7 +60,9 @@ export async function waitUntilAnswering(
       looking.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
       const [isReady] = await looking;
-      if (isReady) await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, signal);
+      if (!isReady) return;
+      const { reached, cause } = await probeUntil(prober, ELSEWHERE, signal);
+      if (!reached) warn(work, cause);
     }),
   );
 }

@@ -17,9 +17,11 @@ export const PROBES = 10;
 const UNKNOWN = /services? "[^"]+" not found/;
 
 export interface ProbeResult {
+  /** Whether whoever was wanted answered in time. */
   reached: boolean;
+  /** Of the gateway's answer; 0 if something else answered. */
   latencyMs: number;
-  /** If the gateway was not reached: the last reason that kube-apiserver gave. */
+  /** The last reason that kube-apiserver gave for not reaching the gateway; empty if it reached it. */
   cause: string;
 }
 
@@ -61,8 +63,7 @@ export async function probeUntil(
     const others = isWanted(first, wanted) ? await otherAnswers(prober, wanted) : [];
     const answer = [first, ...others].find((one) => !isWanted(one, wanted)) ?? first;
     cause = answer.reached ? '' : answer.cause;
-    if (isWanted(answer, wanted))
-      return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
+    if (isWanted(answer, wanted)) return { reached: true, latencyMs: latencyOf(answer), cause };
     if (isImpatient && !isPending(answer)) break;
     await pause(pauseMs);
     pauseMs = Math.min(pauseMs * PAUSE_MS.factor, PAUSE_MS.most);
