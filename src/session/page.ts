@@ -42,6 +42,12 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
     );
     return server;
   };
+  const cannotServe = (error: unknown): undefined => {
+    // The next key press tries again.
+    serving = undefined;
+    const message = `The page cannot be served: ${messageOf(error)}`;
+    work.emit({ type: 'warning', message });
+  };
   return {
     observe(event) {
       seen = seenAfter(seen, event, services);
@@ -50,7 +56,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
     },
     async open() {
       serving ??= serve();
-      const served = await serving.catch((error) => warn(work, error));
+      const served = await serving.catch(cannotServe);
       if (served === undefined) return;
       const { url, urlOnce } = served;
       const opened = hasDesktop(io.env) && (await openBrowser(urlOnce(), io.env));
@@ -95,10 +101,6 @@ export function seenAfter(before: Seen, event: DevloopEvent, services: string[])
     default:
       return seen;
   }
-}
-
-function warn({ emit }: Work, error: unknown): undefined {
-  emit({ type: 'warning', message: `The page cannot be served: ${messageOf(error)}` });
 }
 
 function shown(
