@@ -97,24 +97,28 @@ async function run(session: Session): Promise<void> {
   followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));
   const called = target.services;
   const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
-  const failure = await takeOver(running).then(
-    () => undefined,
-    // The reason why the session ended, not a wait's error about being interrupted.
-    (error) => ({ error: ending.signal.aborted ? ending.signal.reason : error }),
-  );
+  const ended = await failureOf(takeOver(running));
+  // The reason why the session ended, not a wait's error about being interrupted.
+  const taken = ended && ending.signal.aborted ? { error: ending.signal.reason } : ended;
   // A Ctrl-C that comes after this hides no failure.
   const isInterrupted = io.signal.aborted;
   ending.abort();
-  await writers.disposeAsync();
+  // The cluster is restored whatever fails here.
+  const unsettled = await failureOf(writers.disposeAsync());
+  const failure = taken ?? unsettled;
   const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
   const isFailure = failure !== undefined && !isInterrupted;
-  const restoring = await endUp(work, target, standing, { reason, isFailure, since: since() }).then(
-    () => undefined,
-    (error) => ({ error }),
-  );
+  const restoring = await failureOf(endUp(work, target, standing, { reason, isFailure, since: since() }));
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
+}
+
+async function failureOf(step: Promise<void>): Promise<{ error: unknown } | undefined> {
+  return await step.then(
+    () => undefined,
+    (error) => ({ error }),
+  );
 }
 
 /** On the clock of performance.now(). */
