@@ -1,3 +1,4 @@
+import { sleep } from '../../../async.ts';
 import { DevloopError, messageOf } from '../../../errors.ts';
 import { conflictIfGone } from '../../api/errors.ts';
 import { describe, type ObjectRef } from '../../api/kinds.ts';
@@ -66,20 +67,16 @@ export async function holdLeader(work: Work, { ref, durationSeconds, detail }: W
   const lost = Promise.withResolvers<DevloopError>();
   let other: Other | undefined;
   let hasWarned = false;
-  let isOver = false;
-  const stop = (): void => {
-    isOver = true;
-    clearInterval(timer);
-  };
+  const over = new AbortController();
   const renew = async (): Promise<void> => {
     const now = await api.get<Lease>(ref);
-    if (isOver) return;
+    if (over.signal.aborted) return;
     const turn = turnOf(now?.spec ?? {}, identity, other, { now: performance.now(), durationMs });
     if (turn.do === 'wait') {
       if (other === undefined) emit({ type: 'warning', message: wentTo(ref, turn.other.holder) });
       other = turn.other;
     } else if (turn.do === 'end') {
-      stop();
+      over.abort();
       lost.resolve(keptBy(ref, turn.holder));
     } else {
       await take(work, ref, identity, now);
@@ -97,11 +94,15 @@ export async function holdLeader(work: Work, { ref, durationSeconds, detail }: W
       hasWarned = true;
     }
   };
-  const timer = setInterval(() => void tick(), durationMs / 3);
+  // The next renewal is due after this one: a slow one would otherwise be overtaken.
+  const renewing = async (): Promise<void> => {
+    while (await sleep(durationMs / 3, over.signal)) await tick();
+  };
+  void renewing();
   return {
     lost: lost.promise,
     async release(ending) {
-      stop();
+      over.abort();
       await giveBack(ending, ref, identity);
     },
   };
