@@ -1,9 +1,11 @@
 import { sleep } from '../async.ts';
+import { isTransient } from '../cluster/api/errors.ts';
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
 import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
 import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
 import { isAlive, isRenewed } from '../cluster/takeover/lease-holder.ts';
+import { messageOf } from '../errors.ts';
 import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -24,11 +26,23 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
   const named: Named = { services, deployment, namespace };
   let last = '';
   do {
-    const events = await unlessInterrupted(readSessions(look, named), io.signal);
+    const reading = readSessions(look, named);
+    const events = await unlessInterrupted(last === '' ? reading : orWarning(reading), io.signal);
     const text = JSON.stringify(events);
     if (text !== last) for (const event of events) io.emit(event);
     last = text;
   } while (options.watch && (await sleep(LOOK_EVERY_MS, io.signal)));
+}
+
+/** A watch that has shown something outlasts a restart of the API server. */
+export async function orWarning(reading: Promise<DevloopEvent[]>): Promise<DevloopEvent[]> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    const message = `The sessions could not be read: ${messageOf(error)} devloop keeps trying.`;
+    return [{ type: 'warning', message }];
+  }
 }
 
 export interface Look {

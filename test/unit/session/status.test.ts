@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../src/cluster/api/errors.ts';
 import type { Lease } from '../../../src/cluster/api/objects.ts';
 import { HOLDER_ANNOTATION, leaseRef } from '../../../src/cluster/names.ts';
 import type { Look } from '../../../src/session/status.ts';
-import { isLive, readSessions } from '../../../src/session/status.ts';
+import { isLive, orWarning, readSessions } from '../../../src/session/status.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = leaseRef({ kind: 'Service', namespace: 'shop', name: 'webhook-service' });
@@ -108,4 +109,12 @@ it('where no session holds what was named, those that hold something are', async
   expect(await searchedFor('webhok-service')).toMatchObject({ names: ['webhok-service'], others });
   expect(await searchedFor('webhook-service')).not.toHaveProperty('others');
   expect(await searchedFor()).not.toHaveProperty('others');
+});
+
+it('a watch outlasts an API server that is away, but not a missing permission', async () => {
+  const away = orWarning(Promise.reject(new ApiError('etcdserver: leader changed.', 503, '')));
+  const message = 'The sessions could not be read: etcdserver: leader changed. devloop keeps trying.';
+  expect(await away).toEqual([{ type: 'warning', message }]);
+  const forbidden = new ApiError('services is forbidden', 403, 'Forbidden');
+  await expect(orWarning(Promise.reject(forbidden))).rejects.toBe(forbidden);
 });
