@@ -92,7 +92,10 @@ function steady(value: unknown): unknown {
   );
 }
 
-/** Pods come and go when the manager is scaled: only their number is part of the state that is restored, not their addresses. */
+/**
+ * Pods come and go when the manager is scaled: only their number is part of the state that is restored, not their addresses. A Pod that
+ * terminates is counted no more: Kubernetes removes it, whether anybody waits for that or not.
+ */
 function sliceFacts(slice: Json): Json {
   const { labels = {}, ownerReferences = [] } = slice.metadata as {
     labels?: Record<string, string>;
@@ -109,10 +112,9 @@ function sliceFacts(slice: Json): Json {
     family: slice.addressType,
     owners: ownerReferences.map((owner) => `${owner.kind} ${owner.name}`),
     ports: steady(slice.ports),
-    endpoints: endpoints.map((endpoint) => ({
-      targets: endpoint.targetRef?.kind,
-      ready: endpoint.conditions?.ready,
-    })),
+    endpoints: endpoints
+      .filter(({ conditions }) => conditions?.terminating !== true)
+      .map((endpoint) => ({ targets: endpoint.targetRef?.kind, ready: endpoint.conditions?.ready })),
   };
 }
 
