@@ -109,12 +109,18 @@ async function askAgain(
   const port = moved?.get(recorded) ?? recorded;
   const { id, path, ms } = before;
   const review = withNewUid(asDryRun(before.request));
-  const body = Buffer.from(JSON.stringify(review));
+  const body = JSON.stringify(review);
   const url = `${path}?timeout=${Math.ceil(ms.budget / 1000)}s`;
   const started = performance.now();
   const answer = await post(asking, { port, path: url, body }, ms.budget).catch((error: unknown) => error);
   const total = performance.now() - started;
-  const served = { url, port, at: Date.now(), body, ms: { ...ms, held: 0, controller: total, total } };
+  const served = {
+    url,
+    port,
+    at: Date.now(),
+    body: Buffer.from(body),
+    ms: { ...ms, held: 0, controller: total, total },
+  };
   if (isTheSame(before, answer)) return 'same';
   if (!(answer instanceof Error))
     return recordOf({ ...served, answer: answer as Answer }, { id, calls: [], paths });
@@ -143,16 +149,19 @@ function withNewUid(review: unknown): unknown {
 
 async function post(
   { agent, signal }: Asking,
-  { port, path, body }: { port: number; path: string; body: Buffer },
+  { port, path, body }: { port: number; path: string; body: string },
   limitMs: number,
 ): Promise<Answer> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+  const ending = new AbortController();
+  const end = (): void => ending.abort(signal.reason);
+  const timer = setTimeout(() => ending.abort(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+  // AbortSignal.any would cost much of the time of a replay.
+  signal.addEventListener('abort', end);
   try {
-    const ends = AbortSignal.any([signal, late.signal]);
-    return { ...(await postToController({ agent, port, path, body, signal: ends })), headers: [] };
+    return { ...(await postToController({ agent, port, path, body, signal: ending.signal })), headers: [] };
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', end);
   }
 }
 
