@@ -37,8 +37,10 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
     const { isTTY, columns } = terminal;
     bottom.print(isTTY && columns ? wrapEvent(text, event, columns) : text, terminal);
   };
-  const counts = createReviewCounts((review, count, deployment) => {
-    bottom.print(`${ofDeployment(deployment)}${reviewCount(review, count, paint)}`);
+  const counts = createReviewCounts((last, count, deployment) => {
+    // Of a single one, a count would only hide whose it is.
+    const text = count === 1 ? render(last, paint) : reviewCount(last, count, paint);
+    print(stderr, last, ofDeployment(deployment) + text);
   });
   const printAnswer = (event: Answer, name: string): void => {
     if (!answerColours) {

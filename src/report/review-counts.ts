@@ -1,13 +1,14 @@
 import type { DevloopEvent } from './events.ts';
-import type { ReviewSummary } from './review.ts';
 
 const WINDOW_MS = 1_000;
 
-/** `deployment`: as in `Emit`. */
-type Print = (review: ReviewSummary, count: number, deployment: string | undefined) => void;
+type ReviewEvent = Extract<DevloopEvent, { type: 'review' }>;
+
+/** `last`: the last of those that were counted. `deployment`: as in `Emit`. */
+type Print = (last: ReviewEvent, count: number, deployment: string | undefined) => void;
 
 interface Counted {
-  review: ReviewSummary;
+  last: ReviewEvent;
   deployment: string | undefined;
   count: number;
   timer: NodeJS.Timeout;
@@ -16,7 +17,7 @@ interface Counted {
 /** Counts reviews that are the same as an earlier one within a second, so that a flood of them takes two lines. */
 export interface ReviewCounts {
   /** Whether this one is printed; otherwise it is counted. */
-  isFirst(event: Extract<DevloopEvent, { type: 'review' }>, deployment?: string): boolean;
+  isFirst(event: ReviewEvent, deployment?: string): boolean;
   /** Prints what was counted. */
   close(): void;
 }
@@ -24,10 +25,10 @@ export interface ReviewCounts {
 export function createReviewCounts(print: Print): ReviewCounts {
   const counting = new Map<string, Counted>();
   const end = (key: string): void => {
-    const { review, deployment, count, timer } = counting.get(key)!;
+    const { last, deployment, count, timer } = counting.get(key)!;
     clearTimeout(timer);
     counting.delete(key);
-    if (count > 0) print(review, count, deployment);
+    if (count > 0) print(last, count, deployment);
   };
   return {
     isFirst(event, deployment) {
@@ -37,9 +38,10 @@ export function createReviewCounts(print: Print): ReviewCounts {
       const counted = counting.get(key);
       if (counted) {
         counted.count += 1;
+        counted.last = event;
         return false;
       }
-      counting.set(key, { review: event, deployment, count: 0, timer: setTimeout(end, WINDOW_MS, key) });
+      counting.set(key, { last: event, deployment, count: 0, timer: setTimeout(end, WINDOW_MS, key) });
       return true;
     },
     close() {

@@ -95,7 +95,9 @@ function programAfter(before: Observed, event: DevloopEvent): Observed {
 
 function placeOf({ file, line, function: name }: Extract<DevloopEvent, { type: 'debug.stopped' }>): string {
   const place = [file === undefined ? undefined : basename(file), line].filter(Boolean).join(':');
-  return [place, name].filter(Boolean).join(' in ') || 'an unknown place';
+  // Go's full name has the import path of the package, which can be longer than the line at the bottom of a terminal.
+  const short = name?.slice(name.lastIndexOf('/') + 1);
+  return [place, short].filter(Boolean).join(' in ') || 'an unknown place';
 }
 
 /** One word for the whole state: what keeps reviews from the controller comes first. */

@@ -127,11 +127,20 @@ it('counts those that say the same within a second, and prints the others', asyn
 
 it("prints what it counted before the session's result", () => {
   const { print, lines } = printer();
-  print({ type: 'review', ...review });
-  print({ type: 'review', ...review });
+  for (let index = 0; index < 3; index++) print({ type: 'review', ...review });
   print({ type: 'session.restored', session: 's', changes: 0, ms: 1 });
   expect(lines.stderr.trim().split('\n').at(-1)).toContain('restored');
-  expect(lines.stderr).toContain('+1  CREATE Application');
+  expect(lines.stderr).toContain('+2  CREATE Application');
+});
+
+it('prints a single one that it counted like the first: whose it is matters more than a count', () => {
+  const { print, lines, close } = printer();
+  print({ type: 'review', ...review, id: 'r-000001' });
+  print({ type: 'review', ...review, id: 'r-000002' });
+  close();
+  const [first, second] = lines.stderr.split('\n');
+  expect(second).toBe(first!.replace('r-000001', 'r-000002'));
+  expect(second).toContain('r-000002');
 });
 
 it.each<[DevloopEvent['type'], 'quiet' | 'verbose', Partial<ReviewSummary>, number]>([

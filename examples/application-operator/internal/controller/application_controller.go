@@ -4,6 +4,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,9 @@ import (
 )
 
 const finalizer = "apps.example.com/finalizer"
+
+// cacheDelay is more than the cache needs to learn of a new object.
+const cacheDelay = time.Second
 
 // errForeignDeployment means that the name is taken by a Deployment that is not ours to change.
 var errForeignDeployment = errors.New("a Deployment of this name exists already and belongs to somebody else")
@@ -61,6 +65,10 @@ func (r *ApplicationReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	deployment, err := r.reconcileDeployment(ctx, app)
+	if apierrors.IsAlreadyExists(err) {
+		// The cache does not have it yet: an earlier call created it a moment ago.
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	}
 	if err != nil {
 		r.warn(app, "DeploymentFailed", "Reconcile", err)
 	}

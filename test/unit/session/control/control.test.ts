@@ -116,10 +116,15 @@ it('knows the route, whether the newest source serves, and the last review', () 
 it('knows where the controller stands in the debugger, until it runs on or is replaced', () => {
   const { control } = setUp();
   const stop = (): void =>
-    control.observe({ type: 'debug.stopped', file: '/src/hook.go', line: 42, function: 'Default' });
+    control.observe({
+      type: 'debug.stopped',
+      file: '/src/hook.go',
+      line: 42,
+      function: 'example.com/shop/v1.(*Hook).Default',
+    });
   for (const next of [{ type: 'debug.running' } as const, STARTED]) {
     stop();
-    expect(control.state().stoppedAt).toBe('hook.go:42 in Default');
+    expect(control.state().stoppedAt).toBe('hook.go:42 in v1.(*Hook).Default');
     control.observe(next);
     expect(control.state().stoppedAt).toBeUndefined();
   }
