@@ -5,8 +5,8 @@ import type { Progress } from '../report/events.ts';
 export interface BuildProgress {
   /** Reads output as it arrives. */
   read(text: string): void;
-  /** Sets how many packages are still to be compiled, in addition to those compiled so far. */
-  expect(packages: number): void;
+  /** Names the packages whose compilation had not ended at some moment of the build, in the order of `packagesToCompile`. */
+  expect(packages: string[]): void;
   now(): Progress | undefined;
 }
 
@@ -16,9 +16,9 @@ const PACKAGE = /^[\w.~+-]+(?:\/[\w.~+-]+)*$/;
 
 export function createBuildProgress(): BuildProgress {
   let rest = '';
-  let compiled = 0;
+  const compiled = new Set<string>();
   let downloaded = 0;
-  let total: number | undefined;
+  let expected: string[] | undefined;
   let current: Progress | undefined;
   const readLine = (line: string): void => {
     const [, module, version] = DOWNLOADING.exec(line) ?? [];
@@ -26,8 +26,8 @@ export function createBuildProgress(): BuildProgress {
       downloaded += 1;
       current = { step: 'downloading', what: `${module} ${version}`, done: downloaded };
     } else if (PACKAGE.test(line)) {
-      compiled += 1;
-      current = { step: 'compiling', what: line, done: compiled };
+      compiled.add(line);
+      current = { step: 'compiling', what: line, done: compiled.size };
     }
   };
   return {
@@ -37,11 +37,13 @@ export function createBuildProgress(): BuildProgress {
       for (const line of lines) readLine(line);
     },
     expect(packages) {
-      total = compiled + packages;
+      expected = packages;
     },
     now() {
-      if (current?.step !== 'compiling' || total === undefined) return current;
-      return { ...current, total: Math.max(total, compiled) };
+      if (current?.step !== 'compiling' || expected === undefined) return current;
+      // The program's own package needs all others, so it comes last, and linking usually takes longer than compiling it.
+      const step = current.what === expected.at(-1) ? 'linking' : 'compiling';
+      return { ...current, step, total: new Set([...compiled, ...expected]).size };
     },
   };
 }
@@ -57,12 +59,15 @@ export function withoutProgress(output: string): string {
   return lines.filter((line) => !DOWNLOADING.test(line)).join('\n');
 }
 
-/** How many packages the go tool has to compile, judging by its cache; undefined if that is not known. */
+/**
+ * The import paths of the packages that the go tool has to compile, judging by its cache, each after all that it needs; undefined if that
+ * is not known.
+ */
 export async function packagesToCompile(
   command: string[],
   cwd: string,
   signal: AbortSignal,
-): Promise<number | undefined> {
+): Promise<string[] | undefined> {
   if (!isGoBuild(command)) return undefined;
   const output = command.indexOf('-o');
   const args = command
@@ -70,7 +75,7 @@ export async function packagesToCompile(
     .filter((_, index) => output < 0 || (index + 2 !== output && index + 2 !== output + 1));
   const list = ['go', 'list', '-e', '-deps', '-f', '{{if .Stale}}{{.ImportPath}}{{end}}', ...args];
   const { code, stdout } = await runTool(list, { cwd, signal });
-  return code === 0 ? stdout.split('\n').filter(Boolean).length : undefined;
+  return code === 0 ? stdout.split('\n').filter(Boolean) : undefined;
 }
 
 export function isGoBuild([tool, subcommand]: string[]): boolean {

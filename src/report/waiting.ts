@@ -30,6 +30,7 @@ export function waitingText({ for: what, seconds, limitSeconds, progress }: Wait
 }
 
 function progressText({ step, what, done, total }: Progress): string {
+  if (step === 'linking') return `linking ${what}`;
   const unit = step === 'compiling' ? 'package' : 'module';
   return `${step} ${unit} ${done}${total === undefined ? '' : ` of ${total}`}: ${what}`;
 }

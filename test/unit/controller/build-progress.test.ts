@@ -11,6 +11,7 @@ import { buildOnce } from '../../../src/controller/builder.ts';
 import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
 import type { Supervised } from '../../../src/controller/plan.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { waitingText } from '../../../src/report/waiting.ts';
 import { directoryWith, operatorModule, put } from './support/places.ts';
 
 const NEVER = new AbortController().signal;
@@ -22,9 +23,14 @@ test('what go build -v prints says how far it is', () => {
   expect(progress.now()).toEqual({ step: 'downloading', what: 'k8s.io/client-go v0.36.0', done: 2 });
   progress.read('internal/abi\nk8s.io/ap');
   expect(progress.now()).toEqual({ step: 'compiling', what: 'internal/abi', done: 1 });
-  progress.expect(2);
+  progress.expect(['internal/abi', 'k8s.io/api/core/v1', 'example.com/operator']);
   progress.read('i/core/v1\n# k8s.io/api/core/v1\nx.go:1:2: undefined: y\n');
   expect(progress.now()).toEqual({ step: 'compiling', what: 'k8s.io/api/core/v1', done: 2, total: 3 });
+  progress.read('example.com/operator\n');
+  const last = { step: 'linking', what: 'example.com/operator', done: 3, total: 3 } as const;
+  expect(progress.now()).toEqual(last);
+  const text = waitingText({ type: 'waiting', for: 'the build', seconds: 7, progress: last });
+  expect(text).toBe('waiting for the build (7 s, linking example.com/operator)');
 });
 
 test('a real build counts the packages of the checkout, and what fails is told without them', async () => {
@@ -34,10 +40,11 @@ test('a real build counts the packages of the checkout, and what fails is told w
   const build = goBuildCommand('./cmd', binary);
   const plan = { cwd, build, run: [binary], stateFile: join(state, 'controller.json') };
   const expected = await packagesToCompile(build, cwd, NEVER);
-  expect(expected).toBeGreaterThanOrEqual(2);
+  expect(expected?.length).toBeGreaterThanOrEqual(2);
   const progress = createBuildProgress();
+  progress.expect(expected!);
   expect(await buildProgram(plan, 1, { signal: NEVER, onErrors: progress.read })).toMatchObject({ ok: true });
-  expect(progress.now()).toMatchObject({ step: 'compiling', what: 'example.com/operator/cmd' });
+  expect(progress.now()).toMatchObject({ step: 'linking', what: 'example.com/operator/cmd' });
   await put(cwd, 'internal/greeting/greeting.go', 'package greeting\n\nconst Text = missing\n');
   const failed = await buildProgram(plan, 2, { signal: NEVER, onErrors: () => {} });
   expect(failed).toMatchObject({
