@@ -121,6 +121,7 @@ export type DevloopEvent =
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: why it was left out.
    * `isRedacted`: values in it had been replaced. `alike`: how many more answers differ in the same way (`up --replay` does not list them).
+   * `asked`: a command asked for it, as opposed to `up --replay`.
    */
   | {
       type: 'reviews.replayed';
@@ -130,8 +131,9 @@ export type DevloopEvent =
       why?: string;
       isRedacted?: boolean;
       alike?: number;
+      asked?: true;
     }
-  /** The summary after a replay. `changed`: how many answers changed. `build`: the build that answered now. */
+  /** The summary after a replay. `changed`: how many answers changed. `build`: the build that answered now. `asked`: as above. */
   | {
       type: 'reviews.compared';
       replayed: number;
@@ -139,6 +141,7 @@ export type DevloopEvent =
       leftOut: number;
       ms: number;
       build?: string;
+      asked?: true;
     }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[]; searched: Searched }
@@ -160,8 +163,8 @@ export type DevloopEvent =
 
 /** How far a build has come. */
 export interface Progress {
-  step: 'compiling' | 'downloading';
-  /** The package that is being compiled, or the module that is being downloaded. */
+  step: 'compiling' | 'linking' | 'downloading';
+  /** The package that is being compiled or linked, or the module that is being downloaded. */
   what: string;
   /** How many packages or modules are done. */
   done: number;

@@ -66,6 +66,7 @@ function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (isWrongAnswer(event)) return 'quiet';
+  if (event.type === 'reviews.replayed') return SHOWN_FROM[event.type];
   // The line printed at the signal has already said this.
   if (event.type === 'session.stopping' && /^(?:SIG|q$)/.test(event.reason)) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
@@ -89,7 +90,9 @@ export type Answer = Exclude<DevloopEvent, { type: 'waiting' | 'review' }>;
 
 /** What the user asked for, as opposed to progress. */
 export function isAnswer(event: DevloopEvent): event is Answer {
-  return event.type === 'change' ? event.dryRun === true : ANSWERS.has(event.type);
+  if (event.type === 'change') return event.dryRun === true;
+  if (event.type === 'reviews.replayed' || event.type === 'reviews.compared') return event.asked === true;
+  return ANSWERS.has(event.type);
 }
 
 const ANSWERS = new Set<DevloopEvent['type']>([

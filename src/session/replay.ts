@@ -79,12 +79,12 @@ export async function compareAll(
   const started = performance.now();
   const wrong: ReviewRecord[] = [];
   const onReplayed: ReplayOptions['onReplayed'] = (one) => {
-    emit(replayedEvent(one));
+    emit({ ...replayedEvent(one), asked: true });
     if (one.result === 'changed' && !accepts(one.before, one.after)) wrong.push(one.before);
   };
   const count = await replay(records, { ...options, atOnce: AT_ONCE, onReplayed });
   const ms = Math.round(performance.now() - started);
-  emit({ type: 'reviews.compared', ...count, ms, ...(build === undefined ? {} : { build }) });
+  emit({ type: 'reviews.compared', ...count, ms, ...(build === undefined ? {} : { build }), asked: true });
   const [first] = wrong;
   if (first === undefined) return;
   const message = `The controller now answers ${wrong.length} of ${count.replayed} recorded reviews differently.`;

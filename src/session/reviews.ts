@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { counted } from '../phrases.ts';
+import type { Emit } from '../report/events.ts';
 import { isLater } from '../report/review.ts';
 import { type ReadRecording, readRecording, readRecords, type Wanted } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
@@ -261,4 +262,16 @@ async function save(
   const place = isCheckout(checkout) ? checkout : source.checkout;
   const file = await saveSet(place, name, { records: kept, replaces: update });
   io.emit({ type: 'note', message: `Saved ${counted(kept.length, 'review')} to ${file}.` });
+  warnOfOldAnswers(name, kept, io.emit);
+}
+
+/** If two builds gave the answers of a set, perhaps no build gives all of them. */
+function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void {
+  const newest = kept.findLast(({ build }) => build !== undefined)?.build;
+  const old = kept.filter(({ build }) => build !== undefined && build !== newest);
+  if (old.length === 0) return;
+  const were = old.length === 1 ? 'was' : 'were';
+  const message = `${counted(old.length, 'review')} of the set ${were} answered by an older build. The newest one may answer differently.`;
+  const hint = `To record the answers of the current code instead: devloop reviews verify ${name} --update`;
+  emit({ type: 'warning', message, hint });
 }

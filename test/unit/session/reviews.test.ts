@@ -46,6 +46,24 @@ async function run(
   return events;
 }
 
+it('warns of a set whose answers come from more than one build', async () => {
+  const records = ['one', 'one', 'two', undefined].map((build, index) => {
+    const { build: _, ...rest } = record(index + 1);
+    return { ...rest, ...(build === undefined ? {} : { build }) };
+  });
+  await writeFile(join(sets, 'old.ndjson'), records.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  const warned = (events: DevloopEvent[]): unknown[] => events.filter(({ type }) => type === 'warning');
+  expect(warned(await run('save', ['both']))).toEqual([
+    {
+      type: 'warning',
+      message:
+        '2 reviews of the set were answered by an older build. The newest one may answer differently.',
+      hint: 'To record the answers of the current code instead: devloop reviews verify both --update',
+    },
+  ]);
+  expect(warned(await run('save', ['newest', '3', '4']))).toEqual([]);
+});
+
 it('saves a set under a name that is free, and replaces one only when it is asked to', async () => {
   await run('save', ['new', '1', '2']);
   expect((await read('new')).trim().split('\n')).toHaveLength(2);
