@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { otherWriter } from '../machine/own-files.ts';
-import { runTool, type ToolResult } from '../machine/tool.ts';
+import { runTool } from '../machine/tool.ts';
 import { isGoBuild, verbose } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
 import { type BuiltFrom, builtFrom, flagsState, unchangedSources } from './go/built-from.ts';
@@ -169,11 +169,18 @@ async function runNoted(
   options: { signal: AbortSignal; onErrors(text: string): void },
 ): Promise<{ isBuilt: boolean; ms: number }> {
   const start = Date.now();
-  const run = runTool(verbose(command.with(output, file)), { cwd, env: goEnvironment(), ...options });
-  return await run.then(
-    ({ code }: ToolResult) => ({ isBuilt: code === 0, ms: Date.now() - start }),
-    () => ({ isBuilt: false, ms: 0 }),
-  );
+  // A go tool that is interrupted while it loads packages does not remove its work directory, so it gets one that is removed here.
+  const work = `${file}.work`;
+  try {
+    await mkdir(work, { recursive: true });
+    const env = { GOTMPDIR: work, ...goEnvironment() };
+    const { code } = await runTool(verbose(command.with(output, file)), { cwd, env, ...options });
+    return { isBuilt: code === 0, ms: Date.now() - start };
+  } catch {
+    return { isBuilt: false, ms: 0 };
+  } finally {
+    await rm(work, { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 function noteOf(kept: string): string {

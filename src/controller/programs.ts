@@ -63,7 +63,7 @@ export async function removeOldPrograms(directory: string): Promise<void> {
     const file = join(directory, name);
     const { mtimeMs } = await stat(file);
     const isGone = gone.some((kept) => name === kept || name.startsWith(`${kept}.`));
-    if (isGone || Date.now() - mtimeMs > KEPT_MS) await rm(file, { force: true });
+    if (isGone || Date.now() - mtimeMs > KEPT_MS) await rm(file, { recursive: true, force: true });
   }
 }
 

@@ -19,6 +19,7 @@ const NEVER = new AbortController().signal;
 const GO = `#!/bin/sh
 echo "$@" >> calls
 echo "$GOGC" > garbage
+if [ -n "$GOTMPDIR" ]; then mkdir "$GOTMPDIR/go-build1"; touch begun; fi
 while [ -e wait ]; do sleep 0.02; done
 if [ -e broken ]; then echo "undefined: x" >&2; exit 1; fi
 for word; do [ "$last" = -o ] && echo program > "$word"; last=$word; done
@@ -64,6 +65,20 @@ async function calls(checkout: string): Promise<number> {
   const text = await readFile(join(checkout, 'calls'), 'utf8').catch(() => '');
   return text.split('\n').length - 1;
 }
+
+test('what the go tool leaves in its work directory when it is interrupted is removed', async () => {
+  const { checkout, cache, kept } = await place();
+  await session({ checkout, kept });
+  const before = await readdir(cache);
+  await writeFile(join(checkout, 'wait'), '');
+  {
+    await using begun = await beginBuild(kept);
+    expect(begun).toBeDefined();
+    await eventually(async () => expect(await readdir(checkout)).toContain('begun'));
+    expect(await readdir(cache)).not.toEqual(before);
+  }
+  expect(await readdir(cache)).toEqual(before);
+});
 
 test('the build of the last session is begun at once, and is the first build of the next one', async () => {
   const { checkout, cache, kept } = await place();
