@@ -47,11 +47,14 @@ export async function openDebugger(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<SessionDebugger> {
   const endpoint = await DebugEndpoint.listen(port, emit);
-  emit({ type: 'debug.listening', port });
+  let isOpen = false;
   let isEnding = false;
   let running = Promise.resolve();
   const settled = async (): Promise<void> => {
     await Promise.race([running, sleep(RUNNING_MS, signal)]);
+    // Not said earlier: a first build takes minutes.
+    if (!isOpen && !signal.aborted) emit({ type: 'debug.listening', port });
+    isOpen = true;
     await endpoint.open(signal);
   };
   return {
