@@ -19,8 +19,8 @@ const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
 
 const SAY_EVERY_MS = 4_500;
-const sayHowLong = (): void => console.error(`> build: ${(performance.now() / 1000).toFixed(1)} s so far`);
-setInterval(sayHowLong, SAY_EVERY_MS).unref();
+const seconds = (): string => `${(performance.now() / 1000).toFixed(1)} s`;
+setInterval(() => console.error(`> build: ${seconds()} so far`), SAY_EVERY_MS).unref();
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
@@ -84,3 +84,5 @@ writeFileSync(
   join(DIST, 'help.txt'),
   execFileSync(process.execPath, [join(DIST, 'main.js'), '--help'], { env: {} }),
 );
+// Whoever runs this as a step of something else says so there.
+if (process.env.npm_lifecycle_event === 'build') console.error(`> build: done in ${seconds()}`);

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkoutSample } from '../test/support/sample-operator.ts';
 import { openBox } from './demo/box.ts';
+import { commitAll } from './demo/commit.ts';
 import { openContext } from './demo/context.ts';
 import { forget, keepHints, kept, remember, stopKept } from './demo/kept.ts';
 import { createLogs } from './demo/logs.ts';
@@ -72,6 +73,7 @@ async function demo(
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Refusal('devloop is not built: npm run build');
   await using stack = new AsyncDisposableStack();
   const checkout = await checkoutSample();
+  await commitAll(checkout.directory);
   let stays = false;
   stack.defer(async () => {
     // After Ctrl-C nothing is kept.
@@ -95,6 +97,7 @@ async function demo(
     await remember(cluster.kept);
     stays = true;
   }
+  const begun = performance.now();
   try {
     await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
   } catch (error) {
@@ -102,7 +105,11 @@ async function demo(
       narrator.say('What --keep asked for is kept all the same. To end it: npm run demo -- --stop');
     throw error;
   }
-  narrator.say(`That was devloop, in ${Math.round((performance.now() - started) / 1000)} s.`);
+  const seconds = (from: number, to: number): number => Math.round((to - from) / 1000);
+  const ended = performance.now();
+  narrator.say(
+    `\nThat was devloop, in ${seconds(begun, ended)} s, after ${seconds(started, begun)} s for the cluster and the operator in it.`,
+  );
   if (options.keep) narrator.say(`\nThe cluster keeps running.\n${keepHints(cluster.kept)}`);
   else narrator.say(`\n${await keptOnDisk()}\n\n${TRY_IT}`);
 }

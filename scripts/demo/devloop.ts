@@ -10,8 +10,12 @@ const BIN = join(import.meta.dirname, '../../bin/devloop.js');
 type EventOf<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
 export interface Devloop extends AsyncDisposable {
-  /** The next event of this type after this call. */
-  next<T extends DevloopEvent['type']>(type: T, seconds: number): Promise<EventOf<T>>;
+  /** The next event of this type, after this call, for which `holds`. */
+  next<T extends DevloopEvent['type']>(
+    type: T,
+    seconds: number,
+    holds?: (event: EventOf<T>) => boolean,
+  ): Promise<EventOf<T>>;
   /** Interrupts it as Ctrl-C does. Resolves to the exit code. */
   interrupt(): Promise<number>;
 }
@@ -30,7 +34,7 @@ export function startDevloop(args: string[], { cluster, checkout, logs, narrator
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const printer = createHumanPrinter({
-    ...devloopStreams(narrator.devloop),
+    ...devloopStreams(narrator.up),
     env: { NO_COLOR: '1' },
     verbosity: 'normal',
   });
@@ -56,10 +60,10 @@ export function startDevloop(args: string[], { cluster, checkout, logs, narrator
     return await exited.finally(() => clearTimeout(timer));
   };
   return {
-    next(type, seconds) {
+    next(type, seconds, holds = () => true) {
       const found = new Promise<DevloopEvent>((resolve, reject) => {
         const look = (event: DevloopEvent | undefined): void => {
-          if (event !== undefined && event.type !== type) return;
+          if (event !== undefined && (event.type !== type || !holds(event as never))) return;
           waiting.delete(look);
           if (event === undefined) reject(new Refusal(`devloop ended before ${type}`));
           else resolve(event);
@@ -86,7 +90,7 @@ export async function runDevloop(
     env: { ...process.env, NO_COLOR: '1', ...cluster.devloop.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', narrator.devloop);
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', narrator.output);
   const exited = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   return await limited(60, `devloop ${args.join(' ')}`, signal, exited);
 }

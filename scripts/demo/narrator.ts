@@ -6,8 +6,8 @@ export interface Narrator {
   command(line: string): void;
   output(text: string): void;
   fail(text: string): void;
-  /** devloop's output, with a bar in front of each line. */
-  devloop(text: string): void;
+  /** What `devloop up` prints meanwhile, with its name and a bar in front of each line. */
+  up(text: string): void;
 }
 
 export function createNarrator(stream: NodeJS.WriteStream): Narrator {
@@ -22,6 +22,6 @@ export function createNarrator(stream: NodeJS.WriteStream): Narrator {
     command: (line) => void stream.write(`${style('cyan', `$ ${line}`)}\n`),
     output: (text) => lines(text, '    '),
     fail: (text) => lines(style('red', `The demo failed: ${text}`), ''),
-    devloop: (text) => lines(text, style('dim', '  | ')),
+    up: (text) => lines(text, style('dim', ' up | ')),
   };
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, realpath } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { keptProgram } from '../../src/session/start/controller.ts';
 import { CACHE, INSTALLED_PACKAGES } from '../../test/cluster/cache.ts';
@@ -44,7 +44,16 @@ export async function keptOnDisk(): Promise<string> {
   const packages = (await readFile(INSTALLED_PACKAGES, 'utf8').catch(() => '')).split(/\s+/).filter(Boolean);
   const names = [...new Set(packages)].join(' ');
   if (names !== '') lines.push(`          ${'Debian packages'.padEnd(40)}apt-get remove ${names}`);
+  if (await isLinked())
+    lines.push(`          ${'the command devloop'.padEnd(40)}npm unlink --global kube-devloop`);
   return ['Kept on this machine, to start faster the next time, and how to remove it:', ...lines].join('\n');
+}
+
+/** Whether `npm link` has made this checkout's devloop a command. */
+async function isLinked(): Promise<boolean> {
+  const places = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'devloop'));
+  const found = await Promise.all(places.map((place) => realpath(place).catch(() => '')));
+  return found.includes(join(ROOT, 'bin/devloop.js'));
 }
 
 async function sizeOf(directory: string): Promise<string> {

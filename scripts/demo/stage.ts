@@ -45,7 +45,7 @@ export async function within<T>(
   const started = performance.now();
   const passed = (): number => Math.round((performance.now() - started) / 1000);
   using _ = showProgress(
-    () => `  ${what} (${passed()} s, at most ${seconds} s)`,
+    () => `  ${what} (${passed()} s)`,
     (line) => console.log(line),
     process.stdout,
   );

@@ -24,7 +24,9 @@ export async function tell(stage: Stage): Promise<void> {
   await denied(stage, OLD_TEXT);
 
   narrator.chapter('2. devloop takes over');
-  narrator.say('(A change first: the image in the cluster does not have it.)');
+  narrator.say(
+    '(First the demo changes the code here, so that the answers of this machine differ from those of the image in the cluster.)',
+  );
   await editText(stage, OLD_TEXT, HERE_TEXT);
   narrator.command('devloop up --open --replay');
   narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
@@ -51,6 +53,10 @@ export async function tell(stage: Stage): Promise<void> {
 
 async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
   const { narrator } = stage;
+  const deniedHere = async (text: string): Promise<void> => {
+    const printed = up.next('review', 10, ({ verdict }) => verdict === 'denied');
+    await Promise.all([denied(stage, text), printed]);
+  };
   narrator.chapter('3. kube-apiserver calls the webhooks on this machine');
   // A Pod that has ended is still listed for a moment.
   const pods = ['-n', NAMESPACE, 'get', 'pods', '-o', 'name'];
@@ -61,7 +67,7 @@ async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
     async () => (await kubectl(stage, pods)) === '',
   );
   await show(stage, pods);
-  await denied(stage, HERE_TEXT);
+  await deniedHere(HERE_TEXT);
 
   narrator.chapter('4. The controller on this machine reconciles');
   await show(stage, ['apply', '-f', GOOD]);
@@ -80,7 +86,7 @@ async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
   await editText(stage, HERE_TEXT, NEW_TEXT);
   const { changed } = await compared;
   if (changed === 0) throw new Refusal('no answer changed with the edit');
-  await denied(stage, NEW_TEXT);
+  await deniedHere(NEW_TEXT);
 
   narrator.chapter('7. Everybody can see who has taken over the operator');
   await devloop(stage, 'status', ...stage.cluster.devloop.args);
