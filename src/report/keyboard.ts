@@ -32,7 +32,8 @@ const SHOW_AFTER_MS = 100;
 /** Nobody presses more keys at once, so longer input is text that was pasted. */
 const MOST_KEYS = 4;
 
-const HELP = `r  build and restart the controller
+const HELP = `The keys:
+r  build and restart the controller
 h  hold reviews, or release them
 o  open the page
 p  ignore changed files, or follow them again

@@ -14,8 +14,8 @@ import (
 	examplev1 "example.com/application-operator/api/v1"
 )
 
-// imageRequired is what a person reads who forgets the image. Edit it while `devloop up` runs,
-// apply config/samples/apps_v1_application_bad.yaml again, and the cluster answers with the new text.
+// imageRequired is the message for an Application without an image. Edit it while `devloop up` runs, apply
+// config/samples/apps_v1_application_bad.yaml again, and the cluster answers with the new text.
 const imageRequired = "an Application needs an image"
 
 const (
