@@ -8,7 +8,7 @@ import {
   withoutDebugInformation,
 } from './linker-flags.ts';
 import type { BuildRecipe } from './recipes.ts';
-import { hasShellCall } from './shell-calls.ts';
+import { runsShellCalls } from './shell-calls.ts';
 
 /** A flag that devloop gives to `go build`, and why. */
 export interface BuildFlag {
@@ -80,7 +80,7 @@ function linkerFlag(
   if (found && flags.length > 0) sources.push(found.source);
   if (all.length > flags.length) sources.push('-s links faster');
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
-  const isLater = (flag: string): boolean => !isBuilt && hasShellCall(flag);
+  const isLater = (flag: string): boolean => !isBuilt && runsShellCalls(flag);
   const leave = (some: string[], how: string): void => {
     if (found && some.length > 0)
       sources.push(`without ${summaryOf(some)} of ${found.source}, which devloop ${how}`);

@@ -7,6 +7,12 @@ export function hasShellCall(text: string): boolean {
   return text.includes('$(shell ');
 }
 
+/** Whether `withShellOutputs` runs the command of each call in this text. */
+export function runsShellCalls(text: string): boolean {
+  const calls = shellCalls(text);
+  return calls.length > 0 && calls.every((call) => commandOf(call) !== undefined);
+}
+
 /** A program has few values of this kind; a damaged Makefile can have any number. */
 const MOST = 40;
 const LIMIT_MS = 5_000;
@@ -44,17 +50,23 @@ function endOfCall(text: string, from: number): number | undefined {
   return undefined;
 }
 
+/** For a shell. Undefined for a command that contains unknown variables or tells the time. */
+function commandOf(call: string): string | undefined {
+  const command = call.replace(CALL, '').slice(0, -1);
+  const isKnown = !command.replaceAll('$$', '').includes('$');
+  return isKnown && !TELLS_TIME.test(command) ? command.replaceAll('$$', '$') : undefined;
+}
+
 async function outputOf(
   call: string,
   directory: string,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const command = call.replace(CALL, '').slice(0, -1);
-  const isKnown = !command.replaceAll('$$', '').includes('$');
-  if (!isKnown || TELLS_TIME.test(command)) return undefined;
+  const command = commandOf(call);
+  if (command === undefined) return undefined;
   const limit = AbortSignal.timeout(LIMIT_MS);
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-  const words = ['sh', '-c', command.replaceAll('$$', '$')];
+  const words = ['sh', '-c', command];
   const ended = await runTool(words, { cwd: directory, signal: ends }).catch(() => undefined);
   signal?.throwIfAborted();
   return ended?.code === 0 ? ended.stdout.trimEnd().replace(/\s*\n/g, ' ') : undefined;

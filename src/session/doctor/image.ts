@@ -81,7 +81,11 @@ export function imageFinding(running: Running | undefined, source: NewestSource 
   const { image, pod, started } = running;
   const runs = `Pod ${pod} has been running ${image} since ${started.toISOString()}`;
   if (source === undefined)
-    return { verdict: 'unknown', answer: 'git does not say how old this checkout is, so it cannot be compared', proof: [runs] };
+    return {
+      verdict: 'unknown',
+      answer: 'git does not say how old this checkout is, so it cannot be compared',
+      proof: [runs],
+    };
   const proof = [runs, `the newest Go source is ${source.what}, from ${source.at.toISOString()}`];
   if (source.at > started) {
     return {

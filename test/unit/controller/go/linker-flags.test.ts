@@ -190,7 +190,12 @@ test('for a program that is built and run, commands of the Makefile are run as m
 test('for any other program, none is run', async () => {
   const { value, source } = await flagsOf(false);
   expect(value).toBe('-s');
-  expect(source).toContain('of the Makefile, which devloop evaluates only when it builds');
+  expect(source).toContain(
+    '-X main.no=$(shell cat missing) of the Makefile, which devloop evaluates only when it builds',
+  );
+  expect(source).toContain(
+    'without -X main.built=$(shell date -u +%s) -X main.d=$(shell echo $(D)) of the Makefile, which devloop does not evaluate',
+  );
 });
 
 test('what the Makefile gives to the image counts in its Dockerfile, unless several builds give different values', async () => {
