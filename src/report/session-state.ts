@@ -32,6 +32,8 @@ export interface SessionState {
   stoppedAt?: string;
   /** How many reviews wait at this moment, for whatever reason. */
   held: number;
+  /** Until the first of the reviews without an answer has used up its budget. Absent if none waits, or nothing keeps the controller from answering. */
+  secondsLeft?: number;
   /** In the last 60 seconds. */
   reviewsPerMinute: number;
   last?: ReviewSummary;

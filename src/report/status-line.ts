@@ -53,10 +53,11 @@ function fitting(parts: Part[], columns: number): Part[] {
 }
 
 function partsOf(state: SessionState): Part[] {
-  const { phase, build, route, last, held, reviewsPerMinute } = state;
+  const { phase, build, route, last, held, secondsLeft, reviewsPerMinute } = state;
   const waits = held === 0 ? '' : `, ${counted(held, 'review')} waiting`;
+  const left = secondsLeft === undefined ? '' : `, ${secondsLeft} s left`;
   return [
-    { text: `● ${phase}${waits}`, rank: 0, colour: COLOURS[phase] },
+    { text: `● ${phase}${waits}${left}`, rank: 0, colour: COLOURS[phase] },
     ...alertsOf(state),
     ...(build.id === undefined ? [] : [{ text: build.id, rank: 5 }]),
     ...(route?.isOpen ? [{ text: `${route.name} ${route.address}`, rank: 7 }] : []),

@@ -20,6 +20,7 @@ export interface Answered extends AsyncDisposable {
   facts(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
+  leftMs(): number | undefined;
 }
 
 /** Disposing ends the replay, but not the recorder, which is left to whoever ends the gateways. */
@@ -64,6 +65,10 @@ export function createAnswered(
       const waiting = recorder.waiting();
       await recorder.written();
       return waiting;
+    },
+    leftMs() {
+      const left = recorder.waiting().reviews.map(({ ms }) => ms.budget - ms.total);
+      return left.length === 0 ? undefined : Math.min(...left);
     },
     async [Symbol.asyncDispose]() {
       await replaying?.[Symbol.asyncDispose]();

@@ -45,6 +45,8 @@ export interface Controlled {
   replaying(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
+  /** Until the first review without an answer has used up its budget; undefined if none has waited for long enough to be seen. */
+  leftMs(): number | undefined;
 }
 
 export interface ControlOptions {
@@ -75,8 +77,11 @@ export function createControl(options: ControlOptions): ObservingControl {
   return {
     state() {
       const { isHeld, isFollowing, build, route, stoppedAt, last } = observed;
+      const now = phase();
+      const leftMs = now === 'held' || now === 'stopped' ? controlled.leftMs() : undefined;
       return {
-        ...{ session, name, phase: phase(), build, isHeld, isFollowing },
+        ...{ session, name, phase: now, build, isHeld, isFollowing },
+        ...(leftMs === undefined ? {} : { secondsLeft: Math.max(0, Math.floor(leftMs / 1000)) }),
         ...(route ? { route } : {}),
         ...(stoppedAt === undefined ? {} : { stoppedAt }),
         ...(last ? { last } : {}),

@@ -24,6 +24,7 @@ it('says everything where there is room, and the most important where there is n
 
 it.each<[string, Partial<SessionState>, string]>([
   ['how many reviews wait', { phase: 'held', held: 2 }, '● held, 2 reviews waiting'],
+  ['how long they can wait', { phase: 'stopped', secondsLeft: 18 }, '● stopped, 18 s left  '],
   ['that the old build answers', { build: { is: 'broken' } }, 'old build'],
   [
     'where the debugger has stopped it',

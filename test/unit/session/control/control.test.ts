@@ -32,6 +32,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
       replaying: () => ({ paths: [] }),
       replay: () => Promise.reject(new Error('not asked')),
       waiting: () => Promise.reject(new Error('not asked')),
+      leftMs: () => 18_900,
     },
     emit(event) {
       events.push(event);
@@ -127,8 +128,20 @@ it('knows where the controller stands in the debugger, until it runs on or is re
     expect(control.state().stoppedAt).toBe('hook.go:42 in v1.(*Hook).Default');
     control.observe(next);
     expect(control.state().stoppedAt).toBeUndefined();
+    expect(control.state().secondsLeft).toBeUndefined();
   }
 });
+
+it.each<[DevloopEvent]>([[{ type: 'debug.stopped', line: 42 }], [{ type: 'reviews.held', session: 's' }]])(
+  'knows how long reviews can still wait after %o',
+  (event) => {
+    const { control } = setUp();
+    control.observe(READY);
+    expect(control.state().secondsLeft).toBeUndefined();
+    control.observe(event);
+    expect(control.state().secondsLeft).toBe(18);
+  },
+);
 
 it('holds and releases once, however often it is asked, and says so once', () => {
   const { control, events, calls } = setUp();
