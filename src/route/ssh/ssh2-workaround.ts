@@ -1,8 +1,8 @@
 /**
  * The only file that depends on the internals of ssh2 (1.17), which has no public way to log in with a certificate or a security key:
  * - An agent must return keys that ssh2 has parsed, but `utils.parseKey` misreads certificates and rejects security keys.
- * - A request repeats the type of the key as the type of its signature. A certificate is signed by the key that it certifies, and
- *   the signature of a security key has more fields, so the host rejects both.
+ * - In its requests, ssh2 uses the type of the key as the type of the signature. But with a certificate, the certified key signs, and
+ *   the signature of a security key has more fields, so the host rejects both requests.
  * Tests that log in with certificates fail if a later version of ssh2 works differently.
  */
 import type { Client, ParsedKey } from 'ssh2';
