@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import { connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
@@ -9,11 +8,11 @@ import { findMainPackage } from '../../src/controller/go/main-package.ts';
 import { readCheckout } from '../../src/operator/sources.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { eventually } from '../support/eventually.ts';
 import { LAYOUTS } from '../support/layouts/all.ts';
 import { askLayout, objectsOf, serverNameOf } from '../support/layouts/cluster.ts';
 import { answerPath, FIRST_ANSWER, type Layout, makeRepository } from '../support/layouts/layout.ts';
 import { report } from './figures.ts';
+import { atRest } from './loop/at-rest.ts';
 import { firstAnswer, startUp, stop } from './loop/sample.ts';
 import { ROUNDS, Rounds, timeOne } from './measure.ts';
 
@@ -104,18 +103,6 @@ async function upFigure(layout: Layout, { base, directory, cluster }: Place): Pr
     goal: { most: 1 },
   });
   await cluster.kubectl(['delete', 'validatingwebhookconfiguration', name]);
-}
-
-/** kube-proxy acts on a change at once only where there was none in the second before. */
-const KUBE_PROXY_MS = 1_500;
-
-/** Both begin so: one Pod, and kube-proxy has nothing to do. */
-async function atRest(cluster: TestCluster, namespace: string): Promise<void> {
-  await eventually(async () => {
-    const pods = await cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'name']);
-    if (pods.trim().split('\n').length > 1) throw new Error(`a Pod is still ending:\n${pods}`);
-  });
-  await sleep(KUBE_PROXY_MS);
 }
 
 /** The images here have their program in the root directory, and nothing else. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
 import { checkoutSample, DEPLOYMENT, IMAGE, NAMESPACE, rolledOut } from '../../support/sample-operator.ts';
 import { type Taken, timeOne } from '../measure.ts';
+import { atRest } from './at-rest.ts';
 import { editIn, firstAnswer, type Loop } from './sample.ts';
 
 /** What people do without devloop: the operator's Pod runs what they edit. */
@@ -39,6 +40,7 @@ export async function createInCluster(loop: Loop): Promise<InCluster> {
       const image = await restarted(loop, text, started);
       const next = built[rollouts++ % built.length]!;
       await loop.cluster.loadImage(IMAGE, next.binary);
+      await atRest(loop.cluster, NAMESPACE);
       return { image, restart: await restarted(loop, next.text, performance.now()) };
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

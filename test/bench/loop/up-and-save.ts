@@ -1,5 +1,7 @@
+import { NAMESPACE } from '../../support/sample-operator.ts';
 import { note, report } from '../figures.ts';
 import { median, ROUNDS, Rounds, type Taken } from '../measure.ts';
+import { atRest } from './at-rest.ts';
 import { createByHand } from './by-hand.ts';
 import { createInCluster } from './in-cluster.ts';
 import { edit, firstAnswer, type Loop, startUp, stop } from './sample.ts';
@@ -25,6 +27,7 @@ export async function upAndSaveFigures(loop: Loop): Promise<void> {
 }
 
 async function withDevloop(loop: Loop): Promise<Taken> {
+  await atRest(loop.cluster, NAMESPACE);
   const started = performance.now();
   const starting = startUp(loop);
   const up = await firstAnswer(loop.reviewer, loop.text, started);
