@@ -23,6 +23,8 @@ const ROOT = join(import.meta.dirname, '..');
 const narrator = createNarrator(process.stdout);
 const leaving = new AbortController();
 
+// A pipe to `head` may end before the demo has cleaned up.
+process.stdout.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (leaving.signal.aborted) return;

@@ -13,6 +13,7 @@ import type { CheckoutFacts } from '../operator/sources.ts';
 import { type Target, targetPorts } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { noteClusterHosts } from './cluster-hosts.ts';
 import { isGivenIn, planAddressFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { withFlags } from './flag-place.ts';
@@ -166,7 +167,9 @@ async function planSettings(
   // The user's command has its own arguments, unless it asks for the manager's.
   const takesArguments = program.run.includes(ARGUMENTS);
   const args = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
-  const passed = [...args.map(({ value }) => value), ...Object.values(environment.passable)];
+  const values = args.map(({ value }) => value);
+  noteClusterHosts({ args: values, variables: environment.passable }, inputs.target, emit);
+  const passed = [...values, ...Object.values(environment.passable)];
   const { copied, ...mounts } = await planMounts({ ...inputs, ...program }, passed, emit);
   const start = { args, variables: environment.passable, files: mountedTexts(copied) };
   const known = { ...facts, ...program, ...environment };
