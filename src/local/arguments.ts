@@ -18,6 +18,8 @@ export interface ArgumentChange {
   argument: string[];
   became: string[];
   because: string;
+  /** The controller may do something else than the manager does in the cluster. */
+  isDoubtful?: true;
 }
 
 export interface Flag {
@@ -53,7 +55,8 @@ export function localArguments(
     const change = flag && changeFlag(flag, conditions);
     if (change) {
       const tokens = args.slice(index, index + (flag.separate ? 2 : 1));
-      changes.push({ argument: tokens, became: change.tokens, because: change.because });
+      const { tokens: became, ...why } = change;
+      changes.push({ argument: tokens, became, ...why });
       result.push(...change.tokens);
       index += tokens.length - 1;
       continue;
@@ -79,12 +82,12 @@ export function readFlag(argument: string, next: string | undefined): Flag | und
 function changeFlag(
   flag: Flag,
   conditions: LocalConditions,
-): { tokens: string[]; because: string } | undefined {
+): ({ tokens: string[] } & Pick<ArgumentChange, 'because' | 'isDoubtful'>) | undefined {
   const election = electionSwitch(flag.name);
   if (election !== undefined) return conditions.isElectable ? undefined : leaderElectionOff(flag, election);
   // The file could name a credential plugin, which would run on this machine. Like the variable KUBECONFIG, the flag is about the
   // container.
-  if (KUBECONFIG.test(flag.name)) return { tokens: [], because: 'the controller uses your kubeconfig' };
+  if (KUBECONFIG.test(flag.name)) return { tokens: [], ...(flag.value ? OTHER_KUBECONFIG : YOUR_KUBECONFIG) };
   const port = portOf(flag);
   if (port === undefined || !conditions.busyPorts.includes(port)) return undefined;
   const name = dashed(flag.name);
@@ -92,6 +95,13 @@ function changeFlag(
   const tokens = flag.separate ? [flag.name, free] : [`${flag.name}=${free}`];
   return { tokens, because: `port ${port} is in use on this machine` };
 }
+
+const YOUR_KUBECONFIG = { because: 'the controller uses your kubeconfig' };
+const OTHER_KUBECONFIG = {
+  because:
+    'the controller uses your kubeconfig. If that file is for another API server, the controller works with the wrong one.',
+  isDoubtful: true,
+} as const;
 
 /** A loopback address stays a loopback address: other machines must not reach Go's profiler. */
 function freeAddress(value: string): string {

@@ -119,10 +119,10 @@ export async function planArguments(
   const show = (argument: string): string => hidden.get(argument) ?? argument;
   const ports = auxiliaryPorts(values).filter((port) => !auxiliaryPorts(running).includes(port));
   const { args, changes } = localArguments(values, { ...election, paths, busyPorts: await busyAmong(ports) });
-  for (const { argument, became, because } of changes) {
+  for (const { argument, became, because, isDoubtful } of changes) {
     const [before, after] = [argument, became].map((words) => words.map(show).join(' '));
     const outcome = after === '' ? 'is left out' : `becomes ${after}`;
-    emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
+    emit({ type: isDoubtful ? 'warning' : 'note', message: `${before}\n${outcome}: ${because}` });
   }
   return {
     args: withFlags(args, electionOffByFlag({ ...election, commands }, values, emit), commands),

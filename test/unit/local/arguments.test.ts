@@ -146,6 +146,12 @@ test('each change has a reason', () => {
   ]);
 });
 
+test('a kubeconfig that the manager names may be for another API server', () => {
+  const { changes } = localArguments(['--kubeconfig=/etc/a/kubeconfig', '--kubeconfig='], CONDITIONS);
+  expect(changes.map(({ isDoubtful }) => isDoubtful)).toEqual([true, undefined]);
+  expect(changes[0]!.because).toContain('the wrong one');
+});
+
 test('all other arguments stay as they are', () => {
   const next = randomNumbers(7);
   const words = [
