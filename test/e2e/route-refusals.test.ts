@@ -244,6 +244,12 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
         },
         { KUBECONFIG },
       );
+      const cwd = checkout.directory;
+      const dryRun = ['up', '--dry-run', '--route', 'relay', ...SERVER];
+      const { events, log } = await runDevloop(dryRun, { cwd, env: { ...env(), KUBECONFIG } });
+      const errors = events.filter(({ type }) => type === 'error');
+      const message = expect.stringMatching(/create {2}pods\/portforward/);
+      expect(errors, log).toMatchObject([{ code: 'cluster.forbidden', message }]);
     });
   });
 

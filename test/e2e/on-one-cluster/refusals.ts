@@ -197,13 +197,13 @@ describe('devloop refuses', () => {
       });
     });
 
-    it('whose server does not answer', async () => {
+    it.each(['up', 'status'])('whose server does not answer: %s', async (command) => {
       const server = `https://${cluster.nodeIp}:1`;
       const file = await editedKubeconfig('port', (config) => {
         config.clusters[0]!.cluster.server = server;
       });
       const message = new RegExp(`${server}.* does not answer: connect ECONNREFUSED`);
-      await refuses(['status', '--kubeconfig', file], {
+      await refuses([command, '--kubeconfig', file], {
         code: 'cluster.unreachable',
         message,
         hint: 'Is the cluster running',

@@ -1,4 +1,4 @@
-/** What devloop refuses before it sends a request: one error, its documented exit code, and no stack. */
+/** What devloop refuses before it sends a request: one error, its documented exit code, and no stack. A dry run of `up` refuses the same. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
+function run(args: string[]): ReturnType<typeof spawnSync> & { stdout: string; stderr: string } {
+  const env = { PATH: process.env.PATH, HOME: directory };
+  return spawnSync(process.execPath, [BIN, ...withJson(args)], { cwd: directory, env, encoding: 'utf8' });
+}
+
 function refuses(args: string[], refusal: Refusal): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...withJson(args)], {
-    cwd: directory,
-    env: { PATH: process.env.PATH, HOME: directory },
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = run(args);
   const events = stdout
     .split('\n')
     .filter(Boolean)
@@ -27,6 +28,12 @@ function refuses(args: string[], refusal: Refusal): string {
   expect(events, stderr).toMatchObject(refusalEvents(refusal));
   expect(status).toBe(CATALOGUE[refusal.code].exit);
   expect(`${stdout}\n${stderr}`).not.toMatch(A_STACK);
+  if (args[0] === 'up') {
+    const dry = run([...args, '--dry-run']);
+    const inDryRun = stdout.replaceAll('devloop up ', 'devloop up --dry-run ');
+    expect([stdout, inDryRun]).toContain(dry.stdout);
+    expect(dry.status).toBe(status);
+  }
   return events[0].message;
 }
 

@@ -1,6 +1,6 @@
 /** What the demo says at its end. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -30,7 +30,10 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
   for (const directory of [cache, programs]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(programs, 'program'), Buffer.alloc(3 << 20, 1));
   writeFileSync(join(cache, 'debian-packages'), 'runc\nnftables\nrunc\n');
-  const { stdout, stderr } = listKept({ XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home });
+  // As `npm link` makes it.
+  symlinkSync(join(ROOT, 'bin/devloop.js'), join(home, 'devloop'));
+  const PATH = `${home}:${process.env.PATH}`;
+  const { stdout, stderr } = listKept({ XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home, PATH });
   const lines = stdout.trim().split('\n').slice(1);
   const removes = (what: string, command: string): unknown =>
     expect.stringMatching(new RegExp(`^ +[\\d.]+[KMG]? +${what}.* ${command}$`));
@@ -41,6 +44,7 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
     removes("Go's builds", 'go clean -cache'),
     removes("Go's modules", 'go clean -modcache'),
     expect.stringMatching(/^ +Debian packages +apt-get remove runc nftables$/),
+    expect.stringMatching(/^ +the command devloop +npm unlink --global kube-devloop$/),
   ]);
 });
 

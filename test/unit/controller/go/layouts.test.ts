@@ -306,6 +306,17 @@ test.each(LAYOUTS)('$is', async ({ files, hints = {}, expected, because }) => {
 });
 
 test.each([
+  'sigs.k8s.io/controller-runtime/pkg/manager',
+  'github.com/operator-framework/helm-operator-plugins/pkg/reconciler',
+  'knative.dev/pkg/injection/sharedmain',
+  'k8s.io/client-go/informers',
+  'k8s.io/client-go/tools/leaderelection',
+])('a program that links %s is a manager, and a tool beside it is none', async (library) => {
+  const files = { ...CHECKOUT, 'cmd/tool/main.go': TOOL, 'cmd/x/main.go': main(library) };
+  expect(await findMainPackage(await directoryWith(files), {})).toMatchObject({ package: './cmd/x' });
+});
+
+test.each([
   ['a list', 'use (\r\n\t./operator // this\r\n\t../shop/api\r\n)\r\n'],
   ['lines', 'use ./operator\nuse "./api"\n'],
 ])('the webhooks of a module beside the checkout count that its go.work names: %s', async (_, uses) => {
