@@ -1,27 +1,29 @@
-/** Every label, annotation and name that devloop gives to objects of the cluster, and how its objects differ from the user's. */
+/**
+ * Every label, annotation and name that devloop gives to objects of the cluster, and how to distinguish devloop's objects from the user's.
+ */
 import { type Kind, type ObjectRef, refOf } from './api/kinds.ts';
 import type { KubeObject } from './api/objects.ts';
 
-/** On everything that a session changes or creates; its value is the session's id. */
+/** The label on every object that a session changes or creates; its value is the session's id. */
 export const SESSION_LABEL = 'devloop.dev/session';
-/** On what a session changes: the changed fields before and after. */
+/** The annotation on every object that a session changes: the changed fields before and after. */
 export const UNDO_ANNOTATION = 'devloop.dev/undo';
 /**
- * On a paused Deployment or StatefulSet, in place of UNDO_ANNOTATION: its replicas. A label, because their controllers copy
- * annotations to ReplicaSets and ControllerRevisions, and never remove them there.
+ * The label that replaces UNDO_ANNOTATION on a paused Deployment or StatefulSet; its value is the number of replicas. It is not an
+ * annotation, because Kubernetes' controllers copy annotations to ReplicaSets and ControllerRevisions, and never remove them there.
  */
 export const REPLICAS_LABEL = 'devloop.dev/replicas';
-/** On a paused DaemonSet, as a label in place of UNDO_ANNOTATION, and in its node selector. */
+/** The label that replaces UNDO_ANNOTATION on a paused DaemonSet, and the key that a pause adds to its node selector. */
 export const PAUSED = 'devloop.dev/paused';
-/** On a Lease: who holds it. */
+/** The annotation on a Lease that records its holder. */
 export const HOLDER_ANNOTATION = 'devloop.dev/holder';
-/** On the relay's Pods; a Service that uses the relay selects it. Its value is the session's id. */
+/** The label on the relay's Pods, which a Service that uses the relay selects. Its value is the session's id. */
 export const RELAY_LABEL = 'devloop.dev/relay';
-/** On the objects whose dry-run creation makes kube-apiserver call the probe's webhook. */
+/** The label on the objects whose dry-run creation makes kube-apiserver call the probe's webhook. */
 export const PROBE_LABEL = 'devloop.dev/probe';
 export const PROBE_WEBHOOK = 'probe.devloop.dev';
 
-/** Kubernetes' label for whoever manages an EndpointSlice, and devloop's value for it. */
+/** Kubernetes' label for the manager of an EndpointSlice, and devloop's value for it. */
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const SLICE_MANAGER = 'devloop.dev';
 /** Kubernetes' label for Endpoints that must not be mirrored to an EndpointSlice. devloop sets it on its own Endpoints. */
@@ -30,8 +32,8 @@ export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
 export const RELAY_NAME = 'devloop-relay';
 
 /**
- * Keeps the proxy of a service mesh out of devloop's Pods: it would ask kube-apiserver for a client certificate, and may break a
- * namespace's rules.
+ * Keeps the proxy of a service mesh out of devloop's Pods. The proxy would ask kube-apiserver for a client certificate, and could violate
+ * the namespace's rules.
  */
 export const NO_SIDECAR = {
   labels: { 'sidecar.istio.io/inject': 'false' },
@@ -40,7 +42,7 @@ export const NO_SIDECAR = {
 /** Keeps a stand-in Pod from running: a scheduling gate that nobody removes, and a node label that no node has. */
 export const STAND_IN = 'devloop.dev/stand-in';
 
-/** Stands for the session's id in the names of a plan. */
+/** Stands for the session's id in the object names of a plan. */
 export const ANY_SESSION = '<session>';
 
 const LEASE_STEM = 'devloop.';
@@ -62,12 +64,12 @@ export function leaderIdentity(sessionId: string): string {
   return `${LEADER_STEM}${sessionId}`;
 }
 
-/** Whether the holder is a session, whichever it is. */
+/** Whether the holder is a devloop session, this one or another. */
 export function isLeaderIdentity(holder: string): boolean {
   return holder.startsWith(LEADER_STEM);
 }
 
-/** The object that a Lease is for; undefined if it is of none of these kinds. */
+/** The object that a Lease is for; undefined if the object is of none of these kinds. */
 export function leasedObject({ namespace, name }: ObjectRef, kinds: Kind[]): ObjectRef | undefined {
   const kind = kinds.find((one) => name.startsWith(leaseStem(one)));
   if (kind === undefined || namespace === undefined) return undefined;
@@ -83,7 +85,9 @@ export function sliceRef(service: ObjectRef, sessionId: string): ObjectRef {
   return { ...service, kind: 'EndpointSlice', name: `${service.name}-devloop-${sessionId}` };
 }
 
-/** Contains the IP families, so that leftovers of one probe Service, which Kubernetes removes later, do not belong to the next one. */
+/**
+ * The name contains the IP families, so that leftovers of one probe Service, which Kubernetes removes later, do not belong to the next one.
+ */
 export function probeServiceName(ipFamilies: string[], sessionId: string): string {
   return ['devloop-probe', ...ipFamilies, sessionId].join('-').toLowerCase();
 }
@@ -97,7 +101,7 @@ export function probeConfigurationName(sessionId: string, suffix: string): strin
   return `devloop-probe-${sessionId}-${suffix}`;
 }
 
-/** The object whose creation is tried in a dry run. */
+/** The name of the object that a probe creates in a dry run. */
 export function probeObjectName(nonce: string): string {
   return `devloop-probe-${nonce}`;
 }
@@ -113,8 +117,8 @@ export function relayPodName(sessionId: string, suffix: string): string {
 const LONGEST_POD_NAME = 63;
 
 /**
- * The name that the controller gets for its Pod. For a StatefulSet it ends in an ordinal, which programs read. The real Pod's name would
- * keep the StatefulSet from creating that Pod again.
+ * The Pod name that the controller receives, which is that of its stand-in Pod. For a StatefulSet it ends in an ordinal, which programs
+ * read. If the stand-in had the real Pod's name, the StatefulSet could not create that Pod again.
  */
 export function standInName({ kind, name }: ObjectRef, sessionId: string, ordinal = 0): string {
   const suffix = `-devloop-${sessionId}${kind === 'StatefulSet' ? `-${ordinal}` : ''}`;
@@ -129,14 +133,18 @@ export function isRelayPod({ kind, name }: ObjectRef, sessionId: string): boolea
   return kind === 'Pod' && name.startsWith(relayPodName(sessionId, ''));
 }
 
-/** What a Service selects while it uses the relay. Never the operator's own labels, so that no ReplicaSet adopts the Pod. */
+/**
+ * The labels that a Service selects while it uses the relay. They are never the operator's own, so that no ReplicaSet adopts the relay's
+ * Pod.
+ */
 export function relayLabels(sessionId: string): Record<string, string> {
   return { [RELAY_LABEL]: sessionId };
 }
 
 /**
- * Whether an object with the session's label was created or changed by that session. The label alone does not say so: controllers
- * copy a Service's labels to its endpoints, and a person may copy a manifest. What devloop deletes must also have its name.
+ * Whether an object with the session's label was created or changed by that session. The label alone does not prove it: controllers copy a
+ * Service's labels to its endpoints, and a person may copy a manifest. So an object of a kind that devloop creates must also have a name or
+ * a second label from devloop.
  */
 export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): boolean {
   switch (ref.kind) {
@@ -155,12 +163,15 @@ export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): b
   }
 }
 
-/** Whether devloop created it to probe a route; any other webhook configuration with a label is the user's. */
+/** Whether devloop created this webhook configuration to probe a route; any other one with the session's label is the user's. */
 export function isProbeConfiguration({ name }: Pick<ObjectRef, 'name'>, sessionId: string): boolean {
   return name.startsWith(probeConfigurationName(sessionId, ''));
 }
 
-/** Whether devloop created it. Only the name counts: a Service of the user that lost its annotation must never be deleted. */
+/**
+ * Whether devloop created this Service. Only the name proves it: a missing undo annotation does not, and a Service of the user must never
+ * be deleted.
+ */
 export function isOwnService(ref: ObjectRef, sessionId: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${sessionId}`);
 }

@@ -4,9 +4,9 @@ import type { Permission } from './api/permissions.ts';
 import type { Work } from './work.ts';
 
 /**
- * One part of a takeover that changes the cluster. `up --dry-run` prints its changes; `up` asks for its permissions (also those
- * for restoring it) before the first write, and then applies it. `Apply` is a function of a `Work` and of what is not known
- * earlier, the address of a route for example.
+ * One part of a takeover that changes the cluster. `up --dry-run` prints its changes; `up` checks its permissions (including those for
+ * restoring the change) before the first write, and then applies it. `Apply` takes a `Work` and whatever is not known earlier, such as the
+ * address of a route.
  */
 export interface Step<Apply = (work: Work) => Promise<void>> {
   changes: PlannedChange[];
@@ -14,7 +14,7 @@ export interface Step<Apply = (work: Work) => Promise<void>> {
   apply: Apply;
 }
 
-/** In the object's name, `<session>` (ANY_SESSION) stands for the session's id, and `*` for what is not known yet. */
+/** In the object's name, `<session>` (ANY_SESSION) stands for the session's id, and `*` for a part that is not known yet. */
 export interface PlannedChange {
   action: ChangeAction;
   object: ObjectRef;

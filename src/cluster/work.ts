@@ -4,12 +4,12 @@ import type { ClusterApi } from './api/client.ts';
 /** What all code that changes or watches the cluster needs. */
 export interface Work {
   api: ClusterApi;
-  /** Written on every object that this session changes or creates. */
+  /** The session's id, which is written to a label of every object that the session changes or creates. */
   sessionId: string;
   emit: Emit;
-  /** Ends waits, never a write. */
+  /** Aborts waits, but never a write. */
   signal: AbortSignal;
-  /** Gets each task that no next step depends on, and waits for it later. Without it, each is waited for at once. */
+  /** Receives each task on which no later step depends, and awaits it later. Without `beside`, each task is awaited at once. */
   beside?: (task: Promise<void>) => void;
 }
 

@@ -2,7 +2,7 @@ import type { ClusterApi } from './client.ts';
 import { ApiError } from './errors.ts';
 import type { CallOptions } from './transport.ts';
 
-/** Who the user is to the API server. */
+/** How the API server identifies the user. */
 export interface Account {
   username?: string;
   groups?: string[];
@@ -10,7 +10,7 @@ export interface Account {
 
 const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
-/** Undefined if the API server does not say: only Kubernetes 1.28 and newer have this API. */
+/** Undefined if the API server does not have this API (before Kubernetes 1.28) or denies access to it. */
 export async function accountOf(api: ClusterApi, options: CallOptions = {}): Promise<Account | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {

@@ -10,7 +10,9 @@ import { type CallOptions, createTransport, type StreamOptions } from './transpo
 
 export type PatchType = 'json' | 'merge';
 
-/** One cluster, over one pool of connections. Methods reject with ApiError (the server refused) or DevloopError (it did not answer). */
+/**
+ * Access to one cluster. Methods reject with ApiError if the server refuses the call, or with another DevloopError if it does not answer.
+ */
 export interface ClusterApi extends AsyncDisposable {
   readonly context: string;
   readonly server: string;
@@ -37,19 +39,19 @@ export interface ClusterApi extends AsyncDisposable {
   ): Promise<T>;
   /** A GET whose answer is read while it arrives, such as that of a watch. */
   openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
-  /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
+  /** A GET that becomes a WebSocket with the given subprotocol, paused until `resume()`. */
   openWebSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for our own protocol. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
-  /** Sends somebody else's request with the user's credentials, and resolves with the answer, whatever it is. */
+  /** Sends somebody else's request with the user's credentials, and resolves with the answer, whatever its status. */
   forward(request: Forwarded): Promise<IncomingMessage>;
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
 
 /**
- * The generated client of the library opens a TLS connection for each call; this one keeps them open. The library still reads the
- * kubeconfig and authenticates (client certificates, tokens, exec plugins, OIDC, proxies).
+ * The generated client of @kubernetes/client-node opens a TLS connection for each call; this client reuses connections. The library still
+ * reads the kubeconfig and authenticates (client certificates, tokens, exec plugins, OIDC, proxies).
  */
 export async function connect(selected: Selected): Promise<ClusterApi> {
   const transport = await createTransport(selected);
@@ -123,7 +125,7 @@ async function removeOnce(
   }
 }
 
-/** If the account is not allowed to read the object, the refusal of the deletion is taken as the truth. */
+/** If the account is not allowed to read the object, it counts as gone, since the deletion was refused with 404 or 409. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
   const now = await get(ref).catch((error) => {
     if (error instanceof ApiError && error.isForbidden) return undefined;
@@ -132,7 +134,7 @@ async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Pr
   return now !== undefined && (uid === undefined || now.metadata.uid === uid);
 }
 
-/** An answer that is about something else must not count as "nothing there": a restore would rely on it. */
+/** An answer about another object must not count as "not found", because a restore relies on that. */
 function objectIn<T extends KubeObject>(answer: T, ref: ObjectRef): T {
   if (answer.metadata?.name === ref.name) return answer;
   throw new GarbledAnswer(`something that is not ${describe(ref)}: ${excerpt(answer)}`);

@@ -6,12 +6,12 @@ import { shellWord } from '../../phrases.ts';
 import { unauthorizedError } from './errors.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
 
-/** A plugin may open a browser, so it is not run again at each call while its credentials are rejected. */
+/** A plugin may open a browser, so it is not run again for each call while its credentials are rejected. */
 const REJECTED_PAUSE_MS = 30_000;
-/** A person may have to log in in a browser. Without a limit, a session that needs new credentials could not end. */
+/** The user may have to log in with a browser. Without a limit, a session that needs new credentials could not end. */
 const LONGEST_LOGIN_MS = 300_000;
 
-/** What the library makes of the kubeconfig: headers, a client certificate, and an agent if a proxy is configured. */
+/** What @kubernetes/client-node derives from the kubeconfig: headers, a client certificate, and an agent if a proxy is configured. */
 export type AuthOptions = RequestOptions & { agent?: Agent };
 
 export interface Credentials {
@@ -22,7 +22,7 @@ export interface Credentials {
   rejection(): DevloopError;
 }
 
-/** Credentials that are made once for many calls: a plugin takes a second. */
+/** Creates credentials once for many calls, because running a plugin can take a second. */
 export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN_MS): Promise<Credentials> {
   let selected = first;
   let current = await authenticate(selected, limitMs);
@@ -32,7 +32,7 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
     if (performance.now() - rejectedAt < REJECTED_PAUSE_MS) throw unauthorizedError(selected);
     try {
       let again = await authenticate(selected, limitMs);
-      // The library runs a plugin again once its token has expired, but only the files know of a new login.
+      // The library runs a plugin again once its token has expired, but only a reload of the kubeconfig finds a new login.
       if (isSame(again, current)) {
         selected = await reloaded(first);
         again = await authenticate(selected, limitMs);
@@ -59,7 +59,7 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
   };
 }
 
-/** Another server may be another cluster, on which this session has changed nothing. */
+/** If the context now has another server, it may be another cluster, in which this session has changed nothing. */
 async function reloaded(first: Selected): Promise<Selected> {
   const selected = await first.reload();
   if (selected.server === first.server) return selected;
@@ -102,7 +102,7 @@ function isMissingProgram(error: unknown): boolean {
   return code === 'ENOENT' && syscall?.startsWith('spawn') === true;
 }
 
-/** The kubeconfig itself can say how to install the plugin. */
+/** The kubeconfig can contain a hint on how to install the plugin. */
 function notInstalled({ config, context }: Selected): DevloopError {
   const { command, installHint } = config.getCurrentUser()?.exec ?? {};
   const check = `Install it, then check: kubectl --context ${shellWord(context)} auth whoami`;
@@ -123,7 +123,7 @@ function tooSlow({ config, context }: Selected, limitMs: number): DevloopError {
   );
 }
 
-/** The library throws such errors if entries have an unexpected form; their text may quote what a plugin printed. */
+/** The library throws such an error if an entry is malformed. The error's text is not shown, because it may quote what a plugin printed. */
 function isMalformed(error: unknown): boolean {
   return error instanceof TypeError || error instanceof SyntaxError;
 }

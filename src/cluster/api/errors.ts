@@ -17,7 +17,10 @@ const NEXT_STEPS: Record<number, string> = {
   429: 'The API server is overloaded. Run the command again later.',
 };
 
-/** kube-apiserver's words when it refuses to create anything in a namespace that is being deleted. Its status is that of a missing permission. */
+/**
+ * kube-apiserver's words when it refuses to create anything in a namespace that is being deleted. Its status is 403, as for a missing
+ * permission.
+ */
 const TERMINATING = /because it is being terminated/;
 
 const TERMINATING_HINT =
@@ -27,7 +30,7 @@ const TERMINATING_HINT =
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
-  /** How many seconds the server wants the client to wait before it repeats the call; 0 if the answer does not say. */
+  /** How many seconds the server asks the client to wait before repeating the call; 0 if it does not ask. */
   readonly retryAfterSeconds: number;
   /** Nothing can be created in the namespace, because it is being deleted. */
   readonly isTerminating: boolean;
@@ -68,13 +71,13 @@ export class ApiError extends DevloopError {
   }
 }
 
-/** For a write to an object that was read before: if it has been deleted since, that is a conflict, too, so it is read again. */
+/** Turns the 404 of a write into a conflict: the object was deleted after it was read, so it has to be read again. */
 export function conflictIfGone(error: unknown): never {
   if (error instanceof ApiError && error.status === 404) throw new ApiError(error.message, 409, 'Conflict');
   throw error;
 }
 
-/** An answer that the API server itself would not give: cut off, or of the wrong kind. It is unknown whether a write was done. */
+/** An answer that the API server itself would not give: cut off, or of the wrong kind. It does not show whether a write took effect. */
 export class GarbledAnswer extends DevloopError {
   constructor(what: string) {
     super('cluster.rejected', `The API server answered with ${what}`, {
@@ -87,8 +90,8 @@ export class GarbledAnswer extends DevloopError {
 const TRANSIENT_STATUS = new Set([429, 500, 502, 503, 504]);
 
 /**
- * Whether the same call may succeed a moment later: nobody answered, nobody understood the answer, or the server is overloaded, starting or
- * in trouble. After a write, only another look shows whether it was done.
+ * Whether the same call may succeed a moment later: there was no answer or a garbled one, or the server is overloaded, starting or failing.
+ * After a write, only reading the object again shows whether the write took effect.
  */
 export function isTransient(thrown: unknown): boolean {
   const error = originOf(thrown);
@@ -100,7 +103,7 @@ export function isTransient(thrown: unknown): boolean {
 
 const LONGEST_RETRY_AFTER_SECONDS = 10;
 
-/** The seconds of the header; 0 for a date, which kube-apiserver never sends. */
+/** The seconds in the Retry-After header; 0 for a date, which kube-apiserver never sends. */
 function secondsOf(retryAfter = ''): number {
   return /^\d+$/.test(retryAfter) ? Math.min(Number(retryAfter), LONGEST_RETRY_AFTER_SECONDS) : 0;
 }
@@ -128,7 +131,7 @@ export function isUnanswered(error: unknown): boolean {
 /** kube-apiserver's words for a webhook's denial. The webhook's author chooses the status, such as 500 if the webhook itself has failed. */
 const DENIED = /^admission webhook ".*" denied the request/;
 
-/** Whether a webhook refused a call: the API server is there, and the webhook may allow the same call a moment later. */
+/** Whether a webhook denied a call: the API server is available, and the webhook may allow the same call a moment later. */
 export function isDenied(error: unknown): boolean {
   return DENIED.test(refusalOf(originOf(error))?.message ?? '');
 }
@@ -138,19 +141,21 @@ export function isUnauthorized({ status, text }: { status: number; text: string 
   return status === 401 && !DENIED.test(statusOf(text).message ?? '');
 }
 
-/** The API server's refusal: the error itself, or the cause of the error that a caller made of it. */
+/** The API server's refusal: the error itself, or the cause of an error that wraps it. */
 export function refusalOf(error: unknown): ApiError | undefined {
   const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;
   return refusal instanceof ApiError ? refusal : undefined;
 }
 
-/** An empty list if the account is not allowed to read it. */
+/** Replaces a list that the account is not allowed to read with an empty one. */
 export function noneIfForbidden(error: unknown): [] {
   if (error instanceof ApiError && error.isForbidden) return [];
   throw error;
 }
 
-/** An empty list if the account is not allowed to read it, or if the API server does not have it. */
+/**
+ * Replaces a list that the API server refuses with an empty one: the account is not allowed to read it, or the server does not serve it.
+ */
 export function noneIfRefused(error: unknown): [] {
   if (error instanceof ApiError) return [];
   throw error;
@@ -160,8 +165,8 @@ export const LET_IT_PASS =
   'A webhook that is not responding blocks this change. Find it with kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations, set its failurePolicy to Ignore, and run this command again.';
 
 /**
- * The error for a refusal that no caller expected. No status code distinguishes a webhook that did not answer from other failures,
- * so its hint depends on the text.
+ * The error for a refusal that no caller expected. No status code distinguishes a webhook that did not answer from other failures, so the
+ * hint depends on the text.
  */
 export function rejected(error: ApiError, doing: string): DevloopError {
   return new DevloopError(error.code, `${doing} failed: the API server refused it: ${error.message}`, {
@@ -178,7 +183,7 @@ export function connectionError(selected: Selected, error: unknown): DevloopErro
   const server = `The API server of context ${selected.context} (${selected.server})`;
   const check = `Check: kubectl --context ${shellWord(selected.context)} get --raw /version`;
   if (TLS_CODES.test(code)) {
-    // After the semicolon, Node gives advice to people who run Node.
+    // After the semicolon, Node's message gives advice for developers of Node programs.
     const message = `${server} presented a certificate that is not trusted: ${cause.split(';')[0]}`;
     const hint = `The kubeconfig does not trust that certificate. ${check}`;
     return new DevloopError('cluster.unreachable', message, { hint, cause: error });

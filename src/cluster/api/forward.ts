@@ -14,14 +14,14 @@ export interface Forwarded {
   signal: AbortSignal;
 }
 
-/** Headers that describe one connection rather than the request, and those that are set anew: the server's name, credentials and length. */
+/** Headers that describe one connection rather than the request, and headers that devloop sets itself: host, credentials and length. */
 const OWN_HEADERS = new Set(
   'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization proxy-authorization content-length'.split(
     ' ',
   ),
 );
 
-/** The headers without those that describe one connection: our own list, and those that `connection` names. */
+/** Removes the headers in OWN_HEADERS, and those that the header `connection` names. */
 export function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   const isOwn = (name: string): boolean => OWN_HEADERS.has(name) || named.includes(name);
@@ -35,8 +35,8 @@ function isRejected(answer: IncomingMessage): boolean {
 }
 
 /**
- * Sends requests with the user's credentials, and resolves with whatever the server answers. The body is not read yet, since it may be that
- * of a watch. It has connections of its own, because watches would use up those of the calls.
+ * Sends requests with the user's credentials, and resolves with the answer, whatever its status. The answer's body is not read here, since
+ * it may be that of a watch. The forwarder has connections of its own, because watches would use up the pool for calls.
  */
 export function createForwarder(
   selected: Selected,
@@ -58,7 +58,7 @@ export function createForwarder(
       const sent = send(
         base,
         {
-          // The path stays text: as a URL, `//host/` or `http://host/` would send the credentials to another server.
+          // The path is passed as text: as a URL, `//host/` or `http://host/` would send the credentials to another server.
           path: base.pathname.replace(/\/$/, '') + path,
           method,
           signal,

@@ -1,7 +1,7 @@
 import type { ObjectName } from '../../report/events.ts';
 import type { Metadata } from './objects.ts';
 
-/** Where each kind that devloop touches lives in the API. */
+/** Where the API serves each kind that devloop reads or writes. */
 const KINDS = {
   Service: { root: '/api/v1', apiVersion: 'v1', plural: 'services', namespaced: true },
   Endpoints: { root: '/api/v1', apiVersion: 'v1', plural: 'endpoints', namespaced: true },
@@ -78,7 +78,7 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/** Kinds with a Pod template, which a manager can run in. */
+/** The kinds that a manager can run in: those with a Pod template. */
 export const WORKLOAD_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'] as const satisfies Kind[];
 
 export function isWorkload(kind: Kind): boolean {

@@ -7,7 +7,7 @@ import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
 
 export interface KubeconfigChoice {
-  /** A file named by the user; otherwise KUBECONFIG, otherwise ~/.kube/config. */
+  /** A file named by the user. If absent, KUBECONFIG is used, or else ~/.kube/config. */
   kubeconfig?: string | undefined;
   context?: string | undefined;
 }
@@ -18,13 +18,13 @@ export interface Selected {
   server: string;
   /** The context's namespace, `default` if it names none. */
   namespace: string;
-  /** Absolute paths, first wins, as client-go reads them. */
+  /** Absolute paths. Of two entries with the same name, the one in the earlier file is used, as in client-go. */
   files: string[];
-  /** Reads the same context anew: a login may have written the files again, and credential plugins are run again. */
+  /** Reads the same context again, because a login may have rewritten the files. Credential plugins then run again. */
   reload(): Promise<Selected>;
 }
 
-/** Reads the kubeconfig as kubectl does (a list merges, the first entry of a name wins) and selects the context. */
+/** Reads the kubeconfig as kubectl does (several files are merged, and the first entry of a name is used) and selects the context. */
 export async function loadKubeconfig(
   choice: KubeconfigChoice,
   env: Record<string, string | undefined>,
@@ -59,7 +59,7 @@ export async function loadKubeconfig(
   const tokenFile = tokenFiles.get(user);
   if (tokenFile !== undefined)
     Object.assign(config.getCurrentUser()!, { token: readToken(tokenFile, context) });
-  // Names the context, since another one may be the current one by the time of a reload.
+  // Names the context, since the kubeconfig's current context may have changed by the time of a reload.
   const reload = (): Promise<Selected> => loadKubeconfig({ ...choice, context }, env, cwd);
   return { config, context, server: cluster.server, namespace, files, reload };
 }
@@ -89,7 +89,7 @@ const ANOTHER =
 
 interface Merged {
   config: KubeConfig;
-  /** The `tokenFile` of each user, a setting that the library does not know. */
+  /** The `tokenFile` of each user, a setting that @kubernetes/client-node does not support. */
   tokenFiles: Map<string, string>;
 }
 
@@ -117,7 +117,8 @@ const FILTER = { onInvalidEntry: 'filter' } as const;
 async function readFile(file: string, config: KubeConfig): Promise<Merged> {
   const tokenFiles = new Map<string, string>();
   try {
-    // Reading it first distinguishes an unreadable file from a broken one; loadFromFile resolves relative paths inside it.
+    // Reading the file here distinguishes an unreadable file from a broken one. loadFromFile reads it again, since it also resolves the
+    // relative paths in it.
     const text = readFileSync(file, 'utf8');
     if (isEmpty(text)) return { config, tokenFiles };
     config.loadFromFile(file, FILTER);
@@ -139,12 +140,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Whether the text has no entries, perhaps only comments: some tools leave that when they remove their last entry. */
+/** Whether the file has no entries, or only comments. Some tools leave such a file when they remove their last entry. */
 function isEmpty(text: string): boolean {
   return text.split('\n').every((line) => /^\s*(?:#.*|---|null|~)?\s*$/.test(line));
 }
 
-/** The library refuses plain HTTP, which `kubectl proxy` serves, unless its settings say that no certificate is verified. */
+/** The library refuses plain HTTP, which `kubectl proxy` serves, unless certificate verification is off. */
 function passable(cluster: Cluster): Cluster {
   return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
 }
@@ -168,7 +169,7 @@ export function notUsable(context: string, why: string): DevloopError {
   );
 }
 
-/** The message of a YAML error quotes lines of the file, which may contain a token or a key; the reason may quote a word of one. */
+/** The message of a YAML error quotes lines of the file, and its reason may quote a word. Either may contain part of a token or a key. */
 function withoutContent(error: unknown): string {
   const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
   if (reason === undefined || mark === undefined) return messageOf(error);

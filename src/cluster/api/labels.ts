@@ -2,22 +2,22 @@ import type { LabelSelector } from './objects.ts';
 
 export type Labels = Record<string, string>;
 
-/** As the API's `labelSelector` and kubectl's `-l` take them: `app=shop,tier=web`. */
+/** Formats labels for the API's `labelSelector` and kubectl's `-l`: `app=shop,tier=web`. */
 export function labelQuery(labels: Labels): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
 }
 
-/** Whether all `wanted` labels are among `labels`. False if none is wanted: a Service without selector selects nothing. */
+/** Whether all `wanted` labels are among `labels`. False if none is wanted: a Service without a selector selects nothing. */
 export function hasLabels(labels: Labels, wanted: Labels): boolean {
   const entries = Object.entries(wanted);
   return entries.length > 0 && entries.every(([key, value]) => labels[key] === value);
 }
 
 /**
- * Whether a selector selects these labels; an empty one selects everything. If the object may have more labels (`areComplete` is false), an
- * unknown one counts as matching.
+ * Whether a selector selects an object with these labels; an empty selector selects everything. If the object may have more labels
+ * (`areComplete` is false), a requirement for an unknown label counts as met.
  */
 export function selects(selector: LabelSelector | undefined, labels: Labels, areComplete = true): boolean {
   const equal = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => {

@@ -6,7 +6,10 @@ import { connectionError } from './errors.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
 
 export const USER_AGENT = 'devloop';
-/** kube-apiserver, proxies and NAT keep idle connections longer; a machine that slept does not know what became of them. */
+/**
+ * kube-apiserver, proxies and NAT keep idle connections open for longer than this. After this machine slept, its connections may be dead
+ * without notice.
+ */
 const IDLE_LIMIT_MS = 30_000;
 /** `down` makes up to 17 calls at once: with fewer connections, the last ones would wait for an answer to the others. */
 const MOST_SOCKETS = 24;
@@ -16,14 +19,17 @@ export interface Login {
   readonly auth: AuthOptions;
   /** Absent for plain HTTP. */
   readonly agent: Agent | undefined;
-  /** The options of a connection outside the pool. */
+  /** The options for a connection outside the pool. */
   ownConnection(): RequestOptions;
   /**
    * Tries again with renewed credentials if the first ones are rejected; rejects with `cluster.unauthorized`. Calls that are rejected at
    * the same time share one renewal.
    */
   retriedWith<T>(attempt: () => Promise<T>, isRejected: (answer: T) => boolean): Promise<T>;
-  /** Called before each call: closes the pool's idle connections if the last call was long ago. Time asleep counts. */
+  /**
+   * Called before each call: closes the pool's idle connections if the last call was long ago. The time that this machine was asleep
+   * counts, too.
+   */
   dropStaleConnections(): void;
   dropIdleConnections(): void;
   close(): void;
@@ -69,7 +75,7 @@ export async function createLogin(selected: Selected): Promise<Login> {
   };
 }
 
-/** A failure at the start means that the kubeconfig is wrong. Later, somebody may just be writing it. */
+/** A failure at the start means that the kubeconfig is wrong. A later failure may only mean that the kubeconfig is being rewritten. */
 function assertUsable({ context }: Selected, use: () => void): void {
   try {
     use();
@@ -79,13 +85,13 @@ function assertUsable({ context }: Selected, use: () => void): void {
   }
 }
 
-/** How to connect with one client certificate: over the pool, which plain HTTP does without, and outside it. */
+/** How to connect with one client certificate: through the pool (plain HTTP has none), or outside it. */
 interface Connecting {
   agent: Agent | undefined;
   own: RequestOptions;
 }
 
-/** One pool for each client certificate. An old one finishes its calls, and is closed with the others. */
+/** One pool for each client certificate. An old pool finishes its calls, and is closed together with the current one. */
 function createConnecting(
   selected: Selected,
   isProxied: boolean,
@@ -128,7 +134,7 @@ function tlsOf({
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** Reads certificates and key once. Node would do so for each connection, and an agent would compare their whole text at each call. */
+/** Reads certificates and key once. Node would do so for each connection, and an agent would compare their whole text for each call. */
 function readTls(auth: AuthOptions, selected: Selected): AgentOptions {
   const { rejectUnauthorized, servername, ...identity } = tlsOf(auth);
   try {

@@ -16,7 +16,7 @@ export interface Metadata {
   managedFields?: ManagedFields[];
 }
 
-/** As the kubelet and the controllers of workloads write them. */
+/** An Event, as the kubelet and the controllers of workloads write it. */
 export interface KubeEvent extends KubeObject {
   reason?: string;
   message?: string;
@@ -105,7 +105,7 @@ export interface WebhookClient {
   service?: { namespace: string; name: string; path?: string; port?: number };
 }
 
-/** One that names no Service is served by kube-apiserver itself. */
+/** An APIService that names no Service is served by kube-apiserver itself. */
 export interface ApiService extends KubeObject {
   spec: { service?: { namespace: string; name: string } };
 }

@@ -6,14 +6,14 @@ import { apiGroupOf, type Kind, kindInfo, type ObjectRef } from './kinds.ts';
 
 export interface Permission {
   kind: Kind;
-  /** Such as `portforward` of a Pod. */
+  /** A subresource of the kind, such as `portforward` of Pods. */
   subresource?: string;
   verb: string;
   /** If absent, the permission is for the whole cluster. */
   namespace?: string;
-  /** Completes "to …". */
+  /** The purpose, worded to follow "to" in a message. */
   why: string;
-  /** What happens without the permission; absent if `up` cannot do without it. */
+  /** What happens without the permission; absent if `up` requires it. */
   without?: string;
 }
 
@@ -38,7 +38,7 @@ export function guardPermissions(objects: ObjectRef[]): Permission[] {
   );
 }
 
-/** Asks the API server about all permissions at once, and resolves to those that the account does not have. */
+/** Checks all permissions in parallel, and resolves to those that the account lacks. */
 export async function missing(api: ClusterApi, permissions: Permission[]): Promise<Permission[]> {
   const answers = await Promise.all(
     permissions.map(async (permission) => ({ permission, allowed: await isAllowed(api, permission) })),
@@ -47,8 +47,8 @@ export async function missing(api: ClusterApi, permissions: Permission[]): Promi
 }
 
 /**
- * Whether the account is allowed to do everything, as `kubectl auth can-i '*' '*'` asks; false if that is not known. The accounts of most
- * developers of operators are, and then one call replaces many.
+ * Whether the account is allowed to do everything, as `kubectl auth can-i '*' '*'` checks it; false if unknown. Most operator developers
+ * have such an account, so this one call usually replaces many.
  */
 export async function mayDoEverything(api: ClusterApi): Promise<boolean> {
   return await isGranted(api, { verb: '*', group: '*', resource: '*' }).catch(() => false);
@@ -83,7 +83,7 @@ async function isGranted(api: ClusterApi, resourceAttributes: Record<string, str
   return allowed;
 }
 
-/** The error that lists all missing permissions, grouped by resource. `guessed`: nobody named the namespace. */
+/** The error that lists all missing permissions, grouped by resource. `guessed`: the user did not name the namespace. */
 export function forbidden(
   api: Pick<ClusterApi, 'context'>,
   lacking: Permission[],
@@ -109,7 +109,7 @@ export function forbidden(
   );
 }
 
-/** As in a Role: `pods/portforward`. */
+/** The resource as a Role names it: `pods/portforward`. */
 export function resourceOf({ kind, subresource }: Pick<Permission, 'kind' | 'subresource'>): string {
   const { plural } = kindInfo(kind);
   return subresource === undefined ? plural : `${plural}/${subresource}`;

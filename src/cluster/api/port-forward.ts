@@ -22,9 +22,9 @@ const FRAME_BYTES = 128 * 1024;
 const NORMAL_CLOSURE = new Set([1000, 1001, 1005]);
 
 /**
- * One TCP connection to a port of a Pod, through the API server and the kubelet. There is no half-close: `end()` closes both
- * directions, and so does the other side, so a server that closed looks like one that died. The signal ends only the attempt to
- * connect. If nothing listens in the Pod, the stream fails after it was opened.
+ * One TCP connection to a port of a Pod, through the API server and the kubelet. There is no half-close: when either side ends, both
+ * directions close, so a server that closed the connection looks like one that died. The signal ends only the attempt to connect. If
+ * nothing listens in the Pod, the stream fails after it has opened.
  */
 export async function portForward(
   api: ClusterApi,

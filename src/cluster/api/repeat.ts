@@ -9,23 +9,24 @@ const NOTICED_SECONDS = 1;
 
 export interface Patience {
   /**
-   * Counted from the first failure. The count starts again after an attempt that took longer than the limit, since the API server was there
-   * for most of that time; but not if the next attempt takes as long, since then something fails each time.
+   * How long to keep trying, counted from the first failure. The count restarts after an attempt that took longer than the limit, since the
+   * API server was available for most of that time. It does not restart if the next attempt takes as long, since then something fails each
+   * time.
    */
   limitMs: number;
-  /** Ends the repetition, never an attempt. */
+  /** Stops the repetition, but never a running attempt. */
   signal?: AbortSignal | undefined;
   /** Gets an event while devloop waits for the API server. */
   emit?: Emit | undefined;
-  /** Which failures may pass; by default those that `isTransient` knows. */
+  /** Whether a failure may be temporary; by default, `isTransient` decides. */
   mayPass?: ((error: unknown) => boolean) | undefined;
-  /** Called with the first such failure. */
+  /** Called with the first temporary failure. */
   onAway?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Repeats an attempt while the API server does not answer, or says that it cannot at the moment. The attempt has to be one that can
- * be repeated: a read, a deletion, or a round of reading, deciding and writing. Rejects with the last failure.
+ * Repeats an attempt while the API server does not answer or reports a temporary failure. The attempt must be repeatable: a read, a
+ * deletion, or a round of reading, deciding and writing. Rejects with the last failure.
  */
 export async function whileAway<T>(attempt: () => Promise<T>, patience: Patience): Promise<T> {
   const { mayPass = isTransient, onAway, limitMs } = patience;
@@ -43,7 +44,10 @@ export async function whileAway<T>(attempt: () => Promise<T>, patience: Patience
   }
 }
 
-/** The time from which the limit counts; called after each failure, with the time when its attempt began. */
+/**
+ * Returns a function to call after each failure with the start time of its attempt. That function returns the time from which the limit
+ * counts.
+ */
 function beginningOf(limitMs: number): (startedAt: number) => number {
   let since: number | undefined;
   let wasLong = false;
@@ -57,7 +61,7 @@ function beginningOf(limitMs: number): (startedAt: number) => number {
   };
 }
 
-/** False if the signal ended the pause, or if the limit would be over before the pause is. */
+/** Pauses. Resolves to false if the signal ended the pause, or at once if the limit would pass before the pause ends. */
 async function waited(
   pauseMs: number,
   awaySince: number,
@@ -71,12 +75,12 @@ async function waited(
   return await sleep(pauseMs, signal);
 }
 
-/** A server that is overloaded says when to come back. */
+/** How long an overloaded server asks the client to wait, in its Retry-After header. */
 export function askedPauseMs(error: unknown): number {
   return (refusalOf(error)?.retryAfterSeconds ?? 0) * 1000;
 }
 
-/** For polls: without an answer, the condition does not hold yet. */
+/** For polling: while the API server does not answer, the condition counts as not met. */
 export function answered(holds: () => Promise<boolean>): () => Promise<boolean> {
   return async () => {
     try {

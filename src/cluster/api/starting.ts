@@ -1,13 +1,13 @@
 import { ApiError } from './errors.ts';
 import type { Refusal } from './switch-protocol.ts';
 
-/** Calls that are refused at the same moment share one question. */
+/** Calls that are refused within this time share one request to /readyz. */
 const FRESH_MS = 500;
 const LIMIT_MS = 5_000;
 
 /**
- * Whether the API server is still starting. Before it has read its roles, it refuses everything to everybody but its administrators, as if
- * a permission were missing: also /readyz, which every user is allowed to read otherwise. Without an answer, it is taken to be starting.
+ * Finds out whether the API server is still starting. Until it has read its roles, it answers 403 to everybody but its administrators, even
+ * for /readyz, which every user is otherwise allowed to read. If it does not answer, it counts as starting.
  */
 export function createStarting(
   readReadyz: (signal: AbortSignal) => Promise<{ status: number }>,
@@ -24,7 +24,7 @@ export function createStarting(
   };
 }
 
-/** The refusal of a call; one that may pass, if the API server is still starting. */
+/** The refusal of a call. While the API server is still starting, a 403 becomes a 503, so that the call is repeated. */
 export async function refusal(
   request: string,
   answer: Refusal,

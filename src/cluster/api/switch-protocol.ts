@@ -7,13 +7,13 @@ import type { WebSocket } from 'ws';
 export interface Refusal {
   status: number;
   text: string;
-  /** The header of that name. */
+  /** The value of the Retry-After header. */
   retryAfter?: string;
 }
 
 /**
  * Opens a WebSocket. It starts paused, so that nothing is lost before the caller listens: call `resume()`. Rejects with Node's own errors
- * if there is no answer at all, and with the signal's reason.
+ * if there is no answer at all, and with the signal's reason if it aborts.
  */
 export async function openWebSocket(
   url: URL,
@@ -23,7 +23,7 @@ export async function openWebSocket(
 ): Promise<WebSocket | Refusal> {
   const { WebSocket: Socket } = await import('ws');
   signal?.throwIfAborted();
-  // Servers written in Go do not support WebSocket compression.
+  // kube-apiserver does not support WebSocket compression.
   const socket = new Socket(url, [protocol], { ...options, perMessageDeflate: false });
   const abandon = (): void => socket.terminate();
   signal?.addEventListener('abort', abandon, { once: true });
@@ -34,7 +34,7 @@ export async function openWebSocket(
         socket.off('error', reject);
         resolve(socket);
       });
-      // Stays after a refusal, because the library reports the end of the handshake as an error.
+      // This listener stays after a refusal, because the library reports the aborted handshake as an error.
       socket.on('error', reject);
       socket.once('unexpected-response', (_request, response) => {
         textOf(response).then((text) => {

@@ -29,24 +29,24 @@ export interface StreamOptions extends CallOptions {
 type RequestSettings = CallOptions & { contentType?: string };
 
 const CALL_TIMEOUT_MS = 30_000;
-/** For calls that can be repeated, on a connection that was already open. */
+/** The timeout of a repeatable call on a connection that was already open. */
 const REUSED_TIMEOUT_MS = 10_000;
-/** How long a read or a deletion is repeated. */
+/** How long a failed read or deletion is repeated. */
 const REPEAT_LIMIT_MS = 5_000;
 
 /** Authenticated calls to one cluster, over one pool of connections. */
 export interface Transport {
   call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T>;
   /**
-   * A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails if the server falls
-   * silent.
+   * A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails after `silenceMs`
+   * without data.
    */
   openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
   /** A GET that becomes a WebSocket over a connection of its own; it starts paused. Rejects as `call` does. */
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
-  /** A GET that becomes a raw connection for that protocol. Rejects as `call` does. */
+  /** A GET that becomes a raw connection for the given protocol. Rejects as `call` does. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
-  /** Sends somebody else's request, and resolves with the answer, whatever it is. */
+  /** Sends somebody else's request, and resolves with the answer, whatever its status. */
   forward(request: Forwarded): Promise<IncomingMessage>;
   close(): void;
 }
@@ -100,7 +100,9 @@ interface Server {
   selected: Selected;
   base: URL;
   login: Awaited<ReturnType<typeof createLogin>>;
-  /** If the server has answered once, calls wait for it when it is away. Otherwise the address is more likely wrong, or the cluster off. */
+  /**
+   * Whether the server has ever answered. If so, calls wait while it is away. If not, the address is probably wrong, or the cluster is off.
+   */
   hasAnswered: boolean;
   isStarting(): Promise<boolean>;
 }
@@ -115,7 +117,7 @@ function urlOf({ base }: Server, path: string, query: Record<string, string> = {
   return url;
 }
 
-/** A connection that outlives its request, so it comes from no pool. */
+/** Opens a connection that outlives its request, so it is not taken from the pool. */
 async function ownConnection<T extends object>(
   { selected, login, isStarting }: Server,
   path: string,
@@ -151,7 +153,7 @@ function openStream(
       },
     );
     request.on('timeout', () => request.destroy(new Error(`no data within ${silenceMs / 1000} s`)));
-    // This listener stays: an error while the answer is read reaches the reader.
+    // This listener stays, so that a later error does not count as unhandled; the reader of the answer gets it.
     request.on('error', reject);
     request.end();
   });
@@ -248,8 +250,8 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * A write is repeated only after a 429, which means that nothing was done. After any other failure its caller reads the object first, and
- * decides. A garbled answer, such as a login page, often comes again.
+ * A write is repeated only after a 429, which means that nothing was done. After any other failure, the caller reads the object first and
+ * then decides. A garbled answer, such as a login page, is not worth repeating, since it usually comes again.
  */
 function mayRepeat(error: unknown, method: string, { hasAnswered }: Server): boolean {
   if (error instanceof ApiError && error.status === TOO_MANY_REQUESTS) return true;

@@ -5,7 +5,7 @@ import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
 import type { KubeObject, List } from './objects.ts';
 import { askedPauseMs } from './repeat.ts';
 
-/** One object, or all of a kind; without a namespace those of the whole cluster. */
+/** One object, or all objects of a kind; without a namespace, those of the whole cluster. */
 export interface Scope {
   kind: Kind;
   namespace?: string;
@@ -14,9 +14,9 @@ export interface Scope {
 
 export interface Watching<T> {
   signal: AbortSignal;
-  /** Gets all objects as they are: at first, and after each change. */
+  /** Receives all objects, first after the list and then after each change. */
   onObjects(objects: T[]): void;
-  /** What to remember of an object; by default all of it. */
+  /** The part of an object to remember; by default all of it. */
   keep?: (object: T) => T;
   /** `METADATA_ONLY` leaves out the contents. */
   accept?: string;
@@ -24,17 +24,17 @@ export interface Watching<T> {
 
 /** After this time the API server ends a watch, and the next one continues where it ended. */
 const WATCH_SECONDS = 300;
-/** The API server sends a bookmark about once a minute; without one, the connection is dead. */
+/** The API server sends a bookmark about once a minute; without one for this long, the connection counts as dead. */
 const SILENCE_MS = 100_000;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
-/** Whoever replaces a RoleBinding takes its permissions away for a moment. */
+/** Replacing a RoleBinding removes its permissions for a moment, so a refusal counts only once it has lasted this long. */
 const FORBIDDEN_MS = 60_000;
 
 /**
- * Follows objects by one list and one watch until the signal aborts. A watch that ends continues at its last version; after an error, or if
- * that version is too old (410), the objects are listed again. Rejects only if listing or watching is forbidden: at once at the start, later
- * if that lasts for a minute.
+ * Follows objects with one list and one watch until the signal aborts. A watch that ends continues at its last version; after an error, or
+ * if that version is too old (410), the objects are listed again. Rejects only if listing or watching is forbidden: immediately at the
+ * start, later only once that has lasted for a minute.
  */
 export async function watchObjects<T extends KubeObject>(
   api: Pick<ClusterApi, 'call' | 'openStream'>,
@@ -43,7 +43,7 @@ export async function watchObjects<T extends KubeObject>(
 ): Promise<void> {
   const { signal } = watching;
   let known: Known<T> | undefined;
-  // A proxy can end each watch as soon as it is open: only what a watch has sent shows that it works.
+  // A proxy can end each watch as soon as it is open: only an event shows that a watch works.
   let pauses = 0;
   const onEvent = (): void => {
     pauses = 0;
@@ -70,7 +70,7 @@ export async function watchObjects<T extends KubeObject>(
   }
 }
 
-/** The objects by name, and the version of the cluster's state that they are from. */
+/** The objects by name, and the resourceVersion at which they were read. */
 interface Known<T> {
   objects: Map<string, T>;
   resourceVersion: string;
@@ -105,7 +105,7 @@ function same<T>(object: T): T {
   return object;
 }
 
-/** Names and labels without the contents. */
+/** Requests only the metadata of objects, without their contents. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
 interface WatchEvent<T> {

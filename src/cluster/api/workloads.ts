@@ -1,4 +1,4 @@
-/** Pods and what makes them, as far as devloop reads and writes them. */
+/** Pods and the workloads that create them, with the fields that devloop reads or writes. */
 import type { KubeObject } from './objects.ts';
 
 export interface Container {
@@ -41,7 +41,7 @@ export interface FieldRef {
 }
 
 export interface ResourceFieldRef {
-  /** Absent in an environment variable: it means its own container. */
+  /** May be absent in an environment variable, which then uses its own container. */
   containerName?: string;
   resource: string;
   divisor?: string;
@@ -50,11 +50,11 @@ export interface ResourceFieldRef {
 export interface KeyToPath {
   key: string;
   path: string;
-  /** Instead of the volume's `defaultMode`. */
+  /** Overrides the volume's `defaultMode`. */
   mode?: number;
 }
 
-/** Whose keys are the files of a volume. */
+/** A Secret or ConfigMap whose keys are the files of a volume. */
 interface KeyFiles {
   items?: KeyToPath[];
   optional?: boolean;
@@ -75,7 +75,7 @@ export interface DownwardFile {
   resourceFieldRef?: ResourceFieldRef;
 }
 
-/** `emptyDir`, `csi` and every other kind of volume is a key here, too. */
+/** The key besides `name` is the kind of volume, possibly one that is not listed here. */
 export interface Volume {
   name: string;
   secret?: { secretName: string } & KeyFiles;
@@ -96,7 +96,7 @@ export interface PodTemplate {
   } & Placement;
 }
 
-/** What decides on which nodes a Pod may run, and with which credentials its image is pulled. */
+/** What decides on which nodes a Pod can run, and with which credentials its image is pulled. */
 export interface Placement {
   nodeSelector?: Record<string, string>;
   tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
@@ -110,7 +110,7 @@ export interface Workload extends KubeObject {
     replicas?: number;
     readyReplicas?: number;
     updatedReplicas?: number;
-    /** Only a DaemonSet has this, and `desiredNumberScheduled`. */
+    /** Only a DaemonSet has `numberReady` and `desiredNumberScheduled`. */
     numberReady?: number;
     desiredNumberScheduled?: number;
     observedGeneration?: number;

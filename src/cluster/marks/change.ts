@@ -18,7 +18,7 @@ import { hasPlace } from './paths.ts';
 import { type FieldUndo, type Kept, keptBy, planUndo } from './undo.ts';
 
 const CONFLICTS = 12;
-/** How long a change is tried while the API server is away. */
+/** How long a change is retried while the API server is away. */
 const AWAY_LIMIT_MS = 30_000;
 const INVALID = 422;
 
@@ -27,7 +27,7 @@ export interface WantedChange {
   fields: { path: string[]; value?: Json }[];
   /** For display: `selector removed`. */
   detail: string;
-  /** Sees the object before each try, and throws when the change must no longer be made. */
+  /** Receives the object before each attempt, and throws if the change must no longer be made. */
   check?: (object: KubeObject) => void;
   /** Where the object keeps its undo; in the annotation by default. */
   store?: UndoStore;
@@ -53,7 +53,7 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
       });
     }
     wanted.check?.(object);
-    // A mark without a field could not be undone.
+    // A mark without fields would have nothing to undo.
     if (!fields.some(({ path }) => hasPlace(object, path))) return;
     await patchSeen(api, ref, object, changePatch(object, sessionId, fields, wanted.store));
     emit({ type: 'change', action: 'update', object: ref, detail });
@@ -61,9 +61,10 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
 }
 
 /**
- * Restores an object that this session changed. Idempotent. What somebody else changed in the meantime is kept and returned. An object
- * that another session has marked since it was listed is left alone. So is an object whose undo is not devloop's: its label stays, so that
- * it is found again. `seen`: the object as it was read a moment ago. If it has changed since, it is read again.
+ * Restores an object that this session changed. Idempotent. Fields that somebody else has changed since then are left as they are and
+ * returned. An object that another session has marked since it was listed is left alone. So is an object whose undo devloop did not write;
+ * its label stays, so that the object is found again. `seen`: the object as it was read a moment ago. If it has changed since, it is read
+ * again.
  */
 export async function restoreChange(
   work: Work,
@@ -87,7 +88,7 @@ export async function restoreChange(
     if ('fault' in plan) return;
     ({ fields } = plan);
     restored = await patchSeen(api, ref, object, plan.patch).catch((error) => {
-      // Nothing was done, and the next try may find that somebody else has restored it.
+      // Nothing was done, and the next try may find that somebody else has restored the object.
       if (error instanceof ApiError && error.isConflict) [kept, fields] = [[], []];
       throw error;
     });
@@ -102,7 +103,9 @@ export async function restoreChange(
   return kept;
 }
 
-/** Reads an object, but at first returns what is already known: the object as it was read a moment ago, or that there is none. */
+/**
+ * Reads an object, except that the first call returns what is already known: the object as it was read a moment ago, or that there is none.
+ */
 export function firstKnown(
   known: { object: KubeObject | undefined } | false,
   read: () => Promise<KubeObject | undefined>,
@@ -116,8 +119,9 @@ export function firstKnown(
 }
 
 /**
- * A server-side apply of another value would conflict with devloop, which has just written these fields. Only a second write can change
- * their owners, since the API server makes the writer of a value its owner. It may fail: the object is restored already.
+ * Gives the fields back to their earlier owners. Otherwise, a server-side apply of another value would conflict with devloop, which has
+ * just written these fields. This takes a second write, since the API server makes the writer of a value its owner. A failure is ignored,
+ * because the object is already restored.
  */
 async function returnOwnership(
   api: Work['api'],
@@ -144,8 +148,8 @@ async function returnOwnership(
 }
 
 /**
- * A patch that removes a field which somebody else has just removed is refused as invalid before its version is compared. That is
- * a conflict, too, as is an object that is gone.
+ * If somebody else has just removed a field, a patch that removes it is refused as invalid before its version is compared. This counts as a
+ * conflict, and so does an object that is gone.
  */
 export async function patchSeen(
   api: Work['api'],
@@ -163,7 +167,10 @@ export async function patchSeen(
   }
 }
 
-/** Creates an object that has the session's label from the start. One that an earlier try of this session created is returned as it is. */
+/**
+ * Creates an object that has the session's label from the start. If an earlier attempt of this session has already created it, returns that
+ * object.
+ */
 export async function createMarked<T extends KubeObject>(work: Work, ref: ObjectRef, object: T): Promise<T> {
   const { api, sessionId, emit } = work;
   return await inRounds(work, ref, async () => {
@@ -191,8 +198,8 @@ function foreign(ref: ObjectRef): DevloopError {
 }
 
 /**
- * Repeats a round of reading, deciding and writing: while somebody else writes in between, and while the API server is away. Both
- * have a limit. A round that finds its own write done has nothing left to do.
+ * Repeats a round of reading, deciding and writing while somebody else writes in between, or while the API server is away; each has a
+ * limit. A round that finds its own earlier write done has nothing left to do.
  */
 export async function inRounds<T>(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,

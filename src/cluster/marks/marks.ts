@@ -1,14 +1,14 @@
 /**
- * Marks: how the cluster itself remembers what devloop changed. A changed object carries a label with the session's id, and the
- * changed fields before and after. Both are written in the same patch as the change, so an object is never changed without
- * saying how to restore it.
+ * Marks record in the cluster what devloop changed. A changed object carries a label with the session's id, and the values of the changed
+ * fields before and after. The patch that makes the change also writes the mark, so every changed object contains what is needed to restore
+ * it.
  */
 import type { Json, KubeObject } from '../api/objects.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
 import { isOwner, type Owner, ownersOf } from './owners.ts';
 import { escapeToken, hasPlace, pointerTo, valueAt } from './paths.ts';
 
-/** One field that a change owns. `undefined` stands for absent. */
+/** One changed field. An undefined value means that the field is absent. */
 export interface FieldChange {
   /** Path from the object's root: ['spec', 'selector'], or ['webhooks', 'a.example.com', 'timeoutSeconds']. */
   path: string[];
@@ -28,13 +28,13 @@ export interface UndoStore {
   map: 'labels' | 'annotations';
   key: string;
   write(undo: Undo): string;
-  /** Undefined for what `write` cannot have written. */
+  /** Undefined if `write` cannot have written the text. */
   read(text: string): Undo | undefined;
 }
 
 /**
- * What devloop itself changes in the objects of a kind. Whoever can write to an object can write an undo, so one that names
- * anything else is not devloop's, and is never carried out.
+ * What devloop itself changes in the objects of a kind. Whoever can write to an object can write an undo, so an undo that names anything
+ * else is not devloop's, and is never carried out.
  */
 export interface OwnChange {
   store: UndoStore;
@@ -115,7 +115,7 @@ export function changePatch(
   return markedPatch(object, sessionId, fields, store);
 }
 
-/** The patch that writes `after` to each field and says in the mark how to return to `before`, whatever the object holds now. */
+/** The patch that writes `after` to each field and records in the mark how to return to `before`, whatever the object contains now. */
 export function markedPatch(
   object: KubeObject,
   sessionId: string,
@@ -149,7 +149,7 @@ function canonical(value: Json | undefined): string {
     : `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
 }
 
-/** The API server answers a patch that names a resourceVersion with 409 once the object has moved on. */
+/** The API server answers a patch that names a resourceVersion with 409 if the object has changed since. */
 export function guard(object: KubeObject): PatchOperation[] {
   const version = object.metadata.resourceVersion;
   return version === undefined ? [] : [{ op: 'replace', path: '/metadata/resourceVersion', value: version }];

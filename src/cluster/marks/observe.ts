@@ -5,11 +5,11 @@ import { type Owner, ownersOf, partOf } from './owners.ts';
 import { hasPlace, valueAt } from './paths.ts';
 import { withoutOwn } from './undo.ts';
 
-/** Who wrote, as the object's managedFields say. */
+/** A writer, as recorded in the object's managedFields. */
 export type Writer = Omit<ManagedFields, 'fieldsV1'>;
 
 export interface Observed {
-  /** Whose label the object has now: this session's, another one's, or none. */
+  /** The session that the object's label names now: this one, another one, or none. */
   session: string | undefined;
   /** Who wrote to the object last, apart from its status. */
   lastWriter: Writer | undefined;
@@ -17,16 +17,16 @@ export interface Observed {
   differing: Difference[];
 }
 
-/** A field that somebody else wrote while the session runs. */
+/** A field that somebody else changed during the session. */
 export interface Difference {
   /** What the session wrote, and what was there before. */
   change: FieldChange;
   now: Json | undefined;
-  /** What the others want: `now` without what this session had added to it. A restore has to bring this back. */
+  /** The others' value: `now` without what this session had added to it. A restore has to write this value. */
   theirs: Json | undefined;
-  /** Who set it. Unknown for a field that is gone. */
+  /** Who set `now`; unknown if the field is gone. */
   by: Writer | undefined;
-  /** Everybody else who owns it now. */
+  /** Everybody else who owns the field now. */
   owners: Owner[];
 }
 
@@ -43,8 +43,8 @@ export function observe(object: KubeObject, changes: FieldChange[]): Observed {
 }
 
 /**
- * The changes with which the session takes its fields back. What others set meanwhile becomes the value to restore, and is theirs again. If
- * a field is just gone, nobody says what should be there, so the value to restore stays as it was.
+ * The changes with which the session writes its fields again. A value that others have set becomes the value to restore, with its owners.
+ * If a field is merely gone, nobody has set another value, so the value to restore stays as it was.
  */
 export function changesAfter(changes: FieldChange[], { differing }: Observed): FieldChange[] {
   return changes.map((change) => {
@@ -53,7 +53,7 @@ export function changesAfter(changes: FieldChange[], { differing }: Observed): F
   });
 }
 
-/** Who set a field last; undefined for one that is absent, since nobody owns it. */
+/** Who set a field last; undefined if the field is absent, since nobody owns it. */
 export function writerOf(object: KubeObject, path: string[]): Writer | undefined {
   return latest(
     (object.metadata.managedFields ?? []).filter(({ fieldsV1 }) => partOf(fieldsV1, path) !== undefined),

@@ -1,8 +1,8 @@
-/** Who owns the fields of an object, as its managedFields say, and who owns them after a session. */
+/** Who owns the fields of an object according to its managedFields, and who owns them again after a session. */
 import { USER_AGENT } from '../api/login.ts';
 import type { KubeObject, ManagedFields } from '../api/objects.ts';
 
-/** kube-apiserver calls a writer without a name of its own after its user agent. */
+/** kube-apiserver names a writer that sends no field manager after its user agent. */
 export const OWN_MANAGER = USER_AGENT;
 
 /** An owner of a field, as its entry of managedFields names it. */
@@ -11,20 +11,20 @@ export interface Owner {
   operation: string;
   apiVersion?: string;
   subresource?: string;
-  /** When it last wrote; a write to the subresource `scale` has no time. */
+  /** When this owner last wrote; a write to the subresource `scale` has no time. */
   time?: string;
 }
 
 type Tree = Record<string, unknown>;
 
-/** All owners of a field except devloop; server-side appliers of the same value share it. */
+/** All owners of a field except devloop. There can be several, since server-side appliers of the same value share a field. */
 export function ownersOf(object: KubeObject, path: string[]): Owner[] {
   return entriesOf(object)
     .filter((one) => !isOwn(one) && partOf(one.fieldsV1, path) !== undefined)
     .map(ownerIn);
 }
 
-/** The part of an owner's fields that leads to this field; undefined if the owner does not have it. */
+/** The part of an owner's field tree that contains this field; undefined if the owner does not own the field. */
 export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefined {
   if (!isTree(fields)) return undefined;
   if (key === undefined) return fields;
@@ -37,8 +37,9 @@ export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefi
 }
 
 /**
- * The managedFields without devloop, once it has restored these fields: their previous owners own them again. Nobody does if those are not
- * known, or have written since and so may no longer want the field. Undefined if devloop owns nothing.
+ * The managedFields of an object whose fields devloop has restored: without devloop, and with the previous owners of these fields. A field
+ * gets no owner if its previous owners are unknown, or have written since then and so may no longer want it. Undefined if devloop owns
+ * nothing.
  */
 export function withoutDevloop(
   object: KubeObject,
@@ -70,7 +71,7 @@ export function isSameOwner(a: Owner, b: Owner): boolean {
   return identity(a) === identity(b) && a.apiVersion === b.apiVersion && a.time === b.time;
 }
 
-/** The API server keeps one entry for each of these. A server-side applier has one for all versions. */
+/** The API server keeps one entry of managedFields for each identity. A server-side applier has one for all versions. */
 function identity({ manager, operation, subresource, apiVersion }: Owner): string {
   return JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion]);
 }
@@ -78,7 +79,7 @@ function identity({ manager, operation, subresource, apiVersion }: Owner): strin
 const LONGEST_NAME = 128;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Whether the API server would accept this owner: a mark is data from strangers. */
+/** Whether the API server would accept this owner, since anybody can write a mark. */
 export function isOwner(value: unknown): value is Owner {
   const { manager, operation, apiVersion, subresource, time } = (value ?? {}) as Partial<Owner>;
   return (

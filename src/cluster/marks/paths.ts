@@ -1,7 +1,7 @@
-/** Paths of fields, as marks name them: an entry of a list of named objects is known by its `name`, since its index changes. */
+/** Paths of fields, as marks name them: an entry of a list of named objects is identified by its `name`, since its index can change. */
 import type { Json } from '../api/objects.ts';
 
-/** In the path of an `OwnField`: the name of any entry of a list. */
+/** In the path of an `OwnField`, stands for the name of any list entry. */
 export const ANY_ENTRY = '*';
 
 export function valueAt(object: unknown, path: string[]): Json | undefined {
@@ -16,10 +16,10 @@ function below(value: Json | undefined, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Lists of named objects. The API server leaves out an empty list. */
+/** Lists of named objects. The API server omits such a list if it is empty. */
 const NAMED_LISTS = ['webhooks'];
 
-/** Whether a field can be written: not if its entry of a list is gone. */
+/** Whether a field can be written; false if the list entry that contains it is gone. */
 export function hasPlace(object: unknown, path: string[]): boolean {
   return path.every((key, depth) => {
     const parent = valueAt(object, path.slice(0, depth));
@@ -41,7 +41,7 @@ export function escapeToken(token: string): string {
   return token.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Whether a declared path covers this one. */
+/** Whether a declared path covers the given one. */
 export function covers(declared: string[], path: string[]): boolean {
   return (
     declared.length === path.length &&

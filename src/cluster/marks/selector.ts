@@ -4,7 +4,7 @@ import { relayLabels } from '../names.ts';
 import { IN_ANNOTATION, type OwnChange, same } from './marks.ts';
 import { undoOf } from './undo.ts';
 
-/** A Service without selector is not taken over, so there always was one. */
+/** A Service without a selector is not taken over, so `before` is always a selector. */
 export const SELECTOR: OwnChange = {
   store: IN_ANNOTATION,
   fields: [
@@ -29,7 +29,7 @@ function isSelector(value: Json | undefined): boolean {
   return !Array.isArray(value) && entries.length > 0 && entries.every((entry) => entry.every(isText));
 }
 
-/** What the API server accepts as the key or value of a label, roughly. */
+/** Roughly what the API server accepts as the key or value of a label. */
 function isText(value: Json): boolean {
   return typeof value === 'string' && /^[\w./-]*$/.test(value);
 }

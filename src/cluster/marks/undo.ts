@@ -14,20 +14,20 @@ import {
 import { type Owner, ownersOf } from './owners.ts';
 import { covers, hasPlace, valueAt } from './paths.ts';
 
-/** What a restore makes of one field. */
+/** What a restore does with one field. */
 export interface FieldUndo {
   path: string[];
   now: Json | undefined;
   before: Json | undefined;
   /** The value after the restore. */
   to: Json | undefined;
-  /** Somebody else changed it since: `to` is their value, without what devloop had added to it. */
+  /** Whether somebody else has changed the field since. If so, `to` is their value, without what devloop had added to it. */
   kept: boolean;
   /** Who owns the field again after the restore. */
   owners: Owner[];
 }
 
-/** What a restore leaves as it is: a field that somebody else changed, or the whole object, because of a fault of its undo. */
+/** What a restore leaves as it is: a field that somebody else changed, or the whole object, because its undo is not valid. */
 export type Kept = { path: string[]; now: Json | undefined; before: Json | undefined } | Fault;
 
 /** Why an undo is not carried out: `devloop.dev/undo is missing`. */
@@ -92,8 +92,8 @@ function undoField(object: KubeObject, change: FieldChange): FieldUndo {
 }
 
 /**
- * What others set in a field: a map loses the entries that devloop added or changed, since a three-way merge (`kubectl apply`, Helm) adds
- * the entries of the manifest to them. Any other value belongs to one side as a whole.
+ * What others set in a field. A map is returned without the entries that devloop added or changed, since a three-way merge (`kubectl
+ * apply`, Helm) adds the manifest's entries to them. Any other value comes from one writer as a whole.
  */
 export function withoutOwn(
   { before, after }: Omit<FieldChange, 'path'>,

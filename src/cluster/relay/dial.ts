@@ -3,18 +3,18 @@ import type { ClusterApi } from '../api/client.ts';
 import { collectionPath } from '../api/kinds.ts';
 import { portForward } from '../api/port-forward.ts';
 
-/** The API server itself keeps trying for half a minute if it cannot reach the Pod on that port: too long to wait. */
+/** If the API server cannot reach the Pod, it keeps trying for half a minute, which is too long to wait. */
 const PROXY_LIMIT_MS = 3_000;
 
 /** The current relay Pod, and where its program listens. */
 export interface DialTarget {
   namespace: string;
   pod: string;
-  /** On 127.0.0.1, for a port-forward. */
+  /** The program's port on 127.0.0.1, for a port-forward. */
   controlPort: number;
-  /** On the Pod's address, for the API server's proxy. */
+  /** The program's port on the Pod's address, for the API server's proxy. */
   proxyPort: number;
-  /** What the connection through the proxy switches to. */
+  /** The protocol to which a connection through the proxy switches. */
   protocol: string;
 }
 
@@ -22,16 +22,16 @@ type Way = 'proxy' | 'port-forward';
 
 /** Connects to the relay program of a Pod. */
 export interface RelayDialer {
-  /** One new connection. Rejects with the error of the port-forward. */
+  /** Opens a new connection. Rejects with the error of the port-forward. */
   dial(target: DialTarget, signal: AbortSignal): Promise<Duplex>;
-  /** Both ends have proved who they are over the last connection. */
+  /** Called when both ends have proved their identity over the last connection. */
   onProved(): void;
 }
 
 /**
- * Dials through the API server's own proxy, which is faster, or through a port-forward if the proxy is forbidden or does not reach the Pod:
- * a port-forward needs no network between the API server and the Pod, and no stranger in that network is in its way. The way that was
- * proved last is used again; until one is, the ways take turns.
+ * Dials through the API server's proxy, which is faster, or through a port-forward if the proxy is forbidden or cannot reach the Pod. A
+ * port-forward does not use the network between the API server and the Pod, so nobody in that network can disturb it. The way over which
+ * both ends last proved their identity is used again; until then, the two ways alternate.
  */
 export function relayDialer(api: ClusterApi): RelayDialer {
   let last: Way = 'port-forward';
@@ -61,8 +61,8 @@ export function relayDialer(api: ClusterApi): RelayDialer {
 }
 
 /**
- * A connection that the API server itself opens to a port of the Pod and switches to our protocol, without kubelet, container
- * runtime and frames. It needs the verb get on pods/proxy.
+ * Opens a connection that the API server's proxy makes to a port of the Pod and switches to our protocol. It bypasses the kubelet and the
+ * container runtime, and carries no WebSocket frames. It needs the verb get on pods/proxy.
  */
 async function podProxy(
   api: ClusterApi,

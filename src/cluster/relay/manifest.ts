@@ -11,14 +11,14 @@ import {
   SESSION_LABEL,
 } from '../names.ts';
 
-/** A stock image that contains Node, by its full name: some container runtimes do not know short names. */
+/** A stock image that contains Node, by its full name, since some container runtimes do not resolve short names. */
 export const RELAY_IMAGE = 'docker.io/library/node:24-alpine';
 export const RELAY_CONTAINER = 'relay';
 
 const DIRECTORY = '/relay';
-/** By default, V8 keeps up to 200 MB of short-lived connections before it collects them; with these flags it is 90 MB. */
+/** By default, V8 lets the garbage of short-lived connections grow to 200 MB before it collects it; these flags limit it to 90 MB. */
 const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
-/** The user `nonroot` of distroless images. The program needs no entry in /etc/passwd. */
+/** The uid of the user `nonroot` in distroless images. The program needs no entry in /etc/passwd. */
 const UID = 65_532;
 const LISTEN_LIMIT_MS = 20_000;
 /** Longer than the program waits for open reviews after a SIGTERM. */
@@ -37,11 +37,11 @@ export interface RelaySpec {
   image: string;
   /** One CommonJS file for Node 20 or later; run with the path of the configuration as its argument. */
   program: string;
-  /** JSON. It contains the relay's private key, so it is in a Secret, together with the program. */
+  /** The configuration, in JSON. It contains the relay's private key, so it is in a Secret, together with the program. */
   config: string;
-  /** On 127.0.0.1 in the Pod, which is ready when something listens there. */
+  /** The control port on 127.0.0.1 in the Pod. The Pod is ready once something listens there. */
   controlPort: number;
-  /** On the Pod's address, where the API server's proxy can switch to `protocol`. */
+  /** The port on the Pod's address at which the API server's proxy can switch to `protocol`. */
   proxyPort: number;
   protocol: string;
   ports: RelayPort[];
@@ -62,10 +62,10 @@ export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object
 }
 
 /**
- * Passes Pod Security `restricted`. The kubelet never restarts it: the program exits when no client has been connected for a while,
- * and the session replaces a Pod that it still needs. It has no deadline, which would end the relay of a long session. `runAsUser` is
- * false on OpenShift, which assigns user ids itself. The Secret owns it, so that Kubernetes deletes a Pod which is created after the
- * session was restored.
+ * The relay's Pod. It passes Pod Security `restricted`. The kubelet never restarts it: the program exits when no client has been connected
+ * for a while, and the session replaces a Pod that it still needs. It has no deadline, since that would end the relay of a long session.
+ * `runAsUser` is false on OpenShift, which assigns user ids itself. The Secret owns the Pod, so that Kubernetes deletes a Pod that is
+ * created after the session was restored.
  */
 export function relayPod(
   spec: RelaySpec,
@@ -128,9 +128,9 @@ function container({ image, ports, controlPort }: RelaySpec): object {
 }
 
 /**
- * Delays the container's start, and so the Pod's readiness, until the program listens. The kubelet runs probes once a second, so this
- * is half a second faster, and a readiness probe on a webhook port would open a connection to this machine every second. It tries
- * the control port, because the program opens the webhook ports only for its client.
+ * Delays the container's start, and so the Pod's readiness, until the program listens. This is half a second faster than a readiness probe,
+ * which the kubelet runs once a second. A probe of a webhook port would also open a connection to this machine every second. The script
+ * connects to the control port, because the program opens the webhook ports only for its client.
  */
 function untilListening(port: number): object {
   const script = `
@@ -160,9 +160,9 @@ export function assignsUserIds(namespace: KubeObject | undefined): boolean {
 }
 
 /**
- * The relay runs where the manager's Pods can run: on nodes whose firewall admits kube-apiserver, and with their tolerations. It also
- * uses their pull secrets, since a `--relay-image` is likely to come from the same registry. Affinities, priority and
- * ServiceAccount are not needed.
+ * The relay uses the node selector and the tolerations of the manager's Pods, so it runs on nodes whose firewall admits kube-apiserver. It
+ * also uses their pull secrets, since a `--relay-image` is likely to come from the same registry. Affinities, priority and ServiceAccount
+ * are not needed.
  */
 export function placementOf(workload: Workload | undefined): Placement {
   const { nodeSelector, tolerations, imagePullSecrets } = workload?.spec.template.spec ?? {};
@@ -173,7 +173,7 @@ export function placementOf(workload: Workload | undefined): Placement {
   };
 }
 
-/** The ports of these Services in the Pod, each with the name that a Service refers to. */
+/** The Pod's ports for these Services, each with the name by which a Service refers to it. */
 export function relayPorts(
   services: { service: Service; ports: { port: number; targetPort: number }[] }[],
 ): RelayPort[] {

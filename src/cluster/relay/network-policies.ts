@@ -1,4 +1,6 @@
-/** Whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have them and do not enforce them. */
+/**
+ * Finds out whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have NetworkPolicies but do not enforce them.
+ */
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { type Labels, selects } from '../api/labels.ts';

@@ -38,7 +38,7 @@ export async function startRelay(work: Work, spec: RelaySpec): Promise<StartedRe
   }
 }
 
-/** Another Pod for an existing Secret. */
+/** Creates a Pod for an existing Secret, and waits until it is ready. */
 export async function startPod(work: Work, spec: RelaySpec, secret: KubeObject): Promise<StartedRelay> {
   const { api, sessionId } = work;
   const { namespace } = spec;
@@ -86,7 +86,7 @@ async function waitUntilReady({ api, emit, signal }: Work, ref: ObjectRef): Prom
   }
 }
 
-/** What was not answered says nothing about the Pod. */
+/** Without an answer from the API server, the Pod counts as starting. */
 function stillStarting(error: unknown): RelayState {
   if (!isTransient(error)) throw error;
   return { is: 'starting', for: 'the API server' };
@@ -99,7 +99,7 @@ function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unkno
   });
 }
 
-/** An object that cannot be deleted now has the session's label, so it is deleted later with everything else. */
+/** Deletes an object. If that fails, the session's label remains on it, so it is deleted later with everything else. */
 export async function discard({ api, emit }: Work, ref: ObjectRef): Promise<void> {
   if (await api.remove(ref).catch(() => false))
     emit({ type: 'change', action: 'delete', object: ref, detail: '' });

@@ -1,4 +1,4 @@
-/** What a Pod's status says about the relay. */
+/** The relay's state, derived from the status of its Pod. */
 import { AGAIN } from '../../errors.ts';
 import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
@@ -8,10 +8,10 @@ import { RELAY_CONTAINER } from './manifest.ts';
 
 export type RelayState =
   | { is: 'ready' }
-  /** `for` completes "waiting for …". */
+  /** `for` follows "waiting for" in a message. */
   | { is: 'starting'; for: string }
   | { is: 'failed'; cause: string; hint?: string }
-  /** Ended, evicted or terminating, or its node is lost: another Pod has to replace it. */
+  /** The Pod has ended, is terminating or was evicted, or its node is lost: another Pod has to replace it. */
   | { is: 'gone'; cause: string; hint?: undefined };
 
 /** A cluster that adds nodes on demand may take minutes; in most clusters, waiting longer does not help. */
@@ -33,7 +33,7 @@ const BAD_IMAGE = new Set([
 const BAD_CONTAINER = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
 const BAD_START = new Set(['StartError', 'ContainerCannotRun']);
 
-/** `ageMs`: since the Pod was created. */
+/** `ageMs`: the time since the Pod was created. */
 export function relayState(pod: Pod | undefined, ageMs: number): RelayState {
   if (pod === undefined) return { is: 'gone', cause: 'it was deleted' };
   if (pod.metadata.deletionTimestamp !== undefined) return { is: 'gone', cause: 'it is being deleted' };
@@ -76,7 +76,7 @@ function scheduling({ status }: Pod, ageMs: number): RelayState | undefined {
 function readiness({ spec, status }: Pod): RelayState {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready?.status === 'True') return { is: 'ready' };
-  // The node controller sets these once the node has stopped responding.
+  // The node controller sets these values once the node has stopped responding.
   if (ready?.reason === 'NodeNotReady' || ready?.status === 'Unknown')
     return { is: 'gone', cause: `its node ${spec?.nodeName ?? ''} is not responding` };
   return { is: 'starting', for: 'its image and its program' };
@@ -92,7 +92,7 @@ function textOf(reason: string, message: string | undefined): string {
   return message ? `${reason}: ${message}` : reason;
 }
 
-/** What to do about a refused creation. Only the text tells the kinds of Forbidden apart. */
+/** What to do about a refused creation. Only the text distinguishes the kinds of Forbidden. */
 export function refusalHint(refusal: ApiError, { kind, namespace }: ObjectRef): string {
   const { message, status, hint = '' } = refusal;
   const get = `kubectl -n ${namespace} get`;

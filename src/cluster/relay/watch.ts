@@ -15,7 +15,7 @@ import { relayState } from './state.ts';
 
 const LOOK_EVERY_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Whoever restores the session deletes the Secret and the Pod, and then ends the watch. */
+/** How long a warning about a deleted Secret waits: a restore deletes the Secret and the Pod, and then ends the watch. */
 const ENDING_MS = 5_000;
 
 /** A relay whose Pod is replaced when it disappears. Disposing stops the watch; the Pod is deleted with everything else of the session. */
@@ -24,9 +24,9 @@ export interface Relay extends AsyncDisposable {
   /** The name of the current Pod. */
   readonly pod: string;
   readonly labels: Record<string, string>;
-  /** One new connection to the program's control port. The signal ends only the attempt to connect. */
+  /** Opens a new connection to the program's control port. The signal ends only the attempt to connect. */
   dial(signal: AbortSignal): Promise<Duplex>;
-  /** Both ends have proved who they are over the last connection: the next one is dialled the same way. */
+  /** Called when both ends have proved their identity over the last connection: the next one is dialled the same way. */
   onProved(): void;
 }
 
@@ -38,7 +38,7 @@ export function relayPermissions(namespace: string): Permission[] {
       namespace,
       why: 'give the relay its program and its key',
     }),
-    // A WebSocket is a GET; Kubernetes 1.35 and newer ask for `create` as well.
+    // Opening a WebSocket is a GET; Kubernetes 1.35 and newer require `create` as well.
     ...permissionsOn('Pod', 'get create', reach),
     ...permissionsOn('Pod', 'get', {
       ...reach,
@@ -53,10 +53,7 @@ export function relayPermissions(namespace: string): Permission[] {
   ];
 }
 
-/**
- * Starts a relay and keeps one running: when its Pod is evicted, drained, deleted or crashes, another one with the same labels
- * replaces it.
- */
+/** Starts a relay and keeps one running: when its Pod is evicted or deleted, or crashes, another one with the same labels replaces it. */
 export function keepRelay(namespace: string): Step<(work: Work, spec: RelaySpec) => Promise<Relay>> {
   const pod = { kind: 'Pod' as const, namespace, name: relayPodName(ANY_SESSION, '*') };
   return {
@@ -101,7 +98,7 @@ async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   };
 }
 
-/** Resolves with the signal, or to what became of a Pod that cannot be replaced. */
+/** Resolves to undefined when the signal aborts, or to a description of what happened to a Pod that cannot be replaced. */
 async function replaceLostPods(
   work: Work,
   spec: RelaySpec,

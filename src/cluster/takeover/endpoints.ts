@@ -25,11 +25,13 @@ export function familyOf(address: string): 'IPv4' | 'IPv6' {
 /** An object that points a Service to an address. */
 export interface Pointer {
   ref: ObjectRef;
-  /** The object as it has to be, with everything else that `now` says; `now` is undefined if there is no object. */
+  /**
+   * The object as it has to be. What devloop does not set is taken from `now`, the existing object; `now` is undefined if there is none.
+   */
   wanted(now: KubeObject | undefined): KubeObject;
 }
 
-/** The session's EndpointSlice and Endpoints of a Service; they point to what `to` returns at the moment. */
+/** The session's EndpointSlice and Endpoints of a Service; they point to the destination that `to` currently returns. */
 export function pointersOf(service: Service, sessionId: string, to: () => Destination): Pointer[] {
   const ref = refOf('Service', service.metadata);
   return [
@@ -48,8 +50,8 @@ export function endpointPermissions(namespace: string): Permission[] {
 }
 
 /**
- * Writes the session's EndpointSlice and Endpoints of a Service without selector. `to` is called before each write and compared
- * with what was written, since an SSH tunnel may come back with other ports at any moment.
+ * Writes the session's EndpointSlice and Endpoints of a Service without a selector. `to` is called before and after each write, and the
+ * results are compared, since an SSH tunnel may reconnect with other ports at any moment.
  */
 export async function writeEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice, endpoints] = pointersOf(service, work.sessionId, to);
@@ -57,14 +59,14 @@ export async function writeEndpoints(work: Work, service: Service, to: () => Des
   await allDone([writeOne(work, slice!, to, { isNew: true }), writeOne(work, endpoints!, to)]);
 }
 
-/** As `writeEndpoints`, but leaves alone what is missing or belongs to somebody else. */
+/** Like `writeEndpoints`, but creates nothing, and leaves alone what belongs to somebody else. */
 export async function moveEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const mayWrite = (now?: KubeObject): boolean => now !== undefined && sessionOf(now) === work.sessionId;
   const pointers = pointersOf(service, work.sessionId, to);
   await allDone(pointers.map((pointer) => writeOne(work, pointer, to, { mayWrite })));
 }
 
-/** Tries in a dry run whether the cluster accepts such endpoints: some providers refuse addresses that no Pod has. */
+/** Checks in a dry run whether the cluster accepts such endpoints: some providers refuse addresses that no Pod has. */
 export async function tryEndpoints(work: Work, service: Service, to: Destination): Promise<void> {
   const pointers = pointersOf(service, work.sessionId, () => to);
   await allDone(
@@ -74,13 +76,13 @@ export async function tryEndpoints(work: Work, service: Service, to: Destination
   );
 }
 
-/** Only the session's Endpoints, with the label that keeps the mirroring controller away. */
+/** Writes only the session's Endpoints, with the label that keeps the mirroring controller from copying them to an EndpointSlice. */
 export async function writeOldEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [, endpoints] = pointersOf(service, work.sessionId, to);
   await writeOne(work, endpoints!, to);
 }
 
-/** Only the session's EndpointSlice, next to those of Kubernetes: for a Service that has a selector. */
+/** Writes only the session's EndpointSlice, next to those of Kubernetes: for a Service that has a selector. */
 export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice] = pointersOf(service, work.sessionId, to);
   await writeOne(work, slice!, to);
@@ -88,7 +90,7 @@ export async function writeSlice(work: Work, service: Service, to: () => Destina
 
 interface Writing {
   mayWrite?(now: KubeObject | undefined): boolean;
-  /** Probably there is none: it is created without a look, and read only if there is one after all. */
+  /** Whether the object probably does not exist. If so, it is created without being read first, and read only if it exists after all. */
   isNew?: boolean;
 }
 

@@ -30,7 +30,7 @@ const MARKED_KINDS: Kind[] = [
 
 const RELAY_KINDS = new Set<Kind>(['Pod', 'Secret']);
 
-/** Names and labels without the contents, which are not needed here. */
+/** Requests only the metadata of objects, since their contents are not needed here. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 const ONE_METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
@@ -46,13 +46,13 @@ export interface Found {
   unseen: Unseen[];
   /** The only namespaces that were searched; absent if the whole cluster was. */
   only?: string[];
-  /** The account is not allowed to list any of it. */
+  /** Set if the account is not allowed to list anything. */
   blind?: true;
 }
 
 export interface Unseen {
   kind: Kind;
-  /** Absent: in the whole cluster. */
+  /** If absent, the whole cluster is meant. */
   namespace?: string;
 }
 
@@ -64,9 +64,10 @@ export function unseenText(unseen: Unseen[]): string {
 }
 
 /**
- * Everything in the cluster that carries the mark of one session, or of any. If the account is not allowed to list the whole cluster, the
- * given namespaces are searched. Finding all Secrets takes a second round of calls, so a caller that only looks for sessions (`secrets: false`)
- * gets those of the given namespaces: a session killed before it created the relay's Pod may have left nothing else.
+ * Finds everything in the cluster that carries the mark of one session, or of any session. If the account is not allowed to list the whole
+ * cluster, only the given namespaces are searched. Finding all Secrets takes a second round of calls, so a caller that only looks for
+ * sessions (`secrets: false`) gets only the Secrets of the given namespaces. It needs those, because a session that was killed before it
+ * created the relay's Pod may have left nothing else.
  */
 export async function findMarked(
   api: ClusterApi,
@@ -78,7 +79,7 @@ export async function findMarked(
     const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
     return (await Promise.all(found)).flat();
   };
-  // If the session is known, so are the names of its Secrets: they are looked for at the same time.
+  // If the session is known, the names of its Secrets are known, too, so they are looked up at the same time.
   const known = sessionId === undefined ? [] : [sessionId];
   const atOnce = new Set(secrets && sessionId === undefined ? [] : namespaces);
   const [all, first] = await Promise.all([
@@ -149,7 +150,7 @@ async function relaySecrets(
   return await readMarked(api, refs);
 }
 
-/** If Pods cannot be listed, a stand-in is read by its name, which follows from that of its manager. */
+/** If Pods cannot be listed, a stand-in is read by its name, which follows from its manager's name. */
 async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[]): Promise<Marked[]> {
   const hidden = unseen.filter(({ kind }) => kind === 'Pod').map(({ namespace }) => namespace);
   const standIns = marked.flatMap(({ ref, sessionId, object }) => {
@@ -161,7 +162,7 @@ async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[
   return await readMarked(api, new Map(standIns.map((one) => [describe(one.ref), one])).values());
 }
 
-/** Those of the objects that exist. */
+/** Reads these objects, and returns those that exist and have their session's label. */
 async function readMarked(
   api: ClusterApi,
   refs: Iterable<{ ref: ObjectRef; sessionId: string }>,

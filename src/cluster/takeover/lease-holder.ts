@@ -8,9 +8,9 @@ import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 const POLL_MS = 500;
 /** A Lease that states a longer duration is not devloop's, or was edited. */
 const LONGEST_SECONDS = 60;
-/** Longer than an answer takes, and shorter than the time between two renewals. */
+/** If an answer takes longer than this, the API server was away. This is shorter than the time between two renewals. */
 const AWAY_MS = 3_000;
-/** If the API server is away more often than this during one look, it is just slow, for everybody and all the time. */
+/** If the API server seems to be away more often than this during one check, it is merely slow, for the Lease's holder, too. */
 const MOST_TIMES_AWAY = 3;
 
 /** Who uses an operator, or used it. */
@@ -26,7 +26,7 @@ export interface LeaseHolder {
 /** How processes of this machine are recognized. */
 export interface Here {
   isHere(holder: Holder): boolean;
-  /** Undefined if the process cannot be seen from here: only its Lease then says whether it is alive. */
+  /** Undefined if the process cannot be seen from here: only its Lease then shows whether it is alive. */
   isRunning(holder: Holder): Promise<boolean | undefined>;
 }
 
@@ -64,9 +64,9 @@ export async function readHolder(
 }
 
 /**
- * Never compares clocks: a session is dead if its Lease is not renewed for the whole duration, as seen from here. While the API server is
- * away nobody can renew it, so the duration starts again, a few times. `onSuccessor` gets the Lease of another session if that has
- * replaced this one in the meantime.
+ * Waits to see whether a Lease is renewed. It never compares clocks: a session is dead if no renewal is seen from here for the Lease's
+ * whole duration. While the API server is away nobody can renew the Lease, so the duration then starts again, up to a few times.
+ * `onSuccessor` receives the Lease of another session if it has replaced this one in the meantime.
  */
 export async function isRenewed(
   { api, emit, signal }: Observer,

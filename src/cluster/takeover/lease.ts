@@ -15,17 +15,22 @@ import type { Work } from '../work.ts';
 export const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5_000;
 
-/** Who is using an operator, and in what state. Written to the Lease, so that `status` needs one call and no local file. */
+/**
+ * Who is using an operator, and the state of their session. It is written to the Lease, so that `status` needs one call and no local file.
+ */
 export interface Holder {
   user: string;
   host: string;
   pid: number;
-  /** Identifies the process beyond its pid, on Linux `<boot id>/<PID namespace>/<tick>`; empty if the system does not say. */
+  /**
+   * Distinguishes the process from others with the same pid; on Linux `<boot id>/<PID namespace>/<tick>`. Empty if the system does not
+   * provide it.
+   */
   processStart: string;
   since: string;
   route: string;
   targets: ObjectName[];
-  /** Those targets that were not ready before, so nobody expects them to be ready afterwards. */
+  /** The targets that were not ready before the session, so they are not expected to be ready after it. */
   unready?: ObjectName[];
   health: string;
 }
@@ -36,7 +41,10 @@ export interface HeldLease extends AsyncDisposable {
   readonly lost: Promise<string>;
 }
 
-/** Undefined if devloop cannot have written it: anybody who may write Leases can write this one, and devloop sends signals to its pid. */
+/**
+ * The holder that a Lease records; undefined if devloop cannot have written it. Anybody who is allowed to write Leases can change this one,
+ * and devloop sends signals to the process that it names.
+ */
 export function holderOf(lease: Lease): Holder | undefined {
   try {
     const value: unknown = JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '');
@@ -52,7 +60,7 @@ export function holderOf(lease: Lease): Holder | undefined {
   }
 }
 
-/** Drops other fields, which may have any size, because this is printed. */
+/** Drops other fields, which may have any size, because the name is printed. */
 function nameOnly({ kind, namespace, name }: ObjectName): ObjectName {
   return { kind, ...(namespace === undefined ? {} : { namespace }), name };
 }
@@ -128,9 +136,9 @@ async function createOrFind(
       return undefined;
     }
     if (error.reason !== 'AlreadyExists') throw error;
-    // Created by a try whose answer was lost?
+    // An earlier attempt, whose answer was lost, may have created the Lease.
     const existing = await api.get<Lease>(ref);
-    // Whoever had it has just deleted it: the next round creates it.
+    // Its holder has just deleted it, so the next round creates it.
     if (existing === undefined) throw error;
     const session = sessionOf(existing);
     if (session === sessionId) return existing;
@@ -165,7 +173,7 @@ function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first
     });
   let renewedAt = performance.now();
   let warned = false;
-  // A failed renewal is repeated at the next tick: the Lease outlasts two of them.
+  // A failed renewal is repeated at the next tick: the Lease outlasts two failed renewals.
   const tick = async (): Promise<void> => {
     try {
       await renew();

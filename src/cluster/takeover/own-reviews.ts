@@ -5,14 +5,14 @@ import { isOwnService, leaseRef, probeObjectName, SESSION_LABEL } from '../names
 import { SERVICE_NAME } from './endpoints.ts';
 import { isPausedRevision } from './pause/daemon-set.ts';
 
-/** What a session took over: its pause and its restore change these objects. */
+/** The objects that a session took over. It changes them to pause the manager and to restore everything. */
 export interface Taken {
   sessionId: string;
   /** The Services and the manager's workload. */
   objects: ObjectRef[];
 }
 
-/** The `request` of an AdmissionReview, as far as it decides whether devloop answers it. */
+/** The parts of an AdmissionReview's `request` that decide whether devloop answers it. */
 export interface Review {
   operation?: string;
   resource?: { group?: string; resource?: string };
@@ -24,13 +24,13 @@ export interface Review {
   oldObject?: Partial<KubeObject> | null;
 }
 
-/** Who creates and starts Pods for a Deployment. Some clusters give their controllers the rights of administrators instead. */
+/** The accounts that create and start Pods for a workload. In some clusters, the controllers have the rights of administrators instead. */
 const CONTROL_PLANE = /^system:(kube-controller-manager|kube-scheduler|serviceaccount:kube-system:|node:)/;
 const ADMINISTRATORS = 'system:masters';
 
 /**
- * Whether a review is about a change that is part of pausing or restoring a manager: to the taken objects themselves, to what Kubernetes
- * makes of them, or the removal of what devloop created. Deletions of the user's own objects never are.
+ * Whether a review is about a change that is part of pausing or restoring a manager: a change to the taken objects or to what Kubernetes
+ * derives from them, or the removal of what devloop created. The deletion of a taken object never is.
  */
 export function isOwnReview(review: Review, taken: Taken): boolean {
   const { resource = {}, operation, namespace = '', name = '', object, oldObject } = review;
@@ -104,7 +104,7 @@ function isOfManager(
   );
 }
 
-/** `<Deployment>-<hash>`; a Pod's name has one part more. */
+/** Matches `<Deployment>-<hash>`, and the name of a Pod, which has one more part. */
 function isReplicaSetOf(owner: string, manager: string): boolean {
   return (
     owner.startsWith(`${manager}-`) && /^[a-z0-9]+(?:-[a-z0-9]{5})?$/.test(owner.slice(manager.length + 1))

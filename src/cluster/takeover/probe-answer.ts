@@ -1,4 +1,4 @@
-/** How kube-apiserver is asked to call a probe, and what its answer says about the route. */
+/** How devloop makes kube-apiserver call a probe, and what the answer shows about the route. */
 import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
@@ -8,18 +8,18 @@ import { PROBE_LABEL, PROBE_WEBHOOK, probeObjectName } from '../names.ts';
 /** A dry run changes nothing, so it can be repeated. */
 const AWAY_LIMIT_MS = 10_000;
 
-/** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
+/** How a path carries a probe, and how its answer is read. The caller passes in the gateway's own functions. */
 export interface ProbeLanguage {
   path(nonce: string): string;
   read(answer: string): { nonce: string; session: string } | undefined;
 }
 
-/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: it says nothing about the route yet. */
+/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: whether it shows nothing about the route yet. */
 export type ProbeAnswer =
   | { reached: true; latencyMs: number }
   | { reached: false; pending: boolean; cause: string };
 
-/** Only a server that allows every request gives this answer to a probe. */
+/** The result if kube-apiserver called the probe and nothing denied it: only a server that allows every request does that. */
 export const ALLOWED = { pending: false, cause: 'something else answered the probe, and allowed it' };
 
 export function isOurs(refusal: string): boolean {
@@ -34,14 +34,14 @@ export function answerOf(
   language: ProbeLanguage,
 ): 'reached' | { pending: boolean; cause: string } {
   if (answer === undefined) return { pending: true, cause: 'kube-apiserver does not know the probe yet' };
-  // Somebody else refused it, which says nothing about the route.
+  // Something else refused the dry run, which shows nothing about the route.
   if (!isOurs(answer)) return { pending: true, cause: answer };
   const read = language.read(answer);
   if (read?.nonce === nonce && read.session === sessionId) return 'reached';
   return { pending: false, cause: causeOf(answer) };
 }
 
-/** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */
+/** The refusal of the dry run; undefined if nothing refused it, for example because the API server has not seen the configuration yet. */
 export async function dryRun(
   api: ClusterApi,
   namespace: string,

@@ -5,11 +5,11 @@ export interface ProbedService {
   namespace: string;
   service: string;
   port: number;
-  /** base64 PEM */
+  /** PEM, encoded in base64. */
   caBundle: string;
 }
 
-/** No object has this field: kube-apiserver fails to evaluate the condition, and refuses the object without a call. */
+/** No object has this field, so kube-apiserver fails to evaluate the condition, and refuses the object without calling the webhook. */
 const ABSENT = 'knownToDevloop';
 
 export type ProbeWebhook = NonNullable<WebhookConfiguration['webhooks']>[number];
@@ -32,12 +32,13 @@ export interface Probed {
   nonce: string;
   path: string;
   timeoutSeconds: number;
-  /** A label with which one object asks several probes. */
+  /** The label value of an object that triggers several probes. */
   together?: string | undefined;
 }
 
 /**
- * Each webhook sees the objects with its own nonce, and those that ask several probes. A call that gets no answer takes the whole timeout.
+ * Each webhook is called for objects with its own nonce, and for objects that trigger several probes. A call that gets no answer takes the
+ * whole timeout.
  */
 export function probeWebhook(
   { namespace, service, port, caBundle }: ProbedService,
@@ -71,8 +72,8 @@ export function probeWebhook(
 }
 
 /**
- * Refuses its objects as soon as kube-apiserver knows the configuration, whoever answers at the Service. Without it, a webhook server that
- * allows every request, on any path, would look as if nobody had been asked.
+ * A webhook whose objects kube-apiserver refuses as soon as it knows the configuration, whatever answers at the Service. Without it, a
+ * webhook server that allows every request on any path would look like a configuration that kube-apiserver does not know yet.
  */
 export function witnessOf(webhook: ProbeWebhook, nonce: string): ProbeWebhook {
   const created = {

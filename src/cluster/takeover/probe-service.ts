@@ -11,20 +11,20 @@ import { type Destination, moveEndpoints, tryEndpoints, writeEndpoints } from '.
 export const PROBE_SERVICE_PORT = 443;
 
 /**
- * What a temporary Service points to. An `externalName` is an IPv4 address that kube-apiserver calls itself, at the port of the webhook.
- * That works at once, while kube-proxy needs a second for an `address`. API servers with endpoint routing refuse such a Service.
+ * What a temporary Service points to. An `externalName` is an IPv4 address that kube-apiserver calls directly, at the port of the webhook.
+ * This works at once, whereas kube-proxy takes a second to apply an `address`. API servers with endpoint routing refuse an `externalName`.
  */
 export type ServiceTarget = { address: string } | { externalName: string } | { pods: Record<string, string> };
 
 /** A temporary Service. Disposing deletes it. */
 export interface ProbeService extends AsyncDisposable {
-  /** Points it to the current port, if that has changed. */
+  /** Points the Service to the current port, if the port has changed. */
   follow(): Promise<void>;
 }
 
 /**
- * A temporary Service with the IP families of a user's Service, to verify a route before anything of the user is changed. It points to Pods
- * by its selector, as the user's Service will, and to an address by its name or by endpoints of ours.
+ * A temporary Service with the IP families of a user's Service, to verify a route before any object of the user is changed. It points to
+ * Pods by its selector, as the user's Service will, and to an address by an external name or by devloop's own endpoints.
  */
 export function createProbeService(
   like: Service,
@@ -68,7 +68,7 @@ async function createAndFollow(
   let writtenPort = port();
   const wanted = manifest(ref, like, target, { port: writtenPort, sessionId: work.sessionId });
   const creating = createMarked(work, ref, wanted);
-  // The dry run does not need the Service, so it does not wait for it.
+  // The dry run does not need the Service, so it runs while the Service is being created.
   const trying = 'externalName' in target && tryEndpoints(work, wanted, destination(target.externalName)());
   await allDone<unknown>([creating, Promise.resolve(trying)]);
   const service = await creating;

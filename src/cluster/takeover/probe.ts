@@ -17,16 +17,16 @@ import {
 } from './probe-configuration.ts';
 
 export interface ProbeTarget extends ProbedService {
-  /** How many equal answers are proof, since one may be chance; 1 by default. */
+  /** How many probes must succeed as proof, since a single success may be chance; 1 by default. */
   count?: number;
 }
 
 export interface Prober extends AsyncDisposable {
-  /** One dry-run creation that only our own webhook configuration sees. */
+  /** Makes one dry-run creation that triggers only our own webhook configuration. */
   once(): Promise<ProbeAnswer>;
-  /** All probes of the target's count but the first, at the same moment, each over a connection of its own. */
+  /** Sends all probes of the target's count except the first, at the same time, each over a connection of its own. */
   others(): Promise<ProbeAnswer[]>;
-  /** The same with one dry run; false if that does not show that the gateway has answered them all. */
+  /** Sends the same probes with one dry run; false if that does not show that the gateway has answered them all. */
   reachesTogether(): Promise<boolean>;
 }
 
@@ -41,9 +41,9 @@ export function probePermissions(namespace: string): Permission[] {
 }
 
 /**
- * Verifies that kube-apiserver reaches this session's gateway through a Service: a webhook configuration of our own, for objects with a
- * random label only, and a server-side dry run that the gateway denies with the nonce. If the route is broken, the API server's refusal
- * names the exact cause.
+ * Verifies that kube-apiserver reaches this session's gateway through a Service. It creates a webhook configuration that matches only
+ * objects with a random label, and makes a server-side dry run, which the gateway denies with the nonce. If the route is broken, the API
+ * server's refusal names the exact cause.
  */
 export function createProber(target: ProbeTarget): Step<Probing> {
   const object: ObjectRef = {
@@ -110,7 +110,7 @@ export function createProber(target: ProbeTarget): Step<Probing> {
   };
 }
 
-/** The probes that the gateway answers when one object asks for all but the first; none if anything else refuses it. */
+/** The probes that the gateway answers when one object triggers all but the first; none if anything refuses that object. */
 async function warnedBy(
   { nonces }: Round,
   { namespace }: ProbeTarget,
@@ -131,15 +131,15 @@ async function warnedBy(
 interface Round {
   nonces: string[];
   timeoutSeconds: number;
-  /** An answer said something about the route. */
+  /** Whether an answer has shown something about the route. */
   isUsed: boolean;
   isKnown: boolean;
   isHung: boolean;
 }
 
 /**
- * kube-apiserver keeps its copy of a configuration until that is written again. If it decides a review at the very moment of a write, it
- * may keep the old copy (k8s.io/apiserver, pkg/admission/configuration, configurationsCache).
+ * After this time, the configuration is written again. kube-apiserver keeps its copy until the next write, and if it decides a review at
+ * the very moment of a write, it may keep the old copy (k8s.io/apiserver, pkg/admission/configuration, configurationsCache).
  */
 const OVERDUE_MS = 1_000;
 const WRITTEN_AGAIN = 'devloop.dev/written-again';
@@ -151,7 +151,10 @@ function togetherOf(firstNonce: string): string {
 const MOST_SECONDS = 3;
 const HUNG = /deadline exceeded|timeout/i;
 
-/** A call to a Pod that has just gone hangs, while the next one is answered: for up to a second, kube-proxy still sends calls there. */
+/**
+ * The timeout is short, because a call to a Pod that has just ended hangs, while the next one is answered: kube-proxy still sends calls to
+ * such a Pod for up to a second.
+ */
 function firstRound(count: number): Round {
   return { nonces: newNonces(count), timeoutSeconds: 1, isUsed: false, isKnown: false, isHung: false };
 }
@@ -162,7 +165,7 @@ function nextRound({ nonces, timeoutSeconds, isHung }: Round): Round {
   return { ...firstRound(nonces.length), timeoutSeconds: next };
 }
 
-/** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */
+/** kube-apiserver keeps its connections to the server that answered. Only a new path makes it open another one. */
 function newNonces(count: number): string[] {
   return Array.from({ length: count }, () => randomBytes(8).toString('hex'));
 }

@@ -24,19 +24,19 @@ const POLL_MS = 20;
 const ENDPOINTS_LIMIT_MS = 3_000;
 const UNBLOCKED_LIMIT_MS = 30_000;
 
-/** What was not restored in an object, because somebody else changed it. */
+/** The result of restoring one object. `kept`: what was left as it is, because somebody else changed it. */
 export interface Left {
   ref: ObjectRef;
   kept: Kept[];
-  /** Only its mark is left: a webhook that does not answer yet blocks the patch that removes it. */
+  /** Whether only its mark is left, because a webhook that does not answer yet blocks the patch that removes the mark. */
   isMarked?: boolean;
-  /** Its Pods were refused because a webhook did not answer. */
+  /** Whether its Pods were refused because a webhook did not answer. */
   isBlocked?: boolean;
-  /** It was not ready in time. */
+  /** Whether it was not ready in time. */
   isLate?: boolean;
 }
 
-/** What devloop itself changes in objects of a kind; undefined for those that it creates and deletes as a whole. */
+/** What devloop itself changes in objects of a kind; undefined for kinds that it creates and deletes as a whole. */
 export function ownChangeOf(kind: Kind): OwnChange | undefined {
   if (isWebhookKind(kind)) return WEBHOOKS;
   return kind === 'Service' ? SELECTOR : pauseOf(kind)?.own;
@@ -51,8 +51,8 @@ export function isChanged(ref: ObjectRef, sessionId: string): boolean {
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
 /**
- * The first step: resumes the in-cluster managers among the `taken` objects, while reviews are still answered here. It also waits for those
- * without a mark, which may have been resumed a moment ago.
+ * The first step: resumes the in-cluster managers among the `taken` objects, while reviews are still answered here. It also waits for
+ * managers without a mark, which may have been resumed a moment ago.
  */
 export async function resumeManagers(
   work: Work,
@@ -66,7 +66,7 @@ export async function resumeManagers(
     managers.map(async (ref) => {
       const object = seen.get(describe(ref));
       return await resume(work, ref, readySeconds, object).catch((error) => {
-        // Objects that the account is not allowed to see are looked for, and named, at the end.
+        // Objects that the account is not allowed to read are found and reported at the end.
         if (object === undefined && error instanceof DevloopError && error.code === 'cluster.forbidden')
           return undefined;
         throw error;
@@ -106,7 +106,10 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
   return { ...left, isLate: true };
 }
 
-/** A manager that cannot start is not restored, so this waits: Kubernetes has just tried to create its Pods, and tries again soon. */
+/**
+ * Waits until Kubernetes can create the Pods of blocked managers, because a manager that cannot start is not restored. Kubernetes has just
+ * tried to create the Pods, and tries again soon.
+ */
 export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): Promise<void> {
   const waiting = left.filter(({ isBlocked }) => isBlocked);
   await allDone(
@@ -125,7 +128,7 @@ export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): P
   );
 }
 
-/** Those that were late or blocked, and still cannot start now that everything is restored. */
+/** Finds the managers that were late or blocked, and still cannot start now that everything is restored. */
 export async function findNotStarted({ api }: Work, left: Left[]): Promise<NotStarted[]> {
   const late = left.filter(({ isLate, isBlocked }) => isLate || isBlocked);
   const causes = await allDone(late.map(({ ref }) => whyNotStarted(api, ref)));
@@ -155,8 +158,8 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
 }
 
 /**
- * Waits until each Service has a ready slice from Kubernetes' controller without a Pod of our relay; then our own slices can go. The wait
- * is bounded, because without a ready Pod there is no such slice.
+ * Waits until each Service has a ready slice from Kubernetes' controller without a Pod of our relay; then our own slices can be deleted.
+ * The wait is bounded, because without a ready Pod there is no such slice.
  */
 export async function waitForControllerSlices(
   { api, signal }: Work,
@@ -217,11 +220,11 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
   };
   if (await pollUntil(answered(isOverwritten), { everyMs: POLL_MS, limitMs: ENDPOINTS_LIMIT_MS }))
     emit({ type: 'change', action: 'restore', object: one.ref, detail: 'recreated by Kubernetes' });
-  // The Service has no selector, or is gone.
+  // Otherwise, the Service has no selector, or is gone.
   else await remove(work, one, 'not recreated by Kubernetes');
 }
 
-/** The last step: a relay carries reviews until its Service is seen to point elsewhere. */
+/** The last step, because a relay carries reviews until its Service points elsewhere. */
 export async function removeRelays(work: Work, marked: Marked[]): Promise<void> {
   const pods = relayPods(marked);
   // If Secrets cannot be listed, their names follow from the session's id.
@@ -230,7 +233,7 @@ export async function removeRelays(work: Work, marked: Marked[]): Promise<void> 
     const secret = relaySecretRef(ref.namespace!, work.sessionId);
     secrets.set(describe(secret), secret);
   }
-  // As long as its Secret exists, a session that is still running would replace a Pod that is gone.
+  // The Secrets go first: as long as one exists, a session that is still running would replace a deleted Pod.
   await allDone([...secrets.values()].map((ref) => removeRef(work, ref)));
   await allDone(pods.map(({ ref }) => removeRef(work, ref)));
 }
@@ -252,7 +255,7 @@ export async function removeLeases({ api }: Work, marked: Marked[]): Promise<voi
   await allDone(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
 }
 
-/** Deletes the very object that was found; one that has taken its name since is left alone. */
+/** Deletes only the object that was found; a newer object with the same name is left alone. */
 async function remove(work: Work, { ref, object }: Marked, detail = ''): Promise<void> {
   if (await work.api.remove(ref, object.metadata.uid))
     work.emit({ type: 'change', action: 'delete', object: ref, detail });

@@ -18,7 +18,7 @@ import {
 } from './endpoints.ts';
 import { RECREATED_LATER, removeControllerSlices, turnControllerSlices } from './slices.ts';
 
-/** Rejects Services that cannot point anywhere else, before anything is written. */
+/** Throws, before anything is written, if the Service cannot be pointed anywhere else. */
 export function assertTakeable(service: Service, address?: string): void {
   const ref = describe(refOf('Service', service.metadata));
   const unsupported = (why: string, hint: string): DevloopError =>
@@ -65,8 +65,8 @@ export function servicePermissions(namespace: string): Permission[] {
 }
 
 /**
- * Points a Service to Pods with these labels by its selector. Kubernetes' own controllers then write the endpoints, and do so
- * again when it is restored, so no permission on those is needed.
+ * Points a Service to Pods with these labels by its selector. Kubernetes' own controllers then write the endpoints, and do so again when
+ * the Service is restored, so no permission on endpoints is needed.
  */
 export function pointToPods(service: Service, labels: Record<string, string>): Step {
   const ref = refOf('Service', service.metadata);
@@ -78,10 +78,10 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 }
 
 /**
- * Points a Service to an address; `place` says whose it is, for display. The Endpoints come before the removal of the selector, since
- * Kubernetes would mirror the old ones to a slice. The controllers' slices are pointed there first and deleted last, so that there is
- * always an endpoint, and kube-proxy, which waits a second after each change, has to follow only one. `onPointed` is called before they are
- * deleted, if all endpoints point to the address.
+ * Points a Service to an address; `place` names its owner, for display. The Endpoints are written before the selector is removed, since
+ * Kubernetes would otherwise mirror the old ones to a slice. The controllers' slices are pointed to the address first and deleted last, so
+ * that there is always an endpoint, and kube-proxy, which waits a second after each change, has to apply only one. `onPointed` is called
+ * before these slices are deleted, if all endpoints point to the address.
  */
 export function pointToAddress(
   service: Service,
@@ -107,7 +107,7 @@ export function pointToAddress(
       await writeOldEndpoints(work, service, to);
       await swapSelector(work, service, undefined);
       const areTurned = await turnControllerSlices(work, service, to);
-      // The Endpoints again: as long as the selector was there, Kubernetes may have overwritten them.
+      // Writes the Endpoints again, since Kubernetes may have overwritten them before the selector was removed.
       await writeEndpoints(work, service, to);
       if (areTurned) onPointed?.();
       await removeControllerSlices(work, service);

@@ -15,8 +15,8 @@ const REMOVE_LIMIT_MS = 10_000;
 const POLL_MS = 25;
 
 /**
- * Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. False if one of them may
- * still point elsewhere: it is of the other family, somebody has just written it, or the API server was away.
+ * Points the controllers' slices of a Service without a selector to the address to which ours will point. They are deleted next. False if
+ * one of them may still point elsewhere: it is of the other IP family, somebody has just written it, or the API server was away.
  */
 export async function turnControllerSlices(
   { api, sessionId }: Work,
@@ -44,8 +44,9 @@ function falseIfNotTurned(error: unknown): false {
 }
 
 /**
- * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to stay away
- * for two rounds. If the Service has its selector again, they come back, and are left to its guard, or to the devloop that has restored it.
+ * Deletes the controllers' slices, which remain when a selector is removed, and the one that the mirroring controller adds. It ends when
+ * two rounds in a row find none. If the Service has its selector again, the slices come back; they are then left to the session's guard, or
+ * to the devloop process that has restored the Service.
  */
 export async function removeControllerSlices(work: Work, service: Service): Promise<void> {
   const { api, emit } = work;
@@ -54,7 +55,7 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
     if (emptyRounds === 2) return;
-    // Not in the first round: if the API server is slow, nothing was deleted yet.
+    // Not in the first round, in which nothing has been deleted yet, even if the API server is slow.
     if (rounds > 0 && leftovers.length > 0) {
       const now = await api.get<Service>(refOf('Service', service.metadata));
       if (!isWithoutSelector(now, work)) return;
@@ -71,7 +72,7 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
   }
 }
 
-/** Whether the Service is as the session left it when it pointed it to an address. */
+/** Whether the Service is still as the session left it after pointing it to an address. */
 export function isWithoutSelector(service: Service | undefined, { sessionId }: Work): boolean {
   return service !== undefined && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
 }
@@ -96,7 +97,7 @@ export async function slicesOf(
   });
 }
 
-/** Created by Kubernetes' own controllers, which recreate it once the Service has its selector again. */
+/** Whether Kubernetes' own controllers created this slice; they recreate it once the Service has its selector again. */
 export function isControllerSlice(slice: EndpointSlice): boolean {
   return CONTROLLERS.has(slice.metadata.labels?.[MANAGED_BY] ?? '');
 }

@@ -1,19 +1,21 @@
-/** What the stand-in Pod looks like: like the manager's Pods for a program that reads it, and like nobody's for everything else. */
+/**
+ * The manifest of the stand-in Pod: a program that reads it finds a Pod of the manager, but nothing else in the cluster counts it as one.
+ */
 import { type Labels, selects } from '../api/labels.ts';
 import type { LabelSelector, OwnerReference } from '../api/objects.ts';
 import type { Container, Pod, Resources } from '../api/workloads.ts';
 import { NO_SIDECAR, SESSION_LABEL, STAND_IN } from '../names.ts';
 import type { Manager } from './pause/pause.ts';
 
-/** What is not known from the manager's workload alone. */
+/** What the manifest needs besides the manager's workload. */
 export interface Surroundings {
   name: string;
   sessionId: string;
   /** Owners of one of the manager's own Pods, if there is one. */
   owners: OwnerReference[];
-  /** What selects Pods in the namespace. */
+  /** The selectors of objects that select Pods in the namespace. */
   selectors: LabelSelector[];
-  /** For its container. */
+  /** The resources of the stand-in's container. */
   resources: Resources;
 }
 
@@ -22,9 +24,9 @@ const LEAST = { cpu: '1m', memory: '1Mi', 'ephemeral-storage': '1Mi' };
 export const LEAST_RESOURCES: Resources = { requests: LEAST, limits: LEAST };
 
 /**
- * Never runs, and passes Pod Security `restricted` whatever the manager's own Pods do. It keeps what programs read of their Pod: labels,
- * owners, the names of the image, its pull secrets and the ServiceAccount, whose token it does not mount. On Kubernetes before 1.27, which
- * ignores the scheduling gate, only the node selector holds it.
+ * A Pod that never runs, and that passes Pod Security `restricted` even if the manager's own Pods do not. It keeps what programs read of
+ * their Pod: labels, owners, and the names of the image, the pull secrets and the ServiceAccount, whose token it does not mount. Kubernetes
+ * before 1.27 ignores the scheduling gate; there, only the node selector keeps the Pod from running.
  */
 export function standInPod(manager: Manager, container: Container, around: Surroundings): Pod & object {
   const { name, sessionId, selectors, resources } = around;
@@ -56,7 +58,7 @@ export function standInPod(manager: Manager, container: Container, around: Surro
   };
 }
 
-/** Even if somebody removed the gate, it would not start a second manager. */
+/** The command does not exist, so even if somebody removed the gate, the Pod would not start a second manager. */
 function containerOf({ name, image }: Container, resources: Resources): Container & object {
   const securityContext = {
     allowPrivilegeEscalation: false,
@@ -68,8 +70,8 @@ function containerOf({ name, image }: Container, resources: Resources): Containe
 }
 
 /**
- * The Deployment itself is the Pod's controller, because a ReplicaSet releases, or deletes, a Pod that it controls, and no controller
- * adopts a Pod that has one. The other owners are those of the real Pods, but none of them is the controller.
+ * The Deployment itself is the Pod's controller, because a ReplicaSet releases or deletes a Pod that it controls, and no controller adopts
+ * a Pod that already has a controller. The other owners are those of the real Pods, but none of them is the controller.
  */
 function ownersFor({ ref, object }: Manager, real: OwnerReference[]): OwnerReference[] {
   const { uid = '' } = object.metadata;
@@ -83,8 +85,8 @@ function ownersFor({ ref, object }: Manager, real: OwnerReference[]): OwnerRefer
 const RECOMMENDED = 'app.kubernetes.io/';
 
 /**
- * Keeps as many labels as possible without any selector selecting the Pod: a Service would count it as not ready, a disruption budget as
- * one of its own, and a controller would adopt or delete it. The label that most selectors need is dropped first.
+ * Keeps as many labels as possible without any selector selecting the Pod. If one did, a Service would count the Pod as not ready, a
+ * disruption budget would count it as well, and a controller would adopt or delete it. The label that most selectors need is dropped first.
  */
 export function unselectedLabels(labels: Labels, selectors: LabelSelector[]): Labels {
   const left = { ...labels };
@@ -102,7 +104,7 @@ function rank(key: string): number {
   return key.startsWith(RECOMMENDED) ? 1 : 0;
 }
 
-/** Without one of these labels, the selector does not select the Pod. An empty selector needs none. */
+/** The labels that the selector needs: without any one of them, it does not select the Pod. An empty selector needs none. */
 function neededKeys({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): string[] {
   const positive = matchExpressions.filter(({ operator }) => ['In', 'Exists'].includes(operator));
   const keys = [...Object.keys(matchLabels), ...positive.map(({ key }) => key)];

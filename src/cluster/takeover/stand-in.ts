@@ -21,13 +21,13 @@ export interface PodReader extends Manager {
   container: Container;
 }
 
-/** The Pod while it is kept. Disposing leaves it in place. */
+/** The stand-in Pod while devloop recreates it if necessary. Disposing leaves the Pod in place. */
 export interface StandIn extends AsyncDisposable {
-  /** The uid of the Pod as it is now; undefined if there is none. */
+  /** The uid of the current Pod; undefined if there is none. */
   uid(): string | undefined;
 }
 
-/** Creates the Pod and, until it is disposed, creates it again when somebody deletes it. */
+/** Creates the Pod, and creates it again when somebody deletes it, until the StandIn is disposed. */
 export type StandInStep = Step<(work: Work) => Promise<StandIn>>;
 
 const FIRST_PAUSE_MS = 250;
@@ -51,8 +51,9 @@ function permissions(namespace: string): Permission[] {
 }
 
 /**
- * A Pod that never runs, with the name that the controller gets as its own: programs read the labels and owners of their Pod. It has the
- * session's label from the start, and is deleted with everything else. If it cannot be created, `apply` warns and goes on.
+ * Creates a Pod that never runs, with the name that the controller receives as its own Pod's, because programs read the labels and owners
+ * of their Pod. The Pod has the session's label from the start, and is deleted with everything else. If it cannot be created, `apply` warns
+ * and goes on.
  */
 export function createStandIn(reader: PodReader): StandInStep {
   const refFor = (sessionId: string): ObjectRef => standInRef(reader, sessionId);
@@ -77,7 +78,10 @@ export function standInRef({ ref, object }: Manager, sessionId: string): ObjectR
   return { kind: 'Pod', namespace: ref.namespace!, name: standInName(ref, sessionId, start) };
 }
 
-/** The manifests to try: a LimitRange may require more than the least, but not more than the manager's own container has. */
+/**
+ * The manifests to try, in this order: a LimitRange may require more than the least resources, but not more than the manager's own
+ * container has.
+ */
 async function podsFor({ api, sessionId }: Work, reader: PodReader, { name }: ObjectRef): Promise<Pod[]> {
   const [owners, selectors] = await Promise.all([ownersIn(api, reader), selectorsIn(api, reader)]);
   const own = reader.container.resources ?? {};
@@ -105,7 +109,7 @@ async function selectorsIn(api: ClusterApi, { ref, object }: Manager): Promise<L
   ];
 }
 
-/** Undefined if it could not be created. */
+/** Creates the Pod; undefined, after a warning, if the API server refuses it. */
 async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<Pod | undefined> {
   const [first, ...others] = pods;
   try {
@@ -124,7 +128,7 @@ export function standInMissing(ref: ObjectRef, because: string): string {
   return `${describe(ref)}, which the controller may read as its own, cannot be created, so the controller may fail: ${because}`;
 }
 
-/** If others keep deleting it, devloop waits longer before each new attempt. */
+/** Creates the Pod again when it is deleted. If that happens repeatedly, devloop waits longer before each attempt. */
 function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
   const ending = new AbortController();
   const signal = AbortSignal.any([work.signal, ending.signal]);

@@ -9,8 +9,8 @@ import type { Marked } from './find-marked.ts';
 import type { Left } from './restore.ts';
 
 /**
- * Objects that a session took over, or has a Lease for, and that look taken over without a mark: somebody removed the label, so nothing
- * restores them. `isExpected`: whether the manager had 0 replicas before.
+ * Finds objects that a session took over, or has a Lease for, and that still look taken over but have no label: somebody removed it, so
+ * nothing restores them. `isExpected`: whether the manager had 0 replicas before the session.
  */
 export async function findUnmarked(
   { api }: Work,

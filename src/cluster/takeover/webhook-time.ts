@@ -1,4 +1,4 @@
-/** A review that stands at a breakpoint needs time: the timeout of the webhooks is raised while the controller is debugged. */
+/** A review that is stopped at a breakpoint needs time, so the timeout of the webhooks is raised while the controller is debugged. */
 import { type ObjectRef, refOf, type WebhookKind } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { applyChange, restoreChange } from '../marks/change.ts';
@@ -8,10 +8,10 @@ import type { Kept } from '../marks/undo.ts';
 import type { Step } from '../step.ts';
 import type { Work } from '../work.ts';
 
-/** The most that Kubernetes allows. */
+/** The longest timeout that Kubernetes allows. */
 const LONGEST_SECONDS = 30;
 
-/** A webhook is known by its name: its place in the list changes when somebody adds another one. */
+/** A webhook is identified by its name, because its place in the list changes when somebody adds another one. */
 export const WEBHOOKS: OwnChange = {
   store: IN_ANNOTATION,
   fields: [
@@ -50,8 +50,8 @@ interface Change {
 }
 
 /**
- * Gives these webhooks of a configuration 30 s for an answer, in one patch that carries its own undo. `ignore`: a review that they do not
- * answer is admitted. Undefined if they are like that already.
+ * Gives these webhooks of a configuration 30 s for an answer, in one patch that carries its own undo. `ignore`: whether a review that they
+ * do not answer is admitted. Undefined if nothing has to change.
  */
 export function giveTime(
   ref: ObjectRef & { kind: WebhookKind },
@@ -80,7 +80,7 @@ export function restoreWebhooks(work: Work, ref: ObjectRef): Promise<Kept[]> {
   return restoreChange(work, ref, WEBHOOKS);
 }
 
-/** `timeoutSeconds 5, 10 -> 30, failurePolicy Fail -> Ignore` */
+/** For example `timeoutSeconds 5, 10 -> 30, failurePolicy Fail -> Ignore`. */
 function detailOf(changes: Change[]): string {
   const fields = Map.groupBy(changes, ({ field }) => field);
   return [...fields]

@@ -17,12 +17,12 @@ const SELECTED = ['spec', 'template', 'spec', 'nodeSelector', PAUSED];
 const OBSERVED_SECONDS = 10;
 const DETAIL = `node selector ${PAUSED} added, which no node has`;
 
-/** The label's value while the DaemonSet is being restored, so that a session that is still running sees it. */
+/** The label's value while the DaemonSet is being restored, so that a session that is still running notices the restore. */
 const RESUMING = 'resuming';
 
 /**
- * Only this one key changes in the template, so the label alone says how to undo it. It is not an annotation, because the DaemonSet
- * controller copies those to each revision of the template.
+ * A pause changes only this one key of the template, so the label alone is enough to undo it. It is not an annotation, because the
+ * DaemonSet controller copies annotations to each revision of the template.
  */
 const BY_LABEL: UndoStore = {
   map: 'labels',
@@ -38,7 +38,7 @@ const OWN: OwnChange = {
   isResuming: ({ metadata }) => metadata.labels?.[PAUSED] === RESUMING,
 };
 
-/** A DaemonSet has no replicas, but it ends its Pods on nodes that its selector does not match. */
+/** A DaemonSet has no replicas, but its controller deletes its Pods on nodes that the node selector does not match. */
 export const daemonSetPause: Pause = {
   name: 'node selector of the DaemonSet',
   kind: 'DaemonSet',
@@ -57,7 +57,7 @@ export const daemonSetPause: Pause = {
   }),
   async restore(work, ref) {
     if (await resume(work, ref)) await removePausedRevision(work, ref);
-    // The mark goes last: if this devloop is killed before, the next restore still finds it.
+    // The mark is removed last: if this process is killed before that, the next restore still finds the DaemonSet.
     return await restoreChange(work, ref, OWN);
   },
   refusedBy: refusedByEvents,
@@ -71,7 +71,7 @@ function permissions(namespace: string): ReturnType<Pause['permissions']> {
   ];
 }
 
-/** False for a mark that is not devloop's: such an undo is not carried out. */
+/** Resolves to false if devloop did not write the mark: its undo is not carried out. */
 async function resume(work: Work, ref: ObjectRef): Promise<boolean> {
   const { api, sessionId } = work;
   return await inRounds(work, ref, async () => {
@@ -88,13 +88,13 @@ async function resume(work: Work, ref: ObjectRef): Promise<boolean> {
 }
 
 /**
- * Each change of a template leaves a revision in the DaemonSet's history, and `kubectl rollout undo` goes back to the previous one:
- * that would be the paused one.
+ * Each change of the template leaves a revision in the DaemonSet's history. Without this, `kubectl rollout undo` would go back to the
+ * paused revision.
  */
 async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
   const { api, sessionId } = work;
   let isOfOther = false;
-  // The controller would create the revision again as long as it knows only the paused template.
+  // The controller would create the revision again until it has seen the restored template.
   await waitFor(work, { for: 'the DaemonSet controller', limitSeconds: OBSERVED_SECONDS }, async () => {
     const now = await api.get<Workload>(ref);
     isOfOther = now !== undefined && ![undefined, sessionId].includes(sessionOf(now));
@@ -104,14 +104,14 @@ async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
       (now.status?.observedGeneration ?? 0) >= (now.metadata.generation ?? 0)
     );
   });
-  // Another session has paused it since: the template of its pause is the current one.
+  // Another session has paused the DaemonSet since then, so the paused revision is the current one.
   if (isOfOther) return;
   const revisions = await api.list<ControllerRevision>('ControllerRevision', ref.namespace);
   const paused = revisions.filter((one) => isPausedRevision(one, ref));
   for (const { metadata } of paused) await api.remove(refOf('ControllerRevision', metadata), metadata.uid);
 }
 
-/** A revision of this DaemonSet's template that exists only because devloop paused it. */
+/** Whether this is a revision of the DaemonSet's template that exists only because devloop paused it. */
 export function isPausedRevision({ metadata, data }: ControllerRevision, { kind, name }: ObjectRef): boolean {
   const owners = metadata.ownerReferences ?? [];
   return (

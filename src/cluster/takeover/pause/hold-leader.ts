@@ -10,9 +10,9 @@ import type { Work } from '../../work.ts';
 
 /** A leader election Lease that this session holds. */
 export interface HeldLeader {
-  /** Sets the Lease free, if the session still holds it. */
+  /** Releases the Lease, if the session still holds it. */
   release(ending: Work): Promise<void>;
-  /** Resolves when somebody else has taken the Lease, and keeps it. */
+  /** Resolves when somebody else has taken the Lease, and keeps renewing it. */
   lost: Promise<DevloopError>;
 }
 
@@ -23,7 +23,7 @@ interface Wanted {
   detail: string;
 }
 
-/** Somebody else who holds the Lease, and when that was noticed, on the clock of performance.now(). */
+/** Somebody else who holds the Lease, and the time (by performance.now()) at which that was noticed. */
 interface Other {
   holder: string;
   renewTime: string | undefined;
@@ -32,17 +32,17 @@ interface Other {
 
 /** What to do about a Lease that this session should hold. */
 export type Turn =
-  /** It is this session's, or was set free. */
+  /** The Lease is held by this session or by nobody. */
   | { do: 'renew' }
-  /** Somebody else has it. Its duration shows whether they renew it. */
+  /** Somebody else holds the Lease. Its duration shows whether they renew it. */
   | { do: 'wait'; other: Other }
-  /** They did not renew it. */
+  /** The other holder has not renewed the Lease within its duration. */
   | { do: 'take' }
   | { do: 'end'; holder: string };
 
 /**
- * As leader election demands: a Lease that somebody else holds is taken only if they have not renewed it for its duration, as seen from
- * here. `other` is what the last turn returned.
+ * Follows the rules of leader election: a Lease that somebody else holds is taken only if they have not renewed it for its duration, as
+ * seen from here. `other` is the one that the last turn returned.
  */
 export function turnOf(
   { holderIdentity: holder = '', renewTime }: Lease['spec'],
@@ -94,7 +94,7 @@ export async function holdLeader(work: Work, { ref, durationSeconds, detail }: W
       hasWarned = true;
     }
   };
-  // The next renewal is due after this one: a slow one would otherwise be overtaken.
+  // A renewal starts only after the previous one has ended, so that a slow one is not overtaken.
   const renewing = async (): Promise<void> => {
     while (await sleep(durationMs / 3, over.signal)) await tick();
   };

@@ -14,7 +14,7 @@ import type { Manager, PauseStep } from './pause.ts';
 import { podsOf } from './pods.ts';
 import { waitFor } from './waits.ts';
 
-/** How long client-go's leaders hold a Lease that names no duration. */
+/** The duration of a Lease that names none, by client-go's default. */
 const DEFAULT_SECONDS = 15;
 
 /** A Lease that one of the manager's Pods holds while it is the leader. */
@@ -36,9 +36,9 @@ export function leasePausePermissions(namespace: string): Permission[] {
 export interface Election {
   /** The Leases that its Pods hold. */
   leases: LeaderLease[];
-  /** A session has taken the manager over, so perhaps none of its Pods leads. */
+  /** Whether a session has taken over the manager, in which case perhaps none of its Pods is the leader. */
   isTaken: boolean;
-  /** A Lease of the namespace is free, or left by a dead session: a Pod of the manager may hold it in a moment. */
+  /** Whether a Lease in the namespace is free, or names a session as its holder: a Pod of the manager may take it soon. */
   isPending: boolean;
 }
 
@@ -74,7 +74,10 @@ export function noLease({ ref }: Manager): DevloopError {
 const OTHER_WAYS = `devloop up --pause auto   # pause what owns its Pods
 devloop up --pause none   # let it run beside the controller`;
 
-/** client-go calls a candidate by its host name, which is the Pod's, with `_` and a random id. Pod `shop-1` is not Pod `shop-10`. */
+/**
+ * client-go names a candidate after its host name, which is the Pod's name, with `_` and a random id. Pod `shop-1` must not match the
+ * holder `shop-10`.
+ */
 export function isHeldBy({ spec }: Lease, pod: string): boolean {
   const holder = spec.holderIdentity ?? '';
   return holder.startsWith(pod) && !/^[a-z0-9.-]/.test(holder.slice(pod.length));
@@ -82,7 +85,7 @@ export function isHeldBy({ spec }: Lease, pod: string): boolean {
 
 /**
  * Pauses the manager's controllers but not its Pods: the leader stops, and no other Pod becomes the leader as long as this session renews
- * the Lease. Nothing has to be undone: a Lease that is not renewed goes back to the manager on its own.
+ * the Lease. Nothing has to be undone: once the session stops renewing the Lease, a Pod of the manager takes it again.
  */
 export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): PauseStep {
   const { namespace } = manager.ref;
@@ -128,8 +131,9 @@ function heldFor({ metadata }: Pod): string {
 }
 
 /**
- * A leader stops before the duration of its Lease is over: client-go guarantees that. Most managers exit then, which shows earlier: their
- * container restarts. If no leader was seen, there may have been one a moment ago.
+ * Waits until the leader has stopped. client-go guarantees that it stops within the duration of its Lease. Most managers exit when they
+ * lose the Lease, which shows earlier: their container restarts. If no leader was seen, there may have been one a moment ago, so the whole
+ * duration passes.
  */
 async function leaderStopped(
   work: Work,

@@ -4,7 +4,7 @@ import type { Manager, PauseStep, Pausing } from './pause.ts';
 export const STAYS_UP =
   'Its Pods stay up, and kube-apiserver can keep calling them over connections that are already open.';
 
-/** The user wants the manager to keep running. */
+/** Leaves the manager running, because the user wants that. */
 export function leaveRunning({ ref }: Manager): PauseStep {
   return {
     changes: [],
@@ -18,7 +18,7 @@ export function leaveRunning({ ref }: Manager): PauseStep {
   };
 }
 
-/** For pauses that end no Pod. */
+/** The result of a pause that ends no Pod. */
 export function podsStay(idle: Promise<void>): Pausing {
   idle.catch(() => {});
   return { idle, terminating: Promise.resolve(), ended: Promise.resolve(true) };

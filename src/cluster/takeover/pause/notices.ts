@@ -5,10 +5,10 @@ import { hasLabels } from '../../api/labels.ts';
 import type { Autoscaler, DisruptionBudget } from '../../api/objects.ts';
 import type { Manager } from './pause.ts';
 
-/** Who else has a say in the number of the manager's Pods. */
+/** A notice about another object that affects the number of the manager's Pods. */
 export interface Notice {
   text: string;
-  /** It may bring the manager's Pods back while the controller runs here. */
+  /** Whether that object may bring the manager's Pods back while the controller runs here. */
   mayResume: boolean;
 }
 
@@ -43,12 +43,12 @@ export function noticesOf(
   ];
 }
 
-/** Only a leader holds a Lease, and many servers of webhooks elect none. */
+/** This applies only to a manager that elects a leader, which many webhook servers do not. */
 const OR_LEASE = ', or, if the manager elects a leader, hold its Lease: `devloop up --pause lease`';
 
 /**
- * OLM compares a hash that it wrote itself, so it does not notice changed replicas. It writes them only when it installs the operator
- * again, for an upgrade or a new certificate (docs/adr/0013).
+ * OLM compares a hash that it wrote itself, so it does not notice a changed number of replicas. It sets the number only when it installs
+ * the operator again, for an upgrade or a new certificate (docs/adr/0013).
  */
 function ownerNotices({ ref, object }: Manager): Notice[] {
   const owners = object.metadata.ownerReferences ?? [];

@@ -25,7 +25,7 @@ export async function runningPods(api: ClusterApi, manager: Manager): Promise<Po
  * name is not enough: Pods of Deployment `shop-canary` do not belong to `shop`.
  */
 export function isPodOf({ metadata }: Pod, { ref }: Manager): boolean {
-  // devloop's own stand-in.
+  // Only devloop's own Pods, such as the stand-in, have this label.
   if (metadata.labels?.[SESSION_LABEL] !== undefined) return false;
   const owners = metadata.ownerReferences ?? [];
   switch (ref.kind) {

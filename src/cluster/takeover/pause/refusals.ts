@@ -3,14 +3,14 @@ import { noneIfForbidden, UNANSWERED_WEBHOOK } from '../../api/errors.ts';
 import type { KubeEvent, KubeObject } from '../../api/objects.ts';
 import type { Workload } from '../../api/workloads.ts';
 
-/** What the API server said when the Pods of a workload could not be created; undefined if something else has happened to them since. */
+/** Resolves to the API server's message if the last creation of a Pod of this workload was refused. */
 export type RefusedBy = (api: ClusterApi, workload: Workload) => Promise<string | undefined>;
 
 export const refusedByCondition: RefusedBy = async (_, { status }) =>
   status?.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True')?.message;
 
 /**
- * StatefulSets and DaemonSets have no condition for it. Their controllers write such an event about each Pod that they create, delete or
+ * StatefulSets and DaemonSets have no condition for refused Pods. Their controllers write an event for each Pod that they create, delete or
  * fail to create.
  */
 export const refusedByEvents: RefusedBy = async (api, workload) => {
@@ -24,8 +24,8 @@ export function isUnansweredWebhook(refusal: string | undefined): boolean {
 }
 
 /**
- * The last event about an object that has one of these reasons; of those in the same second, the one whose reason is listed first. Also
- * undefined if the account is not allowed to list events.
+ * The last event about an object that has one of these reasons; of those in the same second, the one whose reason is listed first.
+ * Undefined if there is none, or the account is not allowed to list events.
  */
 export async function lastEvent(
   api: ClusterApi,

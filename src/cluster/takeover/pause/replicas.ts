@@ -2,7 +2,7 @@ import { refusedByCondition, refusedByEvents } from './refusals.ts';
 import { byScaling } from './scale.ts';
 import { followPods } from './waits.ts';
 
-/** Idle at once: the Pods start to terminate sooner than the controller can start. */
+/** The manager counts as idle at once, because its Pods start to terminate before the controller can start. */
 export const deploymentPause = byScaling('Deployment', {
   follow: async (work, manager) => ({ idle: Promise.resolve(), ...followPods(work, manager) }),
   refusedBy: refusedByCondition,

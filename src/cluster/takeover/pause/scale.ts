@@ -17,7 +17,7 @@ import type { Manager, Pause, PauseStep } from './pause.ts';
 
 const REPLICAS = ['spec', 'replicas'];
 
-/** The number of replicas, in a label: see REPLICAS_LABEL. */
+/** Keeps the number of replicas in a label: see REPLICAS_LABEL. */
 const IN_LABEL: UndoStore = {
   map: 'labels',
   key: REPLICAS_LABEL,
@@ -48,7 +48,7 @@ export function byScaling(
     resumeMarked: scaleBack,
     async pauseAgain(work, manager) {
       if (sessionOf(manager.object) === undefined) await scaleDown(manager, follow).apply(work);
-      // Kubernetes waits longer and longer before it creates refused Pods again, but not after a change of the replicas.
+      // Kubernetes waits longer after each refusal before it creates the Pods again, but not after a change of the replicas.
       else await scaleDownAgain(work, manager.ref);
     },
     ...own,
@@ -85,7 +85,7 @@ async function scaleBack(work: Work, ref: ObjectRef): Promise<void> {
   });
 }
 
-/** If somebody else has set another number meanwhile, that becomes the number to restore. */
+/** If somebody else has set another number in the meantime, that becomes the number to restore. */
 async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
   await changeMarked(work, ref, async (object, { before, after }) => {
     const { replicas: now = 1 } = object.spec;
@@ -97,7 +97,7 @@ async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
   });
 }
 
-/** Writes `scale`, since rules of webhooks for `deployments` do not match `deployments/scale`. The mark stays as it is. */
+/** Writes to the subresource `scale`, since webhook rules for `deployments` do not match `deployments/scale`. The mark is not changed. */
 async function scale({ api, emit }: Work, ref: ObjectRef, seen: Workload, replicas: number): Promise<void> {
   const { resourceVersion } = seen.metadata;
   const patch = { metadata: { resourceVersion }, spec: { replicas } };
@@ -108,7 +108,7 @@ async function scale({ api, emit }: Work, ref: ObjectRef, seen: Workload, replic
   emit({ type: 'change', action, object: ref, detail });
 }
 
-/** Calls `change` with the object and what its mark says, if the mark is this session's. */
+/** Calls `change` with the object and the change that its mark records, if the mark is this session's. */
 async function changeMarked(
   work: Work,
   ref: ObjectRef,
@@ -124,7 +124,7 @@ async function changeMarked(
 
 function scaleDown(manager: Manager, follow: Follow): PauseStep {
   const { ref, object } = manager;
-  // If a dead session left it paused, it is restored first.
+  // If a dead session left the manager paused, it is restored first, to the number in this label.
   const before = object.metadata.labels?.[REPLICAS_LABEL] ?? object.spec.replicas ?? 1;
   const detail = `replicas ${before} -> 0`;
   return {

@@ -3,7 +3,7 @@ import { daemonSetPause } from './daemon-set.ts';
 import type { Manager, Pause } from './pause.ts';
 import { deploymentPause, statefulSetPause } from './replicas.ts';
 
-/** In the order in which they are asked whether they fit. */
+/** All ways to pause a manager with a mark. The first one that fits is used. */
 export const PAUSES: Pause[] = [deploymentPause, statefulSetPause, daemonSetPause];
 
 /** The pause whose marks are on objects of this kind. */

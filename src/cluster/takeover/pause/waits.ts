@@ -35,13 +35,13 @@ export function followPods(
   return { terminating, ended };
 }
 
-/** `blocked`: what the API server says if the manager's Pods cannot be created because a webhook does not answer. */
+/** `blocked`: the API server's message if the manager's Pods cannot be created because a webhook does not answer. */
 export interface Resumed {
   ready: boolean;
   blocked?: string;
 }
 
-/** Ends early if a webhook that does not answer keeps the Pods from being created: it can be the operator's own. */
+/** The wait ends early if a webhook that does not answer blocks the creation of the Pods; it can be the operator's own webhook. */
 export async function waitUntilReady(
   observer: Observer,
   ref: ObjectRef,
@@ -63,7 +63,7 @@ export async function waitUntilReady(
   return blocked === undefined ? { ready } : { ready: false, blocked };
 }
 
-/** At least one Pod is ready, or none is wanted. */
+/** Whether at least one Pod is ready, or none is wanted. */
 export function isReady({ metadata, spec, status }: Workload): boolean {
   if (spec.replicas === 0) return true;
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return false;

@@ -7,15 +7,15 @@ import { lastEvent } from './refusals.ts';
 import { pauseOf } from './strategies.ts';
 import { isReady } from './waits.ts';
 
-/** A manager that is resumed, but cannot start. */
+/** A manager that was resumed, but cannot start. */
 export interface NotStarted {
   ref: ObjectRef;
   cause: string;
-  /** What to look at: its Pod, or the manager if there is none. */
+  /** The object to look at: the Pod at fault, or the manager if no Pod is. */
   look: ObjectRef;
 }
 
-/** Undefined if the manager is ready, or nothing shows that it will not be: it may only be slow. */
+/** Finds out why a resumed manager does not start. Undefined if it is ready, or may only be slow. */
 export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<NotStarted | undefined> {
   const object = await api.get<Workload>(ref);
   if (object === undefined || isReady(object)) return undefined;
@@ -34,9 +34,9 @@ export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<No
   return undefined;
 }
 
-/** The reasons that each Pod waits for on its way to a running container. */
+/** The reasons for waiting that every container has before it runs. */
 const STARTING = ['ContainerCreating', 'PodInitializing'];
-/** A container that ended once may have waited for something that is there now. */
+/** A container that exited once may have needed something that is available now. */
 const RESTARTS = 2;
 
 function podFault({ status = {} }: Pod): string | undefined {
@@ -56,7 +56,7 @@ function containerFault(container: ContainerStatus): string | undefined {
   return `container ${name} has been restarted ${restartCount} times; it exits with code ${ended.exitCode}`;
 }
 
-/** A Secret or a ConfigMap that is missing shows in no status. */
+/** No status reports a missing Secret or ConfigMap; only events do. */
 async function mountFault(api: ClusterApi, pod: Pod): Promise<string | undefined> {
   const isStarted = pod.status?.containerStatuses?.some(({ state }) => state?.running) ?? false;
   if (isStarted) return undefined;
