@@ -1,15 +1,15 @@
 import { type CobraCommand, cobraCommands, commandOf, leadingWords } from './cobra-commands.ts';
 
-/** Flags whose defaults are addresses with a port, or ports, as the sources define them. */
+/** The flags in the sources whose default is a port, or an address with a port. */
 export interface AddressFlags {
   defaults: AddressFlag[];
-  /** Constant -> the addresses and ports that packages give it. */
+  /** For each constant, the addresses and ports that packages assign to it. */
   constants: Map<string, Set<string>>;
   commands: CobraCommand[];
 }
 
 interface AddressFlag {
-  /** Without dashes. */
+  /** The flag's name, without dashes. */
   flag: string;
   /** An address, a port, or the name of a constant. */
   value: string;
@@ -21,19 +21,20 @@ interface AddressFlag {
 
 const ADDRESS = '"(?:[^"\\s]*:)?\\d{2,5}"|\\d{2,5}';
 /**
- * `flag.StringVar(&address, "metrics-addr", ":8080", …)` of Go's flag package and pflag; also `IntVar`, with a constant or a short name.
+ * Matches `flag.StringVar(&address, "metrics-addr", ":8080", …)` of Go's flag package and pflag; also `IntVar`, a constant as the default,
+ * and a short name.
  */
 const CALL = new RegExp(
   `\\b(\\w+(?:\\s*\\.\\w+\\(\\))?)\\s*\\.(?:String|U?[Ii]nt\\d*)(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?(?:(${ADDRESS})|(?:\\w+\\.)*([A-Za-z_]\\w*))\\s*,`,
   'g',
 );
-/** `const A = ":8080"`, `A string = ":8080"` */
+/** Matches `const A = ":8080"` and `A string = ":8080"`. */
 const CONSTANT = new RegExp(
   `\\b(?!const\\b|var\\b)(\\w+)(?:[ \\t]+\\w+)?[ \\t]*=[ \\t]*(${ADDRESS})[ \\t]*(?://.*)?$`,
   'gm',
 );
 
-/** `directory` is that of the file. */
+/** Adds what one source file defines. `directory`: the file's directory. */
 export function collectAddressFlags(
   text: string,
   directory: string,
@@ -64,8 +65,8 @@ export function addressArguments({ defaults, constants }: AddressFlags): Address
 }
 
 /**
- * The arguments whose flags a program has: `linked` are the directories of all its packages, and `words` its arguments, which begin with
- * the names of commands.
+ * The arguments whose flags a program has. `linked`: the directories of all its packages. `words`: its arguments, which begin with the
+ * names of commands.
  */
 export function argumentsOfProgram(
   all: AddressArgument[],
@@ -84,7 +85,7 @@ export function argumentsOfProgram(
   return [...byArgument].filter(([, flags]) => isOfAll(flags)).map(([argument]) => argument);
 }
 
-/** The last name of a command in front of the flags; where none is known, the last word there. */
+/** The last word before the flags that names a known command; if none does, the last word before the flags. */
 function commandIn(words: string[], own: CobraCommand[]): string | undefined {
   const leading = leadingWords(words);
   return leading.findLast((word) => own.some(({ name }) => name === word)) ?? leading.at(-1);

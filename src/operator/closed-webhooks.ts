@@ -10,12 +10,12 @@ import type { Configuration } from './webhooks.ts';
 
 /** A webhook with failurePolicy Fail that reviews what a restore writes. */
 export interface ClosedWebhook {
-  /** The configuration that it is part of. */
+  /** The configuration that contains the webhook. */
   from: ObjectRef;
   name: string;
-  /** It reviews only Deployments or StatefulSets: their replicas can be restored without it, through the subresource `scale`. */
+  /** Whether it reviews only Deployments or StatefulSets, whose replicas can be restored without it, through the subresource `scale`. */
   isScalable: boolean;
-  /** Whether it matches depends on its matchConditions, which only the API server can evaluate. */
+  /** Whether it has matchConditions, which only the API server can evaluate. */
   isUncertain: boolean;
 }
 
@@ -28,8 +28,8 @@ export interface TakenObject {
 }
 
 /**
- * `configurations`: all webhook configurations of the cluster. None if the account is not allowed to list them: then the API server's
- * refusal of a write names the first webhook.
+ * `configurations`: all webhook configurations of the cluster. Resolves to an empty list if the account is not allowed to list them; the
+ * API server's refusal of a write then names the first webhook.
  */
 export async function closedWebhooks(
   api: ClusterApi,
@@ -60,7 +60,7 @@ export async function closedWebhooks(
   );
 }
 
-/** One command that sets the failurePolicy of all of them. */
+/** One command that sets the failurePolicy of all these webhooks. */
 export function policyCommand(
   context: string,
   closed: ClosedWebhook[],
@@ -85,13 +85,13 @@ function calls({ clientConfig: { service } }: Webhook, taken: TakenObject[]): bo
 
 interface KnownLabels {
   known: Labels;
-  /** Whether these are all of them. */
+  /** Whether `known` contains all labels. */
   complete: boolean;
 }
 
 const UNKNOWN: KnownLabels = { known: {}, complete: false };
 
-/** Kubernetes puts the name of each namespace on it. */
+/** Kubernetes puts the name of each namespace in one of the namespace's labels. */
 function labelsOfNamespace(name: string, namespace: KubeObject | undefined): KnownLabels {
   const known = { 'kubernetes.io/metadata.name': name, ...namespace?.metadata.labels };
   return { known, complete: namespace !== undefined };
@@ -125,7 +125,7 @@ function writesFor(taken: TakenObject[]): Write[] {
         ? [write('apps', plural, 'UPDATE', own), write('apps', `${plural}/scale`, 'UPDATE')]
         : []),
       ...(ref.kind === 'Deployment' ? [write('apps', 'replicasets', 'UPDATE', ofPods)] : []),
-      // Going back to the old template moves its revision to the end of the history; devloop deletes the revision of the pause.
+      // Restoring the old template moves its revision to the end of the history; devloop deletes the revision of the pause.
       ...(ref.kind === 'DaemonSet'
         ? ['CREATE', 'UPDATE', 'DELETE'].map((one) => write('apps', 'controllerrevisions', one, ofPods))
         : []),
@@ -160,7 +160,7 @@ function has(list: string[], value: string): boolean {
   return list.includes('*') || list.includes(value);
 }
 
-/** As the API server compares them: `*` is every resource without its subresources, `pods/*` also the Pods themselves. */
+/** Compares as the API server does: `*` covers every resource without its subresources, `pods/*` also the Pods themselves. */
 function coversResource(rule: string, resource: string): boolean {
   const [ruled, ruledSub = ''] = rule.split('/');
   const [name, sub = ''] = resource.split('/');

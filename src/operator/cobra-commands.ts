@@ -6,11 +6,11 @@ export interface CobraCommand {
   directory: string;
 }
 
-/** `cmd := &cobra.Command{Use: "start [flags]"`, also after other fields, and without a variable. */
+/** Matches `cmd := &cobra.Command{Use: "start [flags]"`, also with other fields before `Use`, and without a variable. */
 const COMMAND = /(?:\b(\w+)\s*:?=\s*)?&?cobra\.Command\s*\{[^{}]{0,600}?\bUse:\s*"([\w.-]+)/g;
 const FLAG_SET = /\b(\w+)\s*:?=\s*(\w+)\.Flags\(\)/g;
 
-/** Names of commands in cobra and urfave/cli, in Go's flag package, and in programs that compare the word themselves. */
+/** Matches names of commands in cobra and urfave/cli, in Go's flag package, and in programs that compare the word themselves. */
 const COMMAND_NAME =
   /(?:\b(?:Use|Name):\s*|\bNewFlagSet\(\s*|\bcase\s+|\bos\.Args\[1\]\s*==\s*)"([A-Za-z][\w-]*)/g;
 
@@ -75,7 +75,7 @@ function lastOf(text: string, pattern: RegExp, first: string): string | undefine
   return [...text.matchAll(pattern)].findLast(([, one]) => one === first)?.[2];
 }
 
-/** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
+/** Matches `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
 const FLAG =
   /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/g;
 

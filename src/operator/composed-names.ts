@@ -2,13 +2,13 @@ import { CONSTANT, lineBefore, nameIn } from './composed-paths.ts';
 
 /** How the sources compose names of objects, such as `ServiceName + "-webhook-config"`. */
 export interface NameParts {
-  /** Constant -> its values: several packages can define a constant of the same name. */
+  /** The values of each constant: several packages can define a constant with the same name. */
   constants: Map<string, Set<string>>;
   composed: ComposedName[];
 }
 
 interface ComposedName {
-  /** The constant that gets this name as its value. */
+  /** The constant to which this name is assigned. */
   name: string | undefined;
   base: string;
   rest: string;

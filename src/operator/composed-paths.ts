@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 
 /** A path that the sources compose from a constant and more, such as `MountBase + "/tls"`. */
 export interface ComposedPath {
-  /** The constant that gets this path as its value. */
+  /** The constant to which this path is assigned. */
   name: string | undefined;
   base: string;
   rest: string;
@@ -46,8 +46,8 @@ export function joinedParts(parts: string): string {
 const MOST_STEPS = 8;
 
 /**
- * All paths whose constant is known. A path can be composed from another one, in any order, so a name that gets a path becomes a known
- * constant, too.
+ * All paths whose constant is known. A path can be composed from another one, in any order, so a name to which a path is assigned becomes a
+ * known constant, too.
  */
 export function resolveComposed(composed: ComposedPath[], constants: Map<string, string>): string[] {
   const found: string[] = [];

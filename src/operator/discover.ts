@@ -33,7 +33,7 @@ import { listConfigurations, listWebhookServices, type WebhookService } from './
 export interface Discovery {
   api: ClusterApi;
   names: TargetNames;
-  /** May still be loading: the cluster is asked at the same time. */
+  /** May still be loading, since the cluster is queried at the same time. */
   facts: CheckoutFacts | Promise<CheckoutFacts>;
   emit: Emit;
   /** By default the error is thrown. */
@@ -43,7 +43,7 @@ export interface Discovery {
 /** Finds the operator in the cluster that belongs to the checkout, and reports how. */
 export async function discover({ api, names, facts, emit, onUnusablePort }: Discovery): Promise<Target> {
   const apiServices = listApiServices(api);
-  // If discovery fails first, nothing awaits these: their own failures must not count as unhandled.
+  // If discovery fails first, nothing awaits these promises: their own failures must not count as unhandled.
   for (const loading of [apiServices, Promise.resolve(facts)]) loading.catch(() => {});
   const configurations = listConfigurations(api);
   const called = await listWebhookServices(api, facts, configurations);
@@ -84,7 +84,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   return target;
 }
 
-/** A Service of another manager is taken over by that manager's session. */
+/** Reports nothing about a Service of another manager, because that manager's session takes it over. */
 function ignore(): void {}
 
 function throwError(error: DevloopError): never {
@@ -120,7 +120,7 @@ async function chooseServices(
     .map((one) => ({ webhooks: one, source: one.evidence[0] ?? '' }));
 }
 
-/** A CRD can call a Service that nobody installed, such as the `system/webhook-service` of a scaffold: that is no second installation. */
+/** A CRD can call a Service that nobody installed, such as the `system/webhook-service` of a scaffold, which is no second installation. */
 async function withoutDangling(api: ClusterApi, ranked: Ranked[]): Promise<Ranked[]> {
   if (new Set(ranked.map(({ namespace }) => namespace)).size < 2) return ranked;
   const found = await Promise.all(
@@ -130,7 +130,7 @@ async function withoutDangling(api: ClusterApi, ranked: Ranked[]): Promise<Ranke
   return installed.length > 0 ? installed : ranked;
 }
 
-/** A Service that no webhook calls (yet) can be named too. */
+/** The user can also name a Service that no webhook calls yet. */
 function namedService(text: string, listed: WebhookService[], defaultNamespace: string): Choice {
   const { namespace, name } = splitName(text, defaultNamespace);
   const alike = listed.filter((one) => one.name === name);
@@ -178,7 +178,7 @@ function missing({ namespace, name, calls: [call] }: WebhookService): string {
   return `Service ${namespace}/${name} does not exist${caller}`;
 }
 
-/** A session takes over one manager: nothing here could answer for a Service of another manager. */
+/** A session takes over one manager, so nothing on this machine could answer reviews for a Service of another manager. */
 function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
   if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
   const { namespace, name } = service.metadata;
@@ -187,7 +187,7 @@ function belongsTo(manager: TargetManager | undefined, service: Service, emit: E
   return false;
 }
 
-/** The webhooks of the checkout that kube-apiserver does not call at a Service. */
+/** The calls to webhooks of the checkout that devloop cannot redirect: through an APIService, or by URL. */
 interface Unroutable {
   through: ApiService[];
   byUrl: UrlCall[];
@@ -219,7 +219,7 @@ function calledByUrl(calls: UrlCall[]): string {
 
 /**
  * Reports webhooks that nothing calls; a call through another Service of the cluster counts as a call. If the checkout declares no paths,
- * its webhooks are on where a Service matches it, such as that of another manager.
+ * its webhooks count as on if a Service matches it, for example the Service of another manager.
  */
 function reportWebhooksOff(
   { listed, chosen }: { listed: WebhookService[]; chosen: ChosenService[] },

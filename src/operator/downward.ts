@@ -2,16 +2,16 @@
 import type { Container, FieldRef, ResourceFieldRef, Volume } from '../cluster/api/workloads.ts';
 import type { TargetManager } from './target.ts';
 
-/** The Pod that the controller believes it is in. */
+/** The Pod that is presented to the controller as its own. */
 export interface OwnPod {
   manager: Pick<TargetManager, 'object' | 'container'>;
   namespace: string;
   podName: string;
-  /** Absent if it is not known, and for files, which never get it. */
+  /** Absent if it is unknown, and always for files. */
   podUid?: string | undefined;
 }
 
-/** A field, or the size of a resource; undefined for what is only known inside a Pod. */
+/** The value of a field, or the amount of a resource; undefined if it is known only inside a Pod. */
 export function downwardValue(
   { fieldRef, resourceFieldRef }: { fieldRef?: FieldRef; resourceFieldRef?: ResourceFieldRef },
   pod: OwnPod,
@@ -20,7 +20,7 @@ export function downwardValue(
   return resourceFieldRef && resourceValue(resourceFieldRef, pod);
 }
 
-/** The entry for a name from the cluster, but no property that every object inherits, such as `constructor`. */
+/** The entry for a name from the cluster. A property that every object inherits, such as `constructor`, does not count. */
 export function entryOf<T>(map: Record<string, T> | undefined, name: string): T | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 }
@@ -53,13 +53,13 @@ function fieldValue(
   }
 }
 
-/** As the kubelet writes them to a file. */
+/** Formats labels or annotations as the kubelet writes them to a file. */
 function listed(entries: Record<string, string>): string {
   const sorted = Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sorted.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join('\n');
 }
 
-/** Undefined without a limit: the Pod would get the capacity of its node. */
+/** Undefined without a limit, since the Pod would then get the capacity of its node. */
 function resourceValue(
   { containerName, resource, divisor = '1' }: ResourceFieldRef,
   { manager: { object, container } }: OwnPod,
@@ -79,7 +79,7 @@ const SUFFIXES: Record<string, number> = {
   ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
 };
 
-/** `500m`, `64Mi`, `1.5`, `1e3`. */
+/** Parses a quantity, such as `500m`, `64Mi`, `1.5` or `1e3`. */
 function amountOf(quantity = ''): number | undefined {
   const match = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)([a-zA-Z]*)$/.exec(quantity);
   const factor = match && (match[2] === '' ? 1 : entryOf(SUFFIXES, match[2]!));
@@ -90,7 +90,7 @@ export const OWN_NAME: FieldRef = { fieldPath: 'metadata.name' };
 const OWN_UID = 'metadata.uid';
 
 /**
- * Whether the manager's container learns the name or the uid of its Pod, by a variable or a file. Such programs usually read that Pod, or
+ * Whether the manager's container receives the name or the uid of its Pod in a variable or a file. Such programs usually read that Pod, or
  * make it the owner of what they create.
  */
 export function readsOwnPod({ object, container }: OwnPod['manager']): boolean {

@@ -7,11 +7,11 @@ import type { TargetManager } from './target.ts';
 
 export interface PodEnvironment {
   values: Record<string, string>;
-  /** The names of the values that come from Secrets, or contain one that does. */
+  /** The names of the variables whose values come from Secrets, or contain a value that does. */
   secrets: Set<string>;
   /** Variables whose values cannot be read from the API, and why. */
   unknown: { name: string; why: string }[];
-  /** The names of variables that get an arbitrary node of the cluster as their own node. */
+  /** The names of the variables that name the Pod's node in the cluster. Here they name an arbitrary node. */
   nodes: string[];
 }
 
@@ -28,7 +28,7 @@ export async function readPodEnvironment(
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
     const value = await readValue(api, variable, { ...own, manager, namespace }, read);
-    // Like the kubelet: a value from a Secret or ConfigMap keeps its dollar signs.
+    // As in the kubelet, a value from a Secret or ConfigMap is not expanded.
     const isLiteral = variable.valueFrom === undefined;
     if (value !== undefined) {
       const isSecret = isLiteral
@@ -49,7 +49,7 @@ function isNode({ valueFrom }: EnvVar): boolean {
   return valueFrom?.fieldRef?.fieldPath === 'spec.nodeName';
 }
 
-/** Always the same node, so that nothing changes when the controller restarts: the API server lists nodes by name. */
+/** Always the same node, because the API server lists nodes by name. So nothing changes when the controller restarts. */
 async function someNode(api: ClusterApi): Promise<string | undefined> {
   const nodes = await api.list('Node', undefined, { query: { limit: '1' } }).catch(noneIfForbidden);
   return nodes.map(({ metadata }) => metadata.name).sort()[0];
@@ -132,7 +132,7 @@ const REFERENCE = /\$\$|\$\(([A-Za-z_][\w.-]*)\)/g;
 const LONGEST = 128 * 1024;
 
 /**
- * `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. A value that would become too long for any program is
+ * Expands `$(NAME)` to a variable that is defined earlier, and `$$` to a dollar sign. A value that would become too long for any program is
  * not expanded: in a chain of variables, each of which names the one before twice, the length doubles with every variable.
  */
 function expand(value: string, known: Record<string, string>): string {
@@ -155,7 +155,7 @@ export interface ExpandedArgument {
   shown: string;
 }
 
-/** Arguments refer to variables in the same way. */
+/** Expands the variables in arguments. */
 export function expandArguments(
   args: string[],
   { values, secrets }: Pick<PodEnvironment, 'values' | 'secrets'>,

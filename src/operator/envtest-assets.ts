@@ -17,7 +17,9 @@ export async function missingAssets(directory: string): Promise<string[]> {
   return PROGRAMS.filter((_, index) => !found[index]);
 }
 
-/** The directory of these programs: where the operator's own tests find them, or where kubebuilder's Makefile puts them. */
+/**
+ * The first directory that contains these programs: where the operator's own tests find them, or where kubebuilder's Makefile puts them.
+ */
 export async function envtestAssets(
   checkout: string,
   env: Record<string, string | undefined>,

@@ -1,8 +1,8 @@
 import { type DefinedFlag, placeOf } from './cobra-commands.ts';
 
 /**
- * Whether the name of a flag, variable or key says that it switches leader election on, or (`inverse`) off: `--enable-leader-election`,
- * `SHOP_LEADER_ELECT`, `leaderElection.enabled`. Names of other settings of leader election, such as LEADER_ELECTION_ID, say neither.
+ * Whether a flag, variable or key of this name switches leader election on or (`inverse`) off: `--enable-leader-election`,
+ * `SHOP_LEADER_ELECT`, `leaderElection.enabled`. Names of other settings of leader election, such as LEADER_ELECTION_ID, do neither.
  */
 export function electionSwitch(name: string): 'on' | 'inverse' | undefined {
   const words = name
@@ -17,12 +17,13 @@ export function electionSwitch(name: string): 'on' | 'inverse' | undefined {
 const SWITCH =
   /(?:^|_)(?:(disable|no|skip|without)_)?leader_?elect(?:ion|or)?(?:_(?:(disabled?)|enabled?|enable|on|active))?$/;
 
-/** A variable in quotes, also in the tag of a field: `env:"SHOP_HA"`. */
+/** Matches the name of a variable in quotes, also in a struct tag: `env:"SHOP_HA"`. */
 const VARIABLE = /"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)"/g;
 
 /**
- * The variables that a source file reads for the switch, whatever their names: on the same line as the switch, in the definition of its
- * flag (urfave/cli's `Name` and `EnvVars`), or for the variable or field that is assigned to the manager's option.
+ * The environment variables from which a source file reads the leader election switch, whatever their names. Their names appear on a line
+ * that names the switch, in the definition of its flag (urfave/cli's `Name` and `EnvVars`), or on a line with the variable or field that is
+ * assigned to the manager's option.
  */
 export function electionVariables(text: string): string[] {
   if (!/leader[-_]?elect/i.test(text)) return [];
@@ -38,7 +39,7 @@ export function electionVariables(text: string): string[] {
   return [...new Set(places.flatMap((place) => [...place.matchAll(VARIABLE)].map(([, name]) => name!)))];
 }
 
-/** The definitions of flags that are named in a field: the lines between its braces. */
+/** The definitions of flags whose name is in a field `Name`: the text between their braces. */
 function definitionsIn(text: string): string[] {
   return [...text.matchAll(/\bName:\s*"([\w.-]+)"/g)]
     .filter(([, name]) => electionSwitch(name!) === 'on')
@@ -52,43 +53,45 @@ function endOfBlock(text: string, from: number): number {
 
 /** A flag whose default leaves leader election on. */
 export interface ElectionFlag extends DefinedFlag {
-  /** Without dashes. */
+  /** The flag's name, without dashes. */
   flag: string;
 }
 
 const BOOLEAN_FLAG =
   /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"([\w.-]{2,})"|([\w.]+))\s*,\s*(?:"\w?"\s*,\s*)?([\w.]+)\s*,/g;
 
-/** The call that defines the flags of Kubernetes' own programs, in k8s.io/component-base; their defaults leave leader election on. */
+/**
+ * Matches the call that defines the flags of Kubernetes' own programs, in k8s.io/component-base; their defaults leave leader election on.
+ */
 const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(\s*[^,()]+,\s*(\w+(?:\.\w+\(\))?)/g;
 
-/** What the sources say about the defaults of the flags that switch leader election. */
+/** What the sources define about the defaults of the flags that switch leader election. */
 export interface ElectionDefaults {
   /**
-   * `value`: as written, also the name of a constant, a variable or a field of the options. A flag whose own name is a constant has
-   * `constant` in its place.
+   * `value`: the default as written, which can also be the name of a constant, a variable or a field of the options. `constant`: the
+   * constant that names the flag, if its name is not written out.
    */
   flags: (ElectionFlag & { value: string; constant?: string | undefined })[];
-  /** Constants that hold the name of a switch. */
+  /** Constants whose value is the name of a switch. */
   names: ByPlace<string>;
   /** Names that are set to true. */
   isTrue: ByPlace<true>;
 }
 
-/** A name in the sources -> the directories of the packages that define it -> what it stands for there. */
+/** For each name in the sources and each directory of a package that defines it, what the name stands for there. */
 type ByPlace<T> = Map<string, Map<string, T>>;
 
 export function noElectionDefaults(): ElectionDefaults {
   return { flags: [], names: new Map(), isTrue: new Map() };
 }
 
-/** `flagLeaderElect = "leader-elect"` */
+/** Matches `flagLeaderElect = "leader-elect"`. */
 const FLAG_NAME = /\b(\w+)(?:\s+string)?\s*:?=\s*"([\w.-]+)"/g;
 
-/** `const defaultLeaderElect = true`, `&Options{LeaderElect: true}` */
+/** Matches `const defaultLeaderElect = true` and `&Options{LeaderElect: true}`. */
 const TRUE = /\b(\w+)(?:\s+bool)?\s*(?::?=|:)\s*true\b/g;
 
-/** `directory` is that of the file. */
+/** Adds what one source file defines. `directory`: the file's directory. */
 export function collectElectionDefaults(
   text: string,
   directory: string,

@@ -7,7 +7,7 @@ import { readTextFile } from '../machine/text-file.ts';
 /** A module beside the checkout that the go tool builds from its sources. */
 export interface LocalModule {
   directory: string;
-  /** As in import statements. */
+  /** The module's path, as in import statements. */
   path: string;
 }
 
@@ -44,7 +44,7 @@ async function workspaceModules(root: string): Promise<LocalModule[]> {
 
 /**
  * The sources of the packages of these modules that the texts import, directly or through other packages of these modules. A repository can
- * contain several operators, so a package that this one does not import says nothing about it.
+ * contain several operators, so the packages that this one does not import are not read.
  */
 export async function importedSources(texts: Iterable<string>, modules: LocalModule[]): Promise<string[]> {
   const found = new Map<string, string[]>();

@@ -19,8 +19,8 @@ import { type FoundWorkload, isSelectedBy, managerContainer } from './workload.t
 export type Located = Omit<TargetManager, 'container'>;
 
 /**
- * Webhook Services that select the manager's Pods and nothing else, whatever their paths, such as `/`: nothing would answer their
- * webhooks while the manager is paused.
+ * Finds webhook Services that select the manager's Pods and nothing else, whatever their paths (even `/`), because nothing would answer
+ * their webhooks while the manager is paused.
  */
 export async function otherServicesOf(
   api: ClusterApi,
@@ -59,7 +59,7 @@ export function withContainer(located: Located, chosen: ChosenService[]): Target
   return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
 }
 
-/** The in-cluster manager: what the user named, else what runs the Pods behind the Service, else what has a similar name. */
+/** The in-cluster manager: the workload that the user named, else the one whose Pods the Service selects, else one with a similar name. */
 export async function findManager(
   api: ClusterApi,
   { listed, chosen, names }: { listed: WebhookService[]; chosen: ChosenService[]; names: TargetNames },
@@ -139,7 +139,7 @@ async function list(api: ClusterApi, kinds: Kind[], namespace: string | undefine
   return all.flat();
 }
 
-/** The ports of the Pod that webhooks reach; not the Service's other ports, which may be a side-car's. */
+/** The ports of the Pod that webhooks reach; not the Service's other ports, which may be a sidecar's. */
 function calledPorts({ webhooks, service }: ChosenService): (number | string)[] {
   const all = service.spec.ports ?? [];
   const called = all.filter((port) => webhooks.calls.some((call) => call.port === port.port));
@@ -165,9 +165,9 @@ async function namedWorkload(
 }
 
 /**
- * The workload of a Pod that the Service selects by labels that no template has, such as a label that the manager gives its own Pod. If
- * devloop does not know what created the Pod, such as a Job or another operator's object, the Pod itself: it shows how the manager runs,
- * but there is nothing that devloop could scale to pause it.
+ * Finds the workload of a Pod that the Service selects by labels that no template has, such as a label that the manager gives its own Pod.
+ * If devloop does not know what created the Pod, such as a Job or another operator's object, the result is the Pod itself: it shows how the
+ * manager runs, but there is nothing that devloop could scale to pause it.
  */
 async function podBehind(
   api: ClusterApi,
@@ -227,14 +227,14 @@ function bestOf(selected: FoundWorkload[], service: Service, ports: (number | st
   );
 }
 
-/** The number of dash-separated parts at the beginning that two names have in common. */
+/** The number of leading dash-separated parts that two names have in common. */
 function commonParts(a: string, b: string): number {
   const [left, right] = [a.split('-'), b.split('-')];
   const differs = left.findIndex((part, index) => part !== right[index]);
   return differs < 0 ? left.length : differs;
 }
 
-/** The Pods that the Service selects, or did before a session; none if it has no selector. */
+/** The Pods that the Service selects, or selected before a session changed it; none if it has no selector. */
 export async function selectedPods(api: ClusterApi, service: Service): Promise<Pod[]> {
   const labelSelector = labelQuery(originalSelector(service));
   if (labelSelector === '') return [];

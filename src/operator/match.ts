@@ -6,7 +6,7 @@ import type { Configuration, WebhookCall, WebhookService } from './webhooks.ts';
 export interface Ranked extends WebhookService {
   /** Why it matches, for display; the best reason first. */
   evidence: string[];
-  /** Matched by what it serves, and not merely by its name together with a path that others serve too. */
+  /** Whether it matches by what it serves, and not merely by its name and a path that other operators also serve. */
   certain: boolean;
   score: number;
 }
@@ -31,28 +31,28 @@ const BUILT_IN_GROUPS = [
 ].join('|');
 
 /**
- * Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. The core group has
- * no version but v1: operators leave their own group out, too.
+ * Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. A path without a
+ * group matches only with v1, the core group's only version, since operators also omit their own group.
  */
 export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:-?v1-|(?:${BUILT_IN_GROUPS})-v\\d\\w*-)`);
 
-/** The groups that are no project's own, as they are written in paths. */
+/** The groups that belong to no project, as they are written in paths. */
 const BUILT_IN = new Set(['', '*', ...BUILT_IN_GROUPS.split('|')]);
 
 function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);
 }
 
-/** The paths that other operators do not serve too. */
+/** The paths that other operators do not also serve. */
 export function ownPaths(calls: WebhookCall[]): string[] {
   return pathsOf(calls).filter((path) => !isShared(path));
 }
 
 /**
- * The Services that match, the best first. Taking over somebody else's operator would be worse than finding none. So a rule for a
- * group of this checkout proves nothing (policy engines have such rules), and neither does a path in a bundled manifest: the
- * sources have to serve a path of the Service, to define a kind that it converts, or to name the Service and the configuration that has
- * it review a kind that they define.
+ * The matching Services, the best first. Taking over somebody else's operator would be worse than finding none. So a rule for a group of
+ * this checkout proves nothing, since policy engines have such rules, and neither does a path in a bundled manifest. The sources have to
+ * serve a path of the Service, define a kind that the Service converts, or name both the Service and a configuration that calls it for a
+ * kind that they define.
  */
 export function rank(services: WebhookService[], facts: CheckoutFacts): Ranked[] {
   return services
@@ -98,7 +98,7 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
 /**
  * Leaves out the Services of other operators that review the same kinds. For example, an operator that queues jobs and an operator that
  * defines them match each other's checkouts. A Service belongs to another operator if it reviews no kind that the checkout defines, or if
- * it reviews foreign kinds at paths that the checkout does not know; but a sign that all Services have does not count.
+ * it reviews foreign kinds at paths that the checkout does not know; but a criterion that all Services meet does not count.
  */
 export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranked[] {
   const certain = ranked.filter((one) => one.certain);
@@ -118,7 +118,7 @@ function someOrAll<T>(all: T[], isWanted: (one: T) => boolean): T[] {
   return some.length > 0 ? some : all;
 }
 
-/** Kubernetes' own kinds say nothing: a second installation can be of a version that reviewed more of them. */
+/** Kubernetes' own kinds prove nothing: a second installation can be of a version that reviewed more of them. */
 function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean {
   const isOthers = (group: string): boolean =>
     !facts.groups.has(group) && !BUILT_IN.has(group.replaceAll('.', '-'));
@@ -132,9 +132,9 @@ function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean
 }
 
 /**
- * Whether the sources name the Service and the configuration that calls it, as a program that registers its own webhooks does. A program
- * that installs another operator does so, too. A program can learn the name of the Service from a variable; then the configuration has to
- * be named after an API group of the checkout: `validation.webhook.shop.example.com`.
+ * Whether the sources name the Service and the configuration that calls it. A program that registers its own webhooks does so, but also one
+ * that installs another operator. A program can read the name of the Service from a variable; then the configuration has to be named after
+ * an API group of the checkout: `validation.webhook.shop.example.com`.
  */
 export function isRegistered(
   { name }: WebhookService,
@@ -150,7 +150,10 @@ function isServed(path: string, facts: CheckoutFacts): boolean {
   return !isShared(path) && (facts.paths.has(path) || isDerived(path, facts));
 }
 
-/** A webhook configuration, and one URL that it makes kube-apiserver dial itself: no change of a Service leads that call to this machine. */
+/**
+ * A webhook configuration, and one URL in it that kube-apiserver calls directly, so no change of a Service can redirect the call to this
+ * machine.
+ */
 export interface UrlCall {
   from: ObjectRef;
   url: URL;

@@ -33,7 +33,7 @@ export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Mis
   );
 }
 
-/** Objects with a similar name in the same namespace; if there are none, those in other namespaces. As `namespace/name`. */
+/** Objects with a similar name in the same namespace; if there are none, those in other namespaces. Returned as `namespace/name`. */
 async function similarObjects(
   api: ClusterApi,
   kinds: Kind[],

@@ -9,13 +9,13 @@ import { splitName, type Target } from './target.ts';
 export interface Mount {
   kind: 'Secret' | 'ConfigMap';
   name: string;
-  /** In the container: the directory, or the file where `file` is set. */
+  /** The path in the container: a directory, or a file if `file` is set. */
   path: string;
   /** The one key that is mounted, as a file at `path` (subPath). */
   file?: string;
-  /** key -> file name, where the volume renames keys. */
+  /** The file name for each key, if the volume renames keys. */
   items?: Record<string, string>;
-  /** The Pod starts without it, too. */
+  /** Whether the Pod starts even without it. */
   optional?: boolean;
 }
 
@@ -50,7 +50,7 @@ function sourcesOf(volume: Volume): Omit<Mount, 'path' | 'file'>[] {
   });
 }
 
-/** The files of a mount: file name -> content, in base64 as in `data`. */
+/** The files of a mount by name, with their contents in base64 as in `data`. */
 function mountedFiles(mount: Mount, data: Record<string, string>): Record<string, string> {
   const entries = Object.entries(data).flatMap(([key, value]): [string, string][] => {
     if (mount.items === undefined) return [[key, value]];
@@ -64,20 +64,21 @@ function mountedFiles(mount: Mount, data: Record<string, string>): Record<string
 export interface SecretCandidate {
   namespace: string;
   name: string;
-  /** File name -> base64. Empty when the Secret is empty. */
+  /** The contents in base64, by file name; empty if the Secret is empty. */
   files: Record<string, string>;
   /** The directories in the container, the likeliest first; none for a Secret that is not mounted. */
   directories: string[];
   exists: boolean;
-  /** The manager runs without it, too. */
+  /** Whether the manager runs even without it. */
   optional?: boolean;
-  /** cert-manager's Certificate that issues it, where there is one. */
+  /** The Certificate from which cert-manager issued the Secret, if there is one. */
   certificate?: string;
 }
 
 /**
  * The mounted Secrets, the likeliest first. Only the certificate shows which Secret is the right one. OLM mounts one Secret twice, with
- * different file names, and a program looks in only one of the directories: each Secret counts once, with the files of all its mounts.
+ * different file names, and a program looks in only one of the directories. So each Secret is returned once, with the files of all its
+ * mounts.
  */
 export async function certificateCandidates(api: ClusterApi, target: Target): Promise<SecretCandidate[]> {
   if (target.manager === undefined) return [];
@@ -88,7 +89,7 @@ export async function certificateCandidates(api: ClusterApi, target: Target): Pr
   return await Promise.all([...secrets.values()].map((same) => readSecret(api, namespace, same)));
 }
 
-/** Where controller-runtime looks by default, under the temporary directory. */
+/** The directory in which controller-runtime looks by default, relative to the temporary directory. */
 export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
 
 /** Mounts of Secrets, the likeliest to hold the webhook's key pair first. */
@@ -105,7 +106,7 @@ export function certificateMounts(mounts: Mount[], container: Container): Mount[
   return mounts.filter((mount) => mount.kind === 'Secret').sort((a, b) => weight(b) - weight(a));
 }
 
-/** If two mounts have a file of the same name, the file in the likelier mount counts. */
+/** If two mounts have a file of the same name, the file in the likelier mount is used. */
 async function readSecret(api: ClusterApi, namespace: string, mounts: Mount[]): Promise<SecretCandidate> {
   const { name } = mounts[0]!;
   const secret = await api.get<Secret>({ kind: 'Secret', namespace, name });

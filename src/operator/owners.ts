@@ -7,7 +7,7 @@ export interface Owner {
   /** The name of the Application, Kustomization, HelmRelease, release or ClusterServiceVersion; empty if unknown. */
   name: string;
   namespace: string;
-  /** The label, annotation or field that shows it, for display. */
+  /** The label, annotation or field that reveals the owner, for display. */
   sign: string;
 }
 
@@ -24,7 +24,7 @@ export function ownerKindOf(manager: string): OwnerKind | undefined {
   return MANAGERS.find(([pattern]) => pattern.test(manager))?.[1];
 }
 
-/** One owner per kind. An owner that labels or annotations name comes before one that only wrote fields. */
+/** One owner per kind. An owner that labels or annotations name takes precedence over one that only wrote fields. */
 export function ownersOf({ metadata }: KubeObject): Owner[] {
   const { labels = {}, annotations = {}, managedFields = [], namespace = '' } = metadata;
   const found: Owner[] = [];
@@ -55,7 +55,7 @@ export function ownersOf({ metadata }: KubeObject): Owner[] {
     const kind = ownerKindOf(manager);
     if (kind !== undefined) add(kind, '', '', `fields written by ${manager}`);
   }
-  // What helm-controller installs has Helm's own annotations, too.
+  // Objects that helm-controller installs have Helm's own annotations, too.
   return found.some(({ kind }) => kind === 'Flux HelmRelease')
     ? found.filter((one) => one.kind !== 'Helm')
     : found;

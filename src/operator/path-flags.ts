@@ -1,12 +1,12 @@
-/** Flags whose defaults are absolute paths, as the sources define them. */
+/** The flags in the sources whose defaults are absolute paths. */
 export interface PathFlags {
   defaults: PathFlag[];
-  /** Constant -> absolute path. */
+  /** The absolute path in each constant. */
   constants: Map<string, string>;
 }
 
 interface PathFlag {
-  /** Without dashes. */
+  /** The flag's name, without dashes. */
   flag: string;
   /** An absolute path, or the name of a constant. */
   value: string;
@@ -15,14 +15,14 @@ interface PathFlag {
 }
 
 const DEFAULT = '(?:"(/[^"\\n]*)"|(?:\\w+\\.)*(\\w+))';
-/** `StringVar(&dir, "cert-dir", "/certs", …)` of Go's flag package, and of pflag, also with a short name. */
+/** Matches `StringVar(&dir, "cert-dir", "/certs", …)` of Go's flag package, and of pflag, also with a short name. */
 const CALL = new RegExp(
   `\\.String(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?${DEFAULT}\\s*,`,
   'g',
 );
 /**
- * `StringFlag{Name: "cert-dir", Value: "/certs"}` of urfave/cli. The word `Flag` is needed, because the variables of a container have the
- * same fields.
+ * Matches `StringFlag{Name: "cert-dir", Value: "/certs"}` of urfave/cli. The word `Flag` is required, because the variables of a container
+ * have the same fields.
  */
 const FIELDS = new RegExp(
   `Flag\\s*\\{[^{}]{0,300}?\\bName:\\s*"([\\w.-]+)"[^{}]{0,300}?\\bValue:\\s*${DEFAULT}`,
@@ -30,7 +30,7 @@ const FIELDS = new RegExp(
 );
 const CONSTANT = /\b(\w+)(?:\s+string)?\s*=\s*"(\/[^"\n]+)"/g;
 
-/** `directory` is that of the file. */
+/** Adds what one source file defines. `directory`: the file's directory. */
 export function collectPathFlags(text: string, directory: string, { defaults, constants }: PathFlags): void {
   for (const pattern of [CALL, FIELDS])
     for (const [, flag = '', path, constant = ''] of text.matchAll(pattern))
@@ -38,7 +38,7 @@ export function collectPathFlags(text: string, directory: string, { defaults, co
   for (const [, name, path] of text.matchAll(CONSTANT)) constants.set(name!, path!);
 }
 
-/** The defaults at or below this path -> the flags that have them -> the directories of the packages that define the flags. */
+/** For each default at or below this path, the flags that have it, each with the directories of the packages that define it. */
 export function flagsBelow(
   { defaults, constants }: PathFlags,
   wanted: string,
@@ -48,7 +48,7 @@ export function flagsBelow(
 
 const CERTIFICATE_DIRECTORY = /cert(?:ificate)?s?-?dir(?:ectory)?$/i;
 
-/** The same for flags that are named after a directory of certificates, whatever their defaults. */
+/** Like flagsBelow, for flags that are named after a directory of certificates, whatever their defaults. */
 export function certificateFlags({ defaults, constants }: PathFlags): ReturnType<typeof flagsBelow> {
   const named = defaults.filter(({ flag }) => CERTIFICATE_DIRECTORY.test(flag));
   return byDefault({ defaults: named, constants }, () => true);
@@ -68,19 +68,19 @@ function byDefault(
   return found;
 }
 
-/** Whole segments count: /certs-old is not below /certs. */
+/** Compares whole segments: /certs-old is not below /certs. */
 export function isAtOrBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
 
-/** The same for a path with verbs of fmt, each of which stands for at least one character of one segment. */
+/** Like isAtOrBelow, for a path with fmt verbs, each of which stands for at least one character of one segment. */
 export function mayBeAtOrBelow(format: string, directory: string): boolean {
   const parts = format.replace(/\/+$/, '').split('/');
   const wanted = directory.split('/');
   return parts.length >= wanted.length && wanted.every((part, index) => fitsFormat(part, parts[index]!));
 }
 
-/** Not a regular expression, which could try very many ways to split a name. */
+/** This is not a regular expression, because that could try very many ways to split a name. */
 function fitsFormat(text: string, format: string): boolean {
   const [first = '', ...literals] = format.split(/(?:%[sv])+/);
   const last = literals.pop();

@@ -9,9 +9,9 @@ import { type FoundWorkload, isSelectedBy } from './workload.ts';
 
 /** An API that the manager's Pods answer. */
 export interface ServedApi {
-  /** Of the APIService: `v1.admission.example.com`. */
+  /** The name of the APIService: `v1.admission.example.com`. */
   name: string;
-  /** The name of the Service that it calls, in the manager's namespace. */
+  /** The name of the Service behind the API, in the manager's namespace. */
   service: string;
   /** The webhooks that reach the manager through this API. */
   calls: WebhookCall[];
@@ -24,7 +24,7 @@ export interface ApiListing {
   calls: WebhookCall[];
 }
 
-/** None for an account that is not allowed to list them. */
+/** All APIServices; an empty list if the account is not allowed to list them. */
 export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
   return await api.list<ApiService>('APIService', undefined).catch(noneIfRefused);
 }
@@ -43,7 +43,7 @@ export function apisOfCheckout(
   return [...new Set(own.flatMap((call) => apiBehind(call, apis) ?? []))];
 }
 
-/** Undefined for a call to an API that kube-apiserver serves itself. */
+/** The APIService that a call goes through; undefined if kube-apiserver serves the API itself. */
 function apiBehind({ path }: WebhookCall, apis: ApiService[]): ApiService | undefined {
   const [, group, version] = /^\/apis\/([^/]+)\/([^/]+)\//.exec(path) ?? [];
   const found = apis.find(({ metadata }) => metadata.name === `${version}.${group}`);

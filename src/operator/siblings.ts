@@ -34,8 +34,8 @@ export async function reportSiblings(
 const SHARED = ['name', 'instance', 'part-of'].map((key) => `app.kubernetes.io/${key}`);
 
 /**
- * The Deployments among `others` that run the same image, or another image of its publisher if they share a label or carry the checkout's
- * name.
+ * The Deployments among `others` that run the same image, or another image of the same publisher and also share a label with the manager or
+ * have the checkout's name.
  */
 export function siblingsOf(
   { object: { metadata }, container }: Pick<TargetManager, 'object' | 'container'>,
@@ -54,7 +54,7 @@ export function siblingsOf(
   });
 }
 
-/** Whether an operator created it for its users: then it belongs to their objects, and usually has no ServiceAccount of its own. */
+/** Whether an operator created this workload for its users: one of their objects controls it, or it has no ServiceAccount of its own. */
 function isManaged({ metadata, spec }: Workload): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const { serviceAccountName = 'default' } = spec.template.spec;

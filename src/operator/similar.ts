@@ -4,7 +4,9 @@ import { imageName } from '../phrases.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { FoundWorkload } from './workload.ts';
 
-/** Any two signs, such as name and label, or name and image. One alone is not enough to scale something down. */
+/**
+ * The score that only two signs together reach, such as name and label, or name and image. One alone is not enough to scale something down.
+ */
 const TWO_SIGNS = 4;
 
 /**
@@ -26,7 +28,7 @@ export function similarWorkload(
   const best = scored[0];
   if (best === undefined) return undefined;
   const rivals = scored.filter((one) => one.score === best.score || one.ref.namespace !== best.ref.namespace);
-  // The best one is among them.
+  // The only rival is the best match itself.
   if (rivals.length === 1) return { ref: best.ref, object: best.object };
   const list = rivals.map(({ ref }) => `${ref.namespace}/${ref.name}`);
   throw new DevloopError(
@@ -36,7 +38,7 @@ export function similarWorkload(
   );
 }
 
-/** Whether one of its images is named like the checkout, or like one that it builds. */
+/** Whether one of the workload's images is named like the checkout, or like an image that the checkout builds. */
 export function runsImage(
   workload: Workload,
   { names, images }: Pick<CheckoutFacts, 'names' | 'images'>,

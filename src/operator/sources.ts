@@ -14,13 +14,13 @@ import {
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
 
-/** What the files of a checkout say about their operator. */
+/** What the files of a checkout reveal about their operator. */
 export interface CheckoutFacts {
   /** API groups that the checkout defines. */
   groups: Set<string>;
   /** Everything in its sources that looks like an absolute path: HTTP paths, and paths of files. */
   paths: Set<string>;
-  /** The same with verbs of fmt in them: `/etc/%s/`. */
+  /** Such paths with fmt verbs in them: `/etc/%s/`. */
   formattedPaths: Set<string>;
   /** HTTP paths in its manifests, which may belong to another operator that is merely bundled. */
   manifestPaths: Set<string>;
@@ -28,7 +28,7 @@ export interface CheckoutFacts {
   markerPaths: Set<string>;
   /** Names that the operator may have: project, module, directory. */
   names: Set<string>;
-  /** Names of images that it builds, by its Dockerfiles and Makefiles; without registry and tag. */
+  /** Names of the images that its Dockerfiles and Makefiles build, without registry and tag. */
   images: Set<string>;
   /** Variables that its sources read for the leader election switch. */
   electionVariables: Set<string>;
@@ -37,17 +37,17 @@ export interface CheckoutFacts {
   /** Names that its sources give to commands, the words in front of a program's flags. */
   commandNames: Set<string>;
   pathFlags: PathFlags;
-  /** Files that its sources look for beside their own program, by relative paths. */
+  /** Relative paths of files that its sources look for beside their own program. */
   besideProgram: Set<string>;
-  /** Each is a flag --kubeconfig. */
+  /** The definitions of flags that are named --kubeconfig. */
   kubeconfigFlags: DefinedFlag[];
-  /** Its sources read the variable KUBECONFIG themselves, which client-go takes for a list of files. */
+  /** Whether its sources read the variable KUBECONFIG themselves. client-go would read it as a list of files. */
   kubeconfigVariable: boolean;
-  /** Its sources connect to the cluster as a program in a Pod does. */
+  /** Whether its sources connect to the cluster as a program in a Pod does. */
   connectsFromPod: boolean;
-  /** Names of objects that its sources mention, such as those that a program registers webhooks with. */
+  /** Names of objects that its sources mention, such as the names under which a program registers webhooks. */
   quoted: Set<string>;
-  /** The checkout registers or declares webhooks. */
+  /** Whether the checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
 }
 
@@ -58,7 +58,7 @@ const MAX_FILES = 8000;
 const MAX_BYTES = 400_000;
 const AT_ONCE = 32;
 
-/** Where there is no checkout. */
+/** The facts if there is no checkout. */
 export function noCheckoutFacts(): CheckoutFacts {
   return {
     groups: new Set(),
@@ -84,7 +84,7 @@ export function noCheckoutFacts(): CheckoutFacts {
 
 /**
  * Reads the sources and YAML manifests below `root` as text: markers, groups and paths are recognised without parsing a language. The API
- * types of an operator can be in a module beside it: only the packages that it imports from there are read.
+ * types of an operator can be in a module beside the checkout, of which only the imported packages are read.
  */
 export async function readCheckout(root: string): Promise<CheckoutFacts> {
   const facts = noCheckoutFacts();
@@ -116,13 +116,13 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   return facts;
 }
 
-/** The Go files below `root`, as far as the checkout is read at all. */
+/** The Go files below `root` among those that readCheckout reads. */
 export async function goSources(root: string): Promise<{ file: string; text: string }[]> {
   const files = (await sourceFiles(root)).filter((file) => file.endsWith('.go'));
   return await Promise.all(files.map(async (file) => ({ file, text: await readSmall(file) })));
 }
 
-/** The YAML files below `root`, as far as the checkout is read at all. */
+/** The YAML files below `root` among those that readCheckout reads. */
 export async function manifestTexts(root: string): Promise<string[]> {
   const files = (await sourceFiles(root)).filter((file) => /\.ya?ml$/.test(file));
   return await Promise.all(files.map(readSmall));
@@ -152,7 +152,7 @@ async function sourceFiles(root: string): Promise<string[]> {
   return found;
 }
 
-/** Empty for what is not a file: reading a pipe or a device may never end. */
+/** Empty for a file that is too large, and for a pipe or a device, which might be read without end. */
 async function readSmall(file: string): Promise<string> {
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
@@ -161,17 +161,17 @@ async function readSmall(file: string): Promise<string> {
 /** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
-/** `fmt.Sprintf("/etc/%s/", name)`; one whose first part is not known says too little. */
+/** Matches `fmt.Sprintf("/etc/%s/", name)`. A path whose first segment is a verb could be almost any path, so it does not match. */
 const FORMATTED_PATH = /"(\/[A-Za-z][\w.-]*\/[\w./-]*%[sv][\w.%/-]*)"/g;
-/** `filepath.Join("/tmp", "certs")` */
+/** Matches `filepath.Join("/tmp", "certs")`. */
 const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
-/** `filepath.Join(base, "certs", "tls.crt")`, also with a call in the place of the variable. */
+/** Matches `filepath.Join(base, "certs", "tls.crt")`, also with a call in the place of the variable. */
 const BESIDE = /\b(?:file)?path\.Join\(\s*[\w.]+(?:\([^()]*\))?((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 const QUOTED_NAME = /"([a-z0-9]+(?:[.-][a-z0-9]+){1,20})"/g;
 export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 const KUBECONFIG_VARIABLE =
   /\b(?:Getenv|LookupEnv)\(\s*(?:"KUBECONFIG"|(?:\w+\.)?RecommendedConfigPathEnvVar)\s*\)|\bEnvVars?:\s*(?:\[\]string\{\s*)?"KUBECONFIG"/;
-/** Also the libraries of API servers, which look up who their callers are. */
+/** Also matches the libraries of API servers, which connect to the cluster to authenticate their callers. */
 const CONNECTS_FROM_POD =
   /\b(?:InClusterConfig|BuildConfigFromFlags)\(|"[\w./-]*(?:k8s\.io\/apiserver\/pkg\/server|apiserver-runtime|(?:metrics-apiserver|generic-admission-server)\/pkg\/)/;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
@@ -181,7 +181,7 @@ const RECIPE = /^(?:(?:.+\.)?(?:Docker|Container)file(?:\..+)?|(?:GNUm|m|M)akefi
 const IMAGE_VARIABLE =
   /^\s*(?:export\s+)?(?:(?:DOCKER|CONTAINER|OPERATOR|CONTROLLER|MANAGER|WEBHOOK|SERVER)_)?(?:IMG|IMAGE)(?:_(?:NAME|URL|REPO|REPOSITORY))?\s*[:?]{0,2}=\s*(\S+)\s*$/gm;
 
-/** `intel-webhook` of intel-webhook.Dockerfile, and of `IMG ?= registry.example.com/intel-webhook:latest`. */
+/** Finds `intel-webhook` in the file name intel-webhook.Dockerfile, and in `IMG ?= registry.example.com/intel-webhook:latest`. */
 function collectImages(text: string, name: string, { images }: CheckoutFacts): void {
   const [, before, after] =
     /^(.+)\.(?:Docker|Container)file$|^(?:Docker|Container)file\.(.+)$/.exec(name) ?? [];
@@ -232,7 +232,7 @@ function takeMarkers({ markerPaths, paths }: CheckoutFacts): void {
   for (const path of outdated) markerPaths.delete(path);
 }
 
-/** How programs connect to the cluster. */
+/** Finds out how the checkout's programs connect to the cluster. */
 function collectConnections(text: string, file: string, facts: CheckoutFacts): void {
   facts.kubeconfigFlags.push(...kubeconfigFlags(text, dirname(file)));
   if (KUBECONFIG_VARIABLE.test(text)) facts.kubeconfigVariable = true;
@@ -250,8 +250,8 @@ async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
   const project = await readSmall(join(root, 'PROJECT'));
   const module = await readSmall(join(root, 'go.mod'));
   const path = module.match(/^module\s+(\S*?)(?:\/v\d+)?\s*$/m)?.[1]?.split('/') ?? [];
-  // example.com/acme/shop/operator: the host and the organization name no operator, but shop does. In example.com/shop/webhook,
-  // shop-webhook does.
+  // In example.com/acme/shop/operator, the operator's name is shop, not the host or the organization. In example.com/shop/webhook, it is
+  // shop-webhook.
   const parts = path.length > 2 ? path.slice(2) : path.slice(-1);
   const names = [
     project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1],

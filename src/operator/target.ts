@@ -14,12 +14,12 @@ export interface TargetNames {
   services: string[];
   /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
   deployment?: string | undefined;
-  /** All that are taken over, each in a session of its own; absent if there is only one. */
+  /** All workloads that are taken over, each in a session of its own; absent if there is only one. */
   deployments?: string[] | undefined;
   namespace?: string | undefined;
 }
 
-/** Reads `[namespace/]name`. */
+/** Splits `[namespace/]name`. */
 export function splitName(text: string, defaultNamespace: string): { namespace: string; name: string } {
   const slash = text.indexOf('/');
   return slash < 0
@@ -48,9 +48,9 @@ export interface TargetService {
   source: string;
 }
 
-/** The in-cluster manager: paused while the controller runs here, which gets its arguments and environment. */
+/** The in-cluster manager. It is paused while the controller runs here with its arguments and environment. */
 export interface TargetManager {
-  /** A Deployment, StatefulSet or DaemonSet; one of the Pods where they belong to something else. */
+  /** A Deployment, StatefulSet or DaemonSet; or one of the Pods, if they belong to something else. */
   ref: ObjectRef;
   object: Workload;
   /** The labels of one of its Pods, if a Service selects by labels that the template does not have. */
@@ -132,7 +132,7 @@ export function reportTarget({ services, manager }: Target, emit: Emit): void {
   emit({ type: 'discovered', what, value: `${namespace}/${name}`, source: manager.source });
 }
 
-/** Notes the other containers: a Pod is paused as a whole. */
+/** Reports the other containers, because a Pod is paused as a whole. */
 function reportContainer({ object, container }: TargetManager, emit: Emit): void {
   const others = object.spec.template.spec.containers
     .map(({ name }) => name)

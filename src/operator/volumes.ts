@@ -5,15 +5,15 @@ import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/a
 import { downwardValue, entryOf, type OwnPod, projectedSources } from './downward.ts';
 
 export interface MountedVolume {
-  /** As the container sees it. */
+  /** The mount point, as the container sees it. */
   path: string;
-  /** A single file (subPath mount), not a directory. */
+  /** Whether this is a single file (a subPath mount) instead of a directory. */
   isFile: boolean;
-  /** By relative path; none for a volume that is empty at first. */
+  /** The files by relative path; none for a volume that is empty at first. */
   files: Record<string, Buffer>;
   /** The names of the executable files. */
   executable: string[];
-  /** What only the Pod has there, for display: `a token of its ServiceAccount`. */
+  /** What exists there only in the Pod, for display: `a token of its ServiceAccount`. */
   lacking: string[];
 }
 
@@ -91,7 +91,7 @@ function written({ manager }: OwnPod, volume: Volume): string[] {
   return fillersOf(volume, manager).map((one) => `what init container ${one.name} writes there`);
 }
 
-/** The init containers that can write to this volume: they get a directory that is empty at first in order to fill it. */
+/** The init containers that can write to this emptyDir: they mount it in order to fill it. */
 function fillersOf({ name, emptyDir }: Volume, { object }: Pick<OwnPod['manager'], 'object'>): Container[] {
   if (emptyDir === undefined) return [];
   const writes = ({ volumeMounts = [] }: Container): boolean =>
@@ -99,7 +99,7 @@ function fillersOf({ name, emptyDir }: Volume, { object }: Pick<OwnPod['manager'
   return (object.spec.template.spec.initContainers ?? []).filter(writes);
 }
 
-/** Where the container sees what an init container writes to a directory that is named after certificates. */
+/** The mount points that are named after certificates, and whose volume an init container fills. */
 export function filledCertificateDirectories(manager: OwnPod['manager']): string[] {
   const points = mountPointsIn(manager).filter(
     ({ path, subPath, volume }) =>
@@ -142,7 +142,7 @@ const NOTHING: Part = { files: {}, executable: [], lacking: [] };
 /** The mode of a file for which none is set. */
 const READ_ALONE = 0o644;
 
-/** Executable for anybody: the user that the program runs as in the Pod need not be the owner. */
+/** One executable bit is enough: the user that runs the program in the Pod need not be the file's owner. */
 function isExecutable(mode: number): boolean {
   return (mode & 0o111) !== 0;
 }

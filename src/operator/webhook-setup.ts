@@ -2,18 +2,18 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { goSources, MARKER_PATH } from './sources.ts';
 
-/** How a checkout's sources register the webhooks of some paths: what a Go test has to know to call them. */
+/** How a checkout's sources register the webhooks of some paths: what a Go test needs in order to call them. */
 export interface WebhookSetup {
-  /** The package in which the test belongs, and its directory: relative to the checkout, empty for its root. */
+  /** The package to which the test belongs, and its directory (relative to the checkout, empty for its root). */
   packageName: string;
   directory: string;
   /** `SetupApplicationWebhookWithManager(mgr)`; empty if no function of the usual form was found. */
   calls: string[];
-  /** `AddToScheme` of the package itself, `examplev1.AddToScheme` of one that it imports. */
+  /** `AddToScheme` for the package itself, `examplev1.AddToScheme` for a package that it imports. */
   schemes: string[];
-  /** `examplev1 "example.com/application-operator/api/v1"` */
+  /** The imports for `schemes`: `examplev1 "example.com/application-operator/api/v1"`. */
   imports: string[];
-  /** 24 for controller-runtime 0.24; undefined if the module does not require it. */
+  /** The minor version of controller-runtime: 24 for 0.24. Undefined if the module does not require it. */
   controllerRuntime: number | undefined;
 }
 
@@ -24,8 +24,8 @@ const IMPORT = /^\s*(?:import\s+)?(?:([\w.]+)\s+)?"([^"\s]+)"\s*$/gm;
 const CONTROLLER_RUNTIME = /^\s*(?:require\s+)?sigs\.k8s\.io\/controller-runtime v0\.(\d+)\./m;
 
 /**
- * Finds the files in which kubebuilder's markers declare these paths, and the functions there that register webhooks with a manager: one
- * entry per package. Where no marker names a path, there is one entry without calls.
+ * Finds the files in which kubebuilder's markers declare these paths, and the functions in them that register webhooks with a manager: one
+ * entry per package. If no marker names a path, there is one entry without calls.
  */
 export async function findWebhookSetups(root: string, paths: string[]): Promise<WebhookSetup[]> {
   const goMod = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
@@ -58,7 +58,7 @@ function callsIn(text: string): string[] {
   return [...functions, ...methods];
 }
 
-/** Packages of the module that define AddToScheme: the one of the webhooks, and those that they import. */
+/** Packages of the module that define AddToScheme: that of the webhooks, or else those that it imports. */
 async function schemesOf(
   text: string,
   { directory, root, module }: { directory: string; root: string; module: string | undefined },

@@ -26,13 +26,13 @@ export interface WebhookCall {
   from: ObjectRef;
   /** The webhook's name in its configuration; for a conversion, the CRD's name. */
   name: string;
-  /** Which reviews the webhook gets; a conversion has none. */
+  /** The rules for the reviews that the webhook receives; absent for a conversion. */
   rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
-  /** For a conversion: the kind of the objects. */
+  /** For a conversion: the kind of the objects that it converts. */
   converts?: string | undefined;
-  /** Absent for a conversion, which has none of them. */
+  /** Absent for a conversion, which has no such settings. */
   settings?: WebhookSettings;
-  /** For a webhook: None and NoneOnDryRun are all that today's API allows. */
+  /** Absent for a conversion. For a webhook, today's API allows only None and NoneOnDryRun. */
   sideEffects?: string | undefined;
   path: string;
   port: number;
@@ -41,8 +41,8 @@ export interface WebhookCall {
   /** API groups of the objects that it reviews or converts. */
   groups: string[];
   /**
-   * True for a CRD with one version, as a scaffold leaves it: there is nothing to convert, so nothing calls the Service. It still shows to
-   * which operator the Service belongs.
+   * True for a CRD with one version, as a scaffold creates it: there is nothing to convert, so nothing calls the Service. The CRD still
+   * shows to which operator the Service belongs.
    */
   isIdle?: boolean;
 }
@@ -52,7 +52,7 @@ export function isMade({ isIdle = false }: WebhookCall): boolean {
   return !isIdle;
 }
 
-/** The API server sets what a manifest leaves out. */
+/** The API server fills in what a manifest omits. */
 export interface WebhookSettings {
   timeoutSeconds: number;
   failurePolicy: string;
@@ -103,7 +103,10 @@ export function servicesCalledBy(configurations: Configuration[]): WebhookServic
   return byService(configurations.flatMap(admissionCalls));
 }
 
-/** An account that is not allowed to read CRDs goes without their conversions: these nearly always share the Service of the webhooks. */
+/**
+ * The CRDs of the checkout's groups. None if the account is not allowed to read CRDs: their conversions nearly always use the same Service
+ * as the webhooks.
+ */
 async function convertedDefinitions(
   api: ClusterApi,
   reading: CheckoutFacts | Promise<CheckoutFacts>,
@@ -124,7 +127,7 @@ async function convertedDefinitions(
   }
 }
 
-/** Asks for a Table, which has only the names: the CRDs of a big cluster are tens of megabytes. */
+/** Requests a Table, which has only the names, because the CRDs of a big cluster are tens of megabytes. */
 export async function definitionNames(api: ClusterApi): Promise<string[]> {
   const { root, plural } = kindInfo('CustomResourceDefinition');
   const { rows } = await api.call<{ rows?: { cells?: unknown[] }[] | null }>(
@@ -147,7 +150,7 @@ export interface AddressedCall {
   call: WebhookCall;
 }
 
-/** devloop's probes are not the operator's. */
+/** Returns no calls for devloop's own probes, since they are not the operator's. */
 function admissionCalls({ kind, object }: Configuration): AddressedCall[] {
   if (isProbe(object)) return [];
   const from = refOf(kind, object.metadata);
@@ -169,7 +172,7 @@ function conversionCalls({ metadata, spec }: CustomResourceDefinition): Addresse
   });
 }
 
-/** None for a webhook that is configured by URL. */
+/** Returns no call for a webhook that is configured by URL. */
 function callTo(
   client: WebhookClient | undefined,
   caller: Omit<WebhookCall, 'path' | 'port' | 'caBundle'>,
@@ -194,7 +197,7 @@ export function callersOf(calls: WebhookCall[]): ObjectRef[] {
   return [...new Map(calls.map(({ from }) => [describe(from), from])).values()];
 }
 
-/** Rereads the configurations that call a Service: a caBundle changes with the certificate. */
+/** Rereads the configurations that call a Service, because a caBundle changes with the certificate. */
 export async function rereadCalls(
   api: ClusterApi,
   { service, calls }: { service: Service; calls: WebhookCall[] },
@@ -236,7 +239,7 @@ export async function followCalls(
 
 type Caller = WebhookConfiguration & CustomResourceDefinition;
 
-/** The CRDs of a big cluster are tens of megabytes, nearly all of it schemas. */
+/** Drops the schemas, which are nearly all of the tens of megabytes of CRDs in a big cluster. */
 function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {
   const { name, labels, resourceVersion } = metadata;
   const versions = spec?.versions?.map((version) => ({ name: version.name }));
@@ -245,7 +248,7 @@ function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {
   return { metadata: { name, labels, resourceVersion }, webhooks, spec: kept } as Caller;
 }
 
-/** None from an object that is gone or cannot be read. */
+/** The calls that an object causes; none if it is gone or cannot be read. */
 async function readCalls(api: ClusterApi, ref: ObjectRef): Promise<AddressedCall[]> {
   if (isWebhookKind(ref.kind)) {
     const object = await api.get<WebhookConfiguration>(ref).catch(() => undefined);

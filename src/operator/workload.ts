@@ -16,7 +16,10 @@ export function isSelectedBy(workload: Workload, selector: Record<string, string
   return hasLabels(labels, Object.fromEntries(wanted));
 }
 
-/** Kubernetes adds them to each Pod, and no template has them. A manager that makes its own Service can select all labels of its Pod. */
+/**
+ * Labels that Kubernetes adds to each Pod, so that no template has them. A manager that creates its own Service may select all labels of
+ * its Pod.
+ */
 const OF_EACH_POD = new Set([
   'pod-template-hash',
   'controller-revision-hash',
