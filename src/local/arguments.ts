@@ -5,15 +5,15 @@ import { type MountedPath, rewritePaths } from './mounts.ts';
 
 /** How this machine differs from the Pod. */
 export interface LocalConditions {
-  /** Mounted paths, which are elsewhere on this machine. */
+  /** The Pod's mounted paths, and the paths of their copies on this machine. */
   paths: MountedPath[];
   /** Ports on which another process on this machine listens. */
   busyPorts: number[];
-  /** Leader election stays on. */
+  /** Whether leader election stays on. */
   isElectable?: boolean;
 }
 
-/** An argument that was changed, a flag together with its value, and why. */
+/** A changed argument (a flag together with its value), and why it changed. */
 export interface ArgumentChange {
   argument: string[];
   became: string[];
@@ -23,22 +23,24 @@ export interface ArgumentChange {
 }
 
 export interface Flag {
-  /** With its dashes: Go's flag package, klog and zap accept one or two. */
+  /** The name with its dashes: Go's flag package, klog and zap accept one or two. */
   name: string;
   value: string | undefined;
-  /** The value is the next argument. */
+  /** Whether the value is the next argument. */
   separate: boolean;
 }
 
 const METRICS_ADDRESS = /^--?(secure-)?(metrics|diagnostics)(-[a-z]+)*-(addr|address|port)$/i;
 const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
-/** `--controller-runtime-metrics-addr`: with more words in front, it can also be about metrics that another program serves. */
+/**
+ * Matches `--controller-runtime-metrics-addr`. With more words in front, the flag can also be about metrics that another program serves.
+ */
 const PREFIXED =
   /-(metrics|diagnostics|healthz?|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/;
 const KUBECONFIG = /^--?kubeconfig$/;
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
-/** `--metrics-port` for `--metricsPort`. */
+/** Returns `--metrics-port` for `--metricsPort`. */
 function dashed(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 }
@@ -85,7 +87,7 @@ function changeFlag(
 ): ({ tokens: string[] } & Pick<ArgumentChange, 'because' | 'isDoubtful'>) | undefined {
   const election = electionSwitch(flag.name);
   if (election !== undefined) return conditions.isElectable ? undefined : leaderElectionOff(flag, election);
-  // The file could name a credential plugin, which would run on this machine. Like the variable KUBECONFIG, the flag is about the
+  // The kubeconfig could name a credential plugin, which would run on this machine. Like the variable KUBECONFIG, the flag describes the
   // container.
   if (KUBECONFIG.test(flag.name)) return { tokens: [], ...(flag.value ? OTHER_KUBECONFIG : YOUR_KUBECONFIG) };
   const port = portOf(flag);

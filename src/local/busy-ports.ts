@@ -1,14 +1,17 @@
 import { isPortBusy } from '../machine/port.ts';
 import { editSettings } from './settings-file.ts';
 
-/** A word in a name, between what is served and `address` or `port`. */
+/** Matches a word that can stand in a name between what is served and `address` or `port`. */
 export const WORD =
   '(?:bind|listen|server|serving|https?|secure|probes?|checks?|health|healthz|metrics|endpoint)';
-/** `SHOP_METRICS_ADDR`, `health.healthProbeBindAddress`, `metrics.port`: where a program serves metrics or health checks. */
+/**
+ * Matches names of settings that choose the address or port of metrics or health checks: `SHOP_METRICS_ADDR`,
+ * `health.healthProbeBindAddress`, `metrics.port`.
+ */
 const AUXILIARY = new RegExp(
   `(?:^|_)(?:metrics|diagnostics|health|healthz|readyz|probes?|pprof|profiler)(?:_${WORD})*_(?:addr|address|port)$`,
 );
-/** A port, or an address of this machine with a port. */
+/** Matches a port, or an address of this machine with a port. */
 const LOCAL = /^(?:(0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\])?:)?(\d{2,5})$/;
 
 /** A setting of metrics or health checks whose port is in use on this machine. */
@@ -19,7 +22,7 @@ export interface PortChange {
   port: number;
 }
 
-/** The changes for variables. */
+/** The changes of variables that name a busy port for metrics or health checks. */
 export async function variablesOnFreePorts(variables: Record<string, string>): Promise<PortChange[]> {
   const named = Object.entries(variables).flatMap(([name, before]) => {
     const port = auxiliaryPort(name, before);
@@ -36,8 +39,8 @@ export async function busyPortsIn(files: string[]): Promise<number[]> {
 }
 
 /**
- * A configuration file whose settings for metrics and health checks no longer name these ports; undefined if nothing changes. By default,
- * every port counts as busy.
+ * Changes the settings for metrics and health checks in a configuration file so that they no longer name these ports; undefined if nothing
+ * changes. If `busy` is absent, every port counts as busy.
  */
 export function fileOnFreePorts(
   text: string,
@@ -58,7 +61,7 @@ function auxiliaryPort(name: string, value: string): number | undefined {
   return AUXILIARY.test(wordsOf(name)) ? portOf(value) : undefined;
 }
 
-/** The words of a name, as `health_probe_bind_address`. */
+/** The words of a name, in the form `health_probe_bind_address`. */
 export function wordsOf(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -72,10 +75,10 @@ export function portOf(value: string): number | undefined {
   return digits !== undefined && Number(digits) < 65_536 ? Number(digits) : undefined;
 }
 
-/** The system chooses a free port. */
+/** For this port, the system chooses a free one. */
 const ANY_PORT = 0;
 
-/** The same port or address with another port. */
+/** The address, or the mere port, with another port. */
 export function withPort(address: string, port: number): string {
   return address.replace(LOCAL, (all, _host, digits: string) => all.slice(0, -digits.length) + port);
 }

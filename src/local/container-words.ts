@@ -8,9 +8,9 @@ import { mountPointsIn } from '../operator/volumes.ts';
 const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
 
 /**
- * The words of the manager's program, starting with the program itself ('' if it is not known), even if the image starts it. Without a
- * `command`, the image's entrypoint can be an init that starts the first argument; but a path that is mounted, or has a suffix, is a file
- * for the program.
+ * The words of the manager's program, starting with the program itself ('' if it is unknown), even if the image defines them. Without a
+ * `command`, the image's entrypoint can be an init that starts the first argument as the program, unless that is a mounted path or has a
+ * suffix: then it is a file for the program.
  */
 export function programOf({ manager }: Pick<Target, 'manager'>, image: FoundCommand | undefined): string[] {
   const { command: own = [], args = [] } = manager?.container ?? {};
@@ -25,7 +25,9 @@ export function programOf({ manager }: Pick<Target, 'manager'>, image: FoundComm
   return isProgram ? words : ['', ...words];
 }
 
-/** Some options of an init have a value, and only `--` shows that a word is not the program but such a value. */
+/**
+ * The words after the options of an init. Some of these options have a value, and only `--` distinguishes such a value from the program.
+ */
 function afterInit(words: string[]): string[] {
   const end = words.indexOf('--');
   return end < 0 ? words.slice(words.findIndex((word) => !word.startsWith('-'))) : words.slice(end + 1);

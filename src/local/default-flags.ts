@@ -19,14 +19,14 @@ export interface KeyPairPlaces {
   /** Mount points of key pairs that the sources name, but no argument or variable does. */
   hardCoded: string[];
   pathFlags: PathFlags;
-  /** Where the key pair is on this machine. */
+  /** The directory of the key pair on this machine. */
   keyPairDirectory: string;
   /** The program's packages; absent for the user's own command. */
   linked?: LinkedPackages | undefined;
-  /** Files can be mounted where the program looks for them. */
+  /** Whether files can be mounted where the program looks for them. */
   mayPlace?: boolean | undefined;
   /**
-   * It may look elsewhere: in a directory that the user named, where the user's variables say, beside its own file, or where
+   * Whether the program may look elsewhere: in a directory that the user or the user's variables name, beside its own file, or where
    * controller-runtime looks by default.
    */
   mayLookElsewhere: boolean;
@@ -41,8 +41,8 @@ export interface PlannedKeyPairs {
 }
 
 /**
- * How a program that devloop starts finds its key pair if its sources name a directory to which this account cannot write, such as /certs:
- * by the flags whose defaults are that directory or files in it, or by a mount that only the program sees. Throws
+ * Plans how a program that devloop starts finds its key pair if its sources name a directory to which this account cannot write, such as
+ * /certs: through the flags whose defaults are that directory or files in it, or through a mount that only the program sees. Throws
  * `certificate.not-written` if the program certainly finds no key pair.
  */
 export async function planKeyPairFlags(
@@ -72,13 +72,13 @@ export async function planKeyPairFlags(
   const [first] = refused;
   if (first === undefined || Object.values(planned).some((found) => found.length > 0)) return planned;
   if (!mayLookElsewhere) throw notFound(...first);
-  // Includes the directories where this account cannot write: writing there fails later, with a warning.
+  // The result includes the directories where this account cannot write: writing there fails later, with a warning.
   return { ...planned, hardCoded };
 }
 
 /**
- * The flag for a program that reads its key pair from the API and writes it to a directory of its own: this account is not always allowed to
- * write to the default directory. None if an argument (`words`) sets the flag.
+ * The flag that names another directory for a program that reads its key pair from the API and writes it to files, since this account is
+ * not always allowed to write to the default directory. None if an argument (`words`) sets the flag.
  */
 export async function planOwnDirectory(
   { pathFlags, keyPairDirectory, linked }: Pick<KeyPairPlaces, 'pathFlags' | 'keyPairDirectory' | 'linked'>,
@@ -133,8 +133,8 @@ interface DefaultedMounts {
 }
 
 /**
- * The flags whose defaults point to mounted files that nothing else names. Once they are written out, their paths are replaced by the paths
- * of the copies on this machine, as in every other argument.
+ * The flags whose defaults point to mounted files that nothing else names. Once these flags are among the arguments, their paths are
+ * replaced by the paths of the copies on this machine, as in every other argument.
  */
 export async function planMountFlags(
   { mounts, pathFlags, linked, words }: DefaultedMounts,
@@ -171,13 +171,15 @@ interface DefaultedAddresses {
   given: string[];
   /** The arguments, and the values of the variables. */
   words: string[];
-  /** The arguments of the controller that is already running: it listens on the default ports of flags that they do not set. */
+  /**
+   * The arguments of the controller that is already running, which listens on the default ports of flags that these arguments do not set.
+   */
   running?: string[] | undefined;
 }
 
 /**
- * The flags whose defaults would make the controller serve metrics or health checks on a port that is in use on this machine. Once they are
- * written out, they get another port, as every other argument does.
+ * The flags whose defaults would make the controller serve metrics or health checks on a port that is in use on this machine. Once these
+ * flags are among the arguments, they get another port, like every other argument.
  */
 export async function planAddressFlags({
   addressFlags,

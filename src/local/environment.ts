@@ -12,19 +12,19 @@ export interface EnvironmentParts {
   paths: MountedPath[];
   /** The variables by which a program in a Pod finds the API server. */
   connection?: Record<string, string> | undefined;
-  /** The Pod's namespace, set where the program would read it from a file that only Pods have. */
+  /** The Pod's namespace, set if the program would read it from a file that only Pods have. */
   namespace?: string | undefined;
 }
 
-/** Kubernetes' own libraries and many operators read these variables before they read the file below. */
+/** Kubernetes' own libraries and many operators read these variables before they read NAMESPACE_FILE. */
 const OWN_NAMESPACE = ['OPERATOR_NAMESPACE', 'POD_NAMESPACE'];
 
-/** The file in a Pod that holds its namespace. */
+/** The file in a Pod that contains its namespace. */
 export const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /**
- * These describe the container, not the operator. HOSTNAME is not one of them: a Deployment that sets it usually gives the manager the name
- * of its Pod.
+ * Variables that describe the container, not the operator. HOSTNAME is not one of them, because a Deployment usually sets it to pass the
+ * Pod's name to the manager.
  */
 const OF_THE_CONTAINER = new Set([
   'PATH',
@@ -46,8 +46,8 @@ export interface LocalEnvironment {
  * The Deployment's variables override the inherited ones, those of devloop.yaml override both, and devloop's own override all. Variables
  * that can run other code are taken from the user (the shell, devloop.yaml), but not from the cluster.
  *
- * A variable that only the user's shell sets is kept, as it may be intended. ENABLE_WEBHOOKS=false, from `make run` in a kubebuilder
- * project, would make a take-over pointless, so it is kept with a warning.
+ * A variable that only the user's shell sets is kept, because it may be intended. ENABLE_WEBHOOKS=false, from `make run` in a kubebuilder
+ * project, makes a take-over pointless, so it causes a warning.
  */
 export function controllerEnvironment(parts: EnvironmentParts): LocalEnvironment {
   const { inherited, deployment, named = {}, paths } = parts;
@@ -78,9 +78,9 @@ function warningsFor({ inherited, deployment, named = {} }: EnvironmentParts): s
 }
 
 /**
- * Variables with which a loader, an interpreter or a toolchain loads code or runs programs. In the Deployment they are about the image;
- * here they would decide what the controller's command does (`go run`, `cargo run`, `make run`, a script), so the controller does not get
- * them. What only tunes a program stays: GOMEMLIMIT, GODEBUG, RUST_LOG, PYTHONUNBUFFERED and the like.
+ * Variables with which a loader, an interpreter or a toolchain loads code or runs programs. In the Deployment they belong to the image; on
+ * this machine they would decide what the controller's command does (`go run`, `cargo run`, `make run`, a script), so the controller does
+ * not get them. Variables that only tune a program are kept: GOMEMLIMIT, GODEBUG, RUST_LOG, PYTHONUNBUFFERED and the like.
  */
 const FAMILIES = [
   // The dynamic loader, and what the C library and OpenSSL load.
@@ -101,7 +101,7 @@ const FAMILIES = [
   /^(DOTNET_(STARTUP_HOOKS|ADDITIONAL_DEPS|SHARED_STORE|ROOT)|CORECLR_|COR_|COMPlus_)/,
   /^ERL_(FLAGS|AFLAGS|ZFLAGS|LIBS)$|^ELIXIR_ERL_OPTIONS$/,
   /^(CAML_LD_LIBRARY_PATH|TCLLIBPATH|FPATH|COVERAGE_PROCESS_START|R_(PROFILE|ENVIRON|LIBS|HOME)(_USER)?)$/,
-  // Where programs look for their settings: there, git and go find programs to run, and helm finds plug-ins.
+  // Directories of settings, in which git and go find programs to run, and helm finds plug-ins.
   /^(XDG_(CONFIG|DATA)_(HOME|DIRS)|HELM_(CONFIG|DATA)_HOME)$/,
   // Toolchains and build tools.
   /^GO(FLAGS|ENV|ROOT|PATH|BIN|TMPDIR|CACHE|CACHEPROG|MODCACHE|WORK|TOOLCHAIN|TOOLDIR|EXE|EXPERIMENT|FIPS140)$|^GOPACKAGESDRIVER$/,
@@ -124,7 +124,7 @@ const FAMILIES = [
   /^(EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|MANPAGER)$/,
 ];
 
-/** Whether the controller gets a variable of the container: it is about the operator, and runs no other code. */
+/** Whether the controller gets a variable of the container: it is about the operator, and cannot run other code. */
 export function isSetting(name: string): boolean {
   return !OF_THE_CONTAINER.has(name) && !isUnsafe(name);
 }

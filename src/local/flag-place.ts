@@ -4,7 +4,7 @@ import type { ExpandedArgument } from '../operator/environment.ts';
 /** A word that can be the name of a command: no path, no address, no `name=value`. */
 const NAME = /^[A-Za-z][\w-]*$/;
 
-/** Arguments with more flags, at a place where the program reads them. `commands`: the names of the commands in its sources. */
+/** Adds flags to arguments, at a place where the program reads them. `commands`: the names of the commands in its sources. */
 export function withFlags<T extends string | ExpandedArgument>(
   args: T[],
   flags: T[],
@@ -15,9 +15,9 @@ export function withFlags<T extends string | ExpandedArgument>(
 }
 
 /**
- * After the names of commands, which have flags of their own, and in front of everything else: Go's flag package stops at the first word
- * that is not a flag, and every parser stops at `--`. Unknown names could be commands of a library; if flags follow them, the program reads
- * flags there.
+ * Flags belong after the names of commands, which have flags of their own, and before everything else, because Go's flag package stops at
+ * the first word that is not a flag, and every parser stops at `--`. Unknown names could be commands that a library defines; if flags
+ * follow them, the program reads flags there.
  */
 function flagPlace(words: string[], commands: ReadonlySet<string>): number {
   const leading = leadingWords(words);

@@ -15,11 +15,11 @@ interface ImageInputs {
   words: string[];
   /** The mount points of the container, which hide the image's own files there. */
   mounted: string[];
-  /** Files can be mounted where the controller looks for them. */
+  /** Whether files can be mounted where the controller looks for them. */
   mayPlace: boolean;
 }
 
-/** The files of the checkout that the controller looks for where its image has them, such as /templates. */
+/** Mounts the files of the checkout that the controller looks for at their paths in its image, such as /templates. */
 export function placeImageFiles(
   { imageFiles, root, paths, words, mounted, mayPlace }: ImageInputs,
   emit: Emit,

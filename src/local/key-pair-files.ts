@@ -20,7 +20,7 @@ export interface LocalFiles {
 
 /**
  * A controller that devloop starts has its temporary directory under the session's own. A process that the user starts looks in the user's
- * temporary directory. `keyPairDirectory` is set where the user named one.
+ * temporary directory. `keyPairDirectory` is set if the user named one.
  */
 export function localFiles(
   directory: string,
@@ -44,7 +44,7 @@ export async function requireRoomForPair(directory: string, { secret }: FoundPai
  * Writes the whole Secret as the kubelet would, and the key pair always as tls.crt and tls.key. False if the same content is there already.
  */
 export async function writeFoundPair(directory: string, found: FoundPair, emit: Emit): Promise<boolean> {
-  // As bytes: a keystore, for example, is not text.
+  // The contents stay bytes, since a keystore, for example, is not text.
   const others = Object.entries(found.secret.files).map(
     ([name, content]) => [name, Buffer.from(content, 'base64')] as const,
   );
@@ -63,8 +63,8 @@ export async function writeFoundPair(directory: string, found: FoundPair, emit: 
 }
 
 /**
- * The mount points of key pairs that the sources hard-code (or a file in them), as a constant or as the default of a flag, and that no
- * argument or variable (`words`) overrides. `sourcePaths` are all absolute paths in the sources.
+ * The mount points of key pairs that the sources hard-code, directly or as part of a file's path, as a constant or as the default of a
+ * flag, and that no argument or variable (`words`) overrides. `sourcePaths` are all absolute paths in the sources.
  */
 export function hardCodedDirectories(
   mountPoints: string[],
@@ -79,8 +79,8 @@ export function hardCodedDirectories(
 }
 
 /**
- * Writes the key pair to hard-coded directories too, until the session ends. Returns the directories that hold it: where the user has a key
- * pair, that one is left unchanged.
+ * Writes the key pair to hard-coded directories, too, until the session ends. Returns the directories to which it was written. A key pair
+ * of the user's own is left unchanged.
  */
 export async function writeHardCoded(
   { directory: sessionDirectory }: LocalFiles,
@@ -120,8 +120,8 @@ export async function recordOutside(sessionDirectory: string, directories: strin
 }
 
 /**
- * Removes everything that a session wrote on this machine, its own directory last. What cannot be removed is tried again by the next
- * `up` or `down`: it must neither hide how this session ended nor stop the next one.
+ * Removes everything that a session wrote on this machine, its own directory last. What cannot be removed is left to the next `up` or
+ * `down`, since a failure here must neither hide how this session ended nor stop the next one.
  */
 export async function removeLocalFiles(sessionDirectory: string): Promise<void> {
   const outside = await recordedOutside(sessionDirectory);

@@ -30,7 +30,7 @@ export interface FoundPair {
   pair: KeyPair;
   facts: CertificateFacts;
   secret: SecretCandidate;
-  /** The CA in the Secret, where devloop issued the pair with it. */
+  /** The CA in the Secret, if devloop issued the pair with it. */
   issuer?: KeyPair;
 }
 
@@ -43,7 +43,7 @@ export interface KeyPairSearch {
   target: Target;
   /** The Secret that the user named, as `[namespace/]name`. */
   secretName?: string | undefined;
-  /** The Services with all their calls as they are now; absent: as in the target. */
+  /** Returns the Services with all their current calls; if absent, those of the target are used. */
   called?: () => TargetService[];
 }
 
@@ -68,8 +68,8 @@ function sourceText({ secret, issuer }: FoundPair, { serverName }: TargetService
 }
 
 /**
- * The directories in which the manager's container sees the key pairs. If the Secrets are mounted nowhere, an init container may write the
- * key pairs to these directories.
+ * The directories in which the manager's container sees the key pairs. If no Secret is mounted, an init container may write the key pairs
+ * to these directories.
  */
 export function mountPointsOf(pairs: KeyPairs, manager?: TargetManager): string[] {
   const mounted = [...new Set([...pairs.values()].flatMap(({ secret }) => secret.directories))];
@@ -143,7 +143,7 @@ async function issued(
   return undefined;
 }
 
-/** Undefined for a CA that cannot sign here: its key may be of another type than it says. */
+/** Undefined if the CA cannot sign here, for example because its key has an unsupported type. */
 async function issueFor({ serverName }: TargetService, issuer: KeyPair): Promise<KeyPair | undefined> {
   const notAfter = new Date(Date.now() + ISSUED_MS);
   return await issuePair({ dnsNames: [serverName], notAfter, issuer }).catch(() => undefined);
@@ -195,7 +195,7 @@ function judgePair(unchecked: Omit<FoundPair, 'facts'>, service: TargetService):
   };
 }
 
-/** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. Warns of callers that no longer trust them. */
+/** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. Warns about callers that no longer trust them. */
 export async function followKeyPairs(
   search: KeyPairSearch,
   pairs: KeyPairs,
@@ -223,7 +223,7 @@ export async function followKeyPairs(
 
 const LOOK_EVERY_MS = 5_000;
 
-/** As `followKeyPairs`, for one key pair. A Secret that is unusable for a moment causes one warning, and is read again. */
+/** Like `followKeyPairs`, for one key pair. A Secret that is unusable for a moment causes one warning, and is read again. */
 export async function followKeyPair(
   first: FoundPair,
   find: () => Promise<FoundPair>,
@@ -260,7 +260,7 @@ export async function useRenewed(
   return contentOf(found);
 }
 
-/** If devloop issues the pair, each look makes a new pair, so the CA is compared instead. */
+/** If devloop issues the pair, each search makes a new one, so the CA is compared instead. */
 function contentOf({ pair, issuer = pair }: FoundPair): string {
   return issuer.certificate + issuer.key;
 }

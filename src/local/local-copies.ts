@@ -16,13 +16,13 @@ export function mountedTexts(copied: PlannedMounts['copied']): Map<string, strin
 }
 
 interface CopyInputs extends Pick<PlannedMounts, 'copied' | 'paths'> {
-  /** Texts that other settings have changed. */
+  /** The texts of the files, in which webhook ports may already have been changed. */
   texts: ReadonlyMap<string, string>;
-  /** Leader election stays on. */
+  /** Whether leader election stays on. */
   isElectable?: boolean;
 }
 
-/** What is written for the mounted files: as the Pod has them, changed only where that cannot work on this machine. */
+/** The copies of the mounted files: as the Pod has them, changed only where that cannot work on this machine. */
 export async function localCopies(
   { copied, texts, ...inputs }: CopyInputs,
   emit: Emit,
@@ -71,7 +71,7 @@ function localText(
   return local;
 }
 
-/** Replaces mounted paths in a text, as `mentions` finds them; the longest mount wins. */
+/** Replaces mounted paths in a text, as `mentions` finds them; if several match, the longest one is replaced. */
 function rewriteMentions(text: string, paths: MountedPath[]): string {
   const byLength = paths.toSorted((a, b) => b.from.length - a.from.length);
   if (byLength.length === 0) return text;

@@ -24,7 +24,7 @@ export function rewritePaths(value: string, paths: MountedPath[]): string {
     .join(',');
 }
 
-/** The longest mount wins, and only whole path segments count: /certs is not a prefix of /certs-old. */
+/** Uses the longest mount that matches, and compares whole path segments: /certs is not a prefix of /certs-old. */
 function rewritePath(path: string, paths: MountedPath[]): string {
   let best: MountedPath | undefined;
   for (const mount of paths) {
@@ -48,8 +48,9 @@ export interface NeededFiles {
 }
 
 /**
- * Keys of Secrets and ConfigMaps cannot contain a slash, but `items` can name subdirectories. The API server refuses names that leave the
- * volume; such a name did not come from it, and is skipped. Files of an earlier version of the manager are replaced.
+ * Writes these files. Keys of Secrets and ConfigMaps cannot contain a slash, but `items` can name subdirectories. A name that leads out of
+ * the volume is skipped: the API server refuses such names, so it did not come from there. Files of an earlier version of the manager are
+ * replaced.
  */
 export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   for (const { directory, files, executable = [] } of needed) {

@@ -15,7 +15,10 @@ import { ELECTION_OFF } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 import type { PlannedProgram } from './program.ts';
 
-/** The error names the argument as it is written in the manager's container, since its value may come from a Secret. */
+/**
+ * Throws if an argument contains a NUL byte. The error shows the argument as it is written in the manager's container, since its value may
+ * come from a Secret.
+ */
 export function requirePassable(given: string[], expanded: ExpandedArgument[]): void {
   const at = expanded.findIndex(({ value }) => value.includes('\0'));
   if (at < 0) return;
@@ -44,7 +47,7 @@ function startsWith(words: string[], { source }: FoundCommand): string {
 const THROUGH_SHELL =
   "A shell starts the manager in its container, with a script that devloop does not evaluate, so the controller runs without the manager's arguments.";
 
-/** The arguments in `-c 'exec /manager --a=$(B) --c="$D"'`, one command of plain words. Undefined for any other script. */
+/** The arguments in a script such as `-c 'exec /manager --a=$(B) --c="$D"'`: one command of plain words. Undefined for any other script. */
 function scriptArguments([flags = '', written = '', ...rest]: string[]): string[] | undefined {
   // Charts write one argument per line.
   const script = written.replaceAll(/\\\n\s*/g, ' ').trim();
@@ -73,8 +76,9 @@ function isPlain(script: string): boolean {
 }
 
 /**
- * Makes relative paths to mounted files absolute: they are relative to the container's working directory. Most images use the root, and
- * kubebuilder's scaffold names `controller_manager_config.yaml` there; but if no directory is set, a plain word is not a path.
+ * Makes relative paths to mounted files absolute. They are relative to the container's working directory, which is the root in most images,
+ * and kubebuilder's scaffold names `controller_manager_config.yaml` there. If the container sets no directory, a word without a dot or a
+ * slash does not count as a path.
  */
 export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target): ExpandedArgument[] {
   if (manager === undefined) return own;
@@ -130,7 +134,10 @@ export async function planArguments(
   };
 }
 
-/** For a program that elects a leader by default, and whose arguments do not mention leader election. */
+/**
+ * The flags that turn leader election off, for a program that elects a leader by default and whose arguments do not mention leader
+ * election.
+ */
 function electionOffByFlag(
   { electionFlags, isElectable, commands }: Election & Pick<ArgumentInputs, 'commands'>,
   args: string[],

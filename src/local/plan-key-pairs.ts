@@ -15,11 +15,11 @@ interface KeyPairInputs {
   files: LocalFiles;
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
-  /** Built programs are in the same directory. */
+  /** The session's state file; built programs are in the same directory. */
   stateFile: string;
 }
 
-/** Where the program looks for its key pairs, if not where an argument or variable (`words`) says. */
+/** Plans where the program finds its key pairs if no argument or variable (`words`) names the directory. */
 export async function planKeyPairs(
   inputs: KeyPairInputs,
   program: PlannedProgram & { mayPlace: boolean; words: string[] },
@@ -46,7 +46,7 @@ function ofOwnCommand(run: string[], { keyPairDirectory }: LocalFiles): string {
   return `${run.join(' ')}\ndoes not get the manager's arguments (write ${ARGUMENTS} where it should get them). Its key pair is in ${keyPairDirectory}.`;
 }
 
-/** A Secret can also be mounted where controller-runtime looks by default: OLM mounts it twice, for programs of both kinds. */
+/** The program may look where controller-runtime looks by default if the Secret is also mounted there: OLM mounts it in two directories. */
 function mayLookForPairElsewhere(
   { files, settings, keyPairMounts }: KeyPairInputs,
   hardCoded: string[],
@@ -57,9 +57,9 @@ function mayLookForPairElsewhere(
 }
 
 /**
- * Where a program looks for its key pair if it searches beside its own file (`os.Executable()`): in the image, the mount point is beside
- * the program; here, a directory of the same name is beside the program that devloop builds. `named`: the relative paths that the sources
- * look for there.
+ * The directories in which a program looks for its key pair if it searches beside its own file (`os.Executable()`). In the image, the mount
+ * point is beside the program; here, a directory of the same name is beside the program that devloop builds. `named`: the relative paths
+ * that the sources look for beside the program.
  */
 function besideProgram(
   mountPoints: string[],

@@ -15,7 +15,10 @@ export interface KubeconfigInputs {
   connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
 }
 
-/** None if the flag could not express the user's choice: it names one file, and the program uses the current context of that file. */
+/**
+ * The flag --kubeconfig. None if it cannot express the user's choice: it names one file, and the program uses the current context of that
+ * file.
+ */
 export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): string[] {
   const [file, ...others] = api.kubeconfigFiles;
   if (file === undefined || others.length > 0 || chosen.context !== undefined) {
@@ -28,15 +31,15 @@ export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): s
   return [`--kubeconfig=${file}`];
 }
 
-/** Whether KUBECONFIG must name one file: the program reads the variable itself, and only client-go takes it for a list of files. */
+/** Whether KUBECONFIG must name one file: the program reads the variable itself, and only client-go splits it into several files. */
 export function needsOneFile({ api, chosen, checkout }: Omit<KubeconfigInputs, 'files'>): boolean {
   const isList = api.kubeconfigFiles.length > (chosen.context === undefined ? 1 : 0);
   return checkout.facts.kubeconfigVariable && isList;
 }
 
 /**
- * A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied. A program that
- * reads only one file gets a kubeconfig for the connection that stands in for a Pod's.
+ * The controller gets a chosen context through a small kubeconfig that comes before the user's, so that no secret is copied. A program that
+ * reads only one file gets a kubeconfig for the connection that replaces a Pod's.
  */
 export function planKubeconfig(
   inputs: KubeconfigInputs,
@@ -49,7 +52,7 @@ export function planKubeconfig(
   ];
   if (connection !== undefined && needsOneFile(inputs))
     return { paths: [file], needed: only(kubeconfigOf(connection)) };
-  // Programs that know only the variable would not look for the default file.
+  // Programs that read only the variable would not look for the default file.
   if (chosen.context === undefined) return own.length === 0 ? undefined : { paths: own, needed: [] };
   const content = { apiVersion: 'v1', kind: 'Config', 'current-context': api.context };
   return { paths: [file, ...own], needed: only(content) };

@@ -24,23 +24,23 @@ type SourcePaths = Pick<CheckoutFacts, 'paths' | 'formattedPaths'>;
 export interface MountInputs {
   api: ClusterApi;
   target: Target;
-  /** What the controller gets as the name of its Pod. */
+  /** The name that the controller receives as its Pod's. */
   podName: string;
   files: LocalFiles;
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
   checkout: { facts: SourcePaths };
-  /** Files can be mounted where the controller looks for them. */
+  /** Whether files can be mounted where the controller looks for them. */
   mayPlace: boolean;
 }
 
 export interface PlannedMounts {
   paths: MountedPath[];
-  /** As the Pod has them; `localCopies` decides what is written. */
+  /** The files as the Pod has them; `localCopies` decides what is written. */
   copied: { directory: string; files: Record<string, Buffer>; executable: string[] }[];
   /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
   words: string[];
-  /** Copies that are mounted where the Pod has them, since only the sources name them. */
+  /** Copies that are mounted at their paths in the Pod, since only the sources name these paths. */
   placed: Placed[];
 }
 
@@ -76,7 +76,7 @@ interface NamedVolumes {
   named: string[];
 }
 
-/** A file that is named can name another file. */
+/** Finds the volumes that the words name, and those that the files in these volumes name. */
 async function namedVolumes(
   { api, target, podName, keyPairMounts }: MountInputs,
   manager: TargetManager,
@@ -98,8 +98,8 @@ async function namedVolumes(
 }
 
 /**
- * A manager whose webhooks nothing calls can serve them all the same, and then exits without its key pair. Nothing names where
- * controller-runtime looks by default: it makes the path from the temporary directory, which here is the session's own.
+ * A manager can serve webhooks that nothing calls, and then exits if it finds no key pair. No argument names controller-runtime's default
+ * directory, because it is below the temporary directory, which here is the session's own.
  */
 async function unservedPairs(
   { api, target, podName }: MountInputs,
@@ -147,8 +147,8 @@ export function otherMounts(manager: TargetManager, keyPairMounts: string[]): Mo
 }
 
 /**
- * Every machine has a `/tmp`. The controller gets files of a ServiceAccount from devloop, and a copy of the Pod's, without a token, would
- * hide these.
+ * Every machine has a `/tmp`. The controller gets the files of a ServiceAccount from devloop; a copy of the Pod's files, which has no
+ * token, would hide them.
  */
 const IS_HERE = new Set(['/tmp', dirname(NAMESPACE_FILE)]);
 
@@ -173,7 +173,7 @@ function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePath
   );
 }
 
-/** The controller more likely needs what its sources name, so that causes a warning. */
+/** The mounts that the sources name cause a warning, because the controller more likely needs them. */
 function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');

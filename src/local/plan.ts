@@ -39,29 +39,29 @@ export interface ControllerInputs {
   target: Target;
   checkout: { root: string; facts: CheckoutFacts };
   settings: NonNullable<Config['controller']>;
-  /** The arguments of the controller that is already running: it is the one that uses their ports. */
+  /** The arguments of the controller that is already running, which itself uses the ports that they name. */
   running?: string[] | undefined;
-  /** The port that replaces a port of the Pod on which the controller cannot listen; absent if it can listen on all of them. */
+  /** Finds the port that replaces a port of the Pod on which the controller cannot listen; absent if it can listen on all of them. */
   elsewhere?: ((port: number) => Promise<OtherPort | undefined>) | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
   /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
-  /** The build of the last session, begun again. */
+  /** The build of the last session, which has already been started again. */
   begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
-  /** It runs under a debugger. */
+  /** Whether the controller runs under a debugger. */
   forDebugger?: boolean | undefined;
-  /** It is built and run next; false in a dry run. */
+  /** Whether the controller is built and run next; false in a dry run. */
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
   /** The context and the kubeconfig that the user chose; absent if kubectl's defaults apply. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
-  /** What the controller gets as the name of its Pod. */
+  /** The name that the controller receives as its Pod's. */
   podName: string;
-  /** The same name, if a Pod of that name stands in for the manager's own Pods, which end. */
+  /** The same name, if a Pod of that name stands in for the manager's own Pods, because those end. */
   standIn?: string | undefined;
-  /** Stands for the uid of that Pod until the controller starts. */
+  /** A placeholder for the uid of that Pod, until the controller starts. */
   podUid?: string | undefined;
   /** For a program that connects to the cluster as in a Pod. */
   connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
@@ -76,11 +76,11 @@ export interface ControllerInputs {
 
 export interface PlannedController {
   plan: ControllerPlan;
-  /** Ports of the Pod, and where the controller listens instead. */
+  /** For each moved port of the Pod, the port on which the controller listens instead. */
   moved: ReadonlyMap<number, number>;
   /** Directories outside the session's own in which the sources look for the key pair. */
   hardCoded: string[];
-  /** What has to be written before the controller starts. */
+  /** The files that have to be written before the controller starts. */
   needed: NeededFiles[];
 }
 
@@ -164,7 +164,7 @@ async function planSettings(
 ): Promise<PlannedSettings> {
   const { facts } = inputs.checkout;
   const environment = await managerVariables({ ...inputs, ...facts, ...program }, emit);
-  // The user's command has its own arguments, unless it asks for the manager's.
+  // The user's command has its own arguments, unless it contains `{args}`.
   const takesArguments = program.run.includes(ARGUMENTS);
   const args = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
   const values = args.map(({ value }) => value);
@@ -198,8 +198,8 @@ async function onOtherPorts(
 }
 
 /**
- * The files of a ServiceAccount: libraries that elect a leader read its namespace, and so do many programs. Only for what devloop builds:
- * the user's command may need rights that a user namespace takes away.
+ * The files of a ServiceAccount, because libraries that elect a leader, and many programs, read their namespace there. Only programs that
+ * devloop builds get them: the user's command may need rights that it would lose in a user namespace.
  */
 function podFiles(
   { target: { manager, namespace }, files: { directory }, connection }: ControllerInputs,
@@ -208,7 +208,7 @@ function podFiles(
   if (manager === undefined || !isPlaceable(NAMESPACE_FILE)) return undefined;
   const from = join(directory, 'pod');
   const [to, name] = [dirname(NAMESPACE_FILE), basename(NAMESPACE_FILE)];
-  // If devloop itself runs in a Pod, the token there is the user's own.
+  // If devloop itself runs in a Pod, the token there is the user's own, so it must not be hidden.
   const isShared = connection === undefined && existsSync(to);
   const place = isShared ? { from: join(from, name), to: NAMESPACE_FILE } : { from, to };
   return {

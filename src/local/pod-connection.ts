@@ -10,19 +10,19 @@ import { messageOf } from '../errors.ts';
 import { isOfAnotherUser } from '../machine/port.ts';
 import { isToken, newToken } from '../machine/token.ts';
 
-/** The API server as a program in a Pod finds it: two variables, and the files of its ServiceAccount. */
+/** How a program in a Pod finds the API server: through two variables, and the files of its ServiceAccount. */
 export interface PodConnection extends AsyncDisposable {
   variables: Record<string, string>;
   files: Record<string, string>;
 }
 
 const DAYS = 30;
-/** The API server's own limit: a selector can make a path long. */
+/** The API server's own limit. A selector can make a path long. */
 const MOST_HEADERS = 2 ** 20;
 
 /**
- * Listens on loopback for programs that know no kubeconfig, and forwards their requests with the user's credentials. Requests without the
- * token in the session's directory are refused.
+ * Listens on loopback for programs that cannot read a kubeconfig, and forwards their requests with the user's credentials. Requests without
+ * the token in the session's directory are refused.
  */
 export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promise<PodConnection> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
@@ -45,7 +45,7 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
   });
   const { port } = server.address() as AddressInfo;
   return {
-    // Not the IP address: the certificate contains only names.
+    // This is not the IP address, because the certificate contains only names.
     variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: String(port) },
     files: { token, 'ca.crt': certificate },
     async [Symbol.asyncDispose]() {
@@ -77,7 +77,7 @@ async function answer(
   }
 }
 
-/** In the API server's own format, so that clients show the message. */
+/** Answers in the API server's own format, so that clients show the message. */
 function refuse(response: ServerResponse, code: number, message: string): void {
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code };
   response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(status));

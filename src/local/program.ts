@@ -22,16 +22,16 @@ import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { programOf } from './container-words.ts';
 
-/** What the user says about the program, and what the cluster knows about it. */
+/** What is known about the program from the user, the sources and the cluster. */
 export interface ProgramInputs {
   target: Target;
   root: string;
   settings: NonNullable<Config['controller']>;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
-  /** It runs under a debugger. */
+  /** Whether the program runs under a debugger. */
   forDebugger?: boolean | undefined;
-  /** It is built and run next. */
+  /** Whether the program is built and run next. */
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
@@ -39,11 +39,11 @@ export interface ProgramInputs {
   goFlags?: Promise<string> | undefined;
   /** The build of the last session. */
   begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
-  /** Where to build it. */
+  /** The directory to build the program in. */
   directory: string;
   /** The name of the Pod that stands in for the manager's own Pods, if these end. */
   standIn?: string | undefined;
-  /** Each is a flag --kubeconfig. */
+  /** The flags named --kubeconfig in the sources. */
   kubeconfigFlags: DefinedFlag[];
   electionFlags: ElectionFlag[];
 }
@@ -61,19 +61,19 @@ export interface PlannedProgram {
   kubeconfigFlags: DefinedFlag[];
   /** Its packages; absent for the user's own command. */
   linked?: LinkedPackages;
-  /** Leader election stays on: the program can be elected as the Pod that stands in for the manager's. */
+  /** Whether leader election stays on, because the program can be elected as the Pod that stands in for the manager's. */
   isElectable: boolean;
   /** Its flags whose default leaves leader election on. */
   electionFlags: ElectionFlag[];
   /** Other main packages that could be the manager. */
   rivals: string[];
-  /** How the manager's image starts it. */
+  /** The command with which the manager's image starts the program. */
   image?: FoundCommand | undefined;
   /** The files of the checkout in its image. */
   imageFiles: ImageFile[];
   /** The variables that its image sets. */
   imageVariables: Record<string, string>;
-  /** What an exit with code 0 means: see the controller's plan. */
+  /** Whether an exit with code 0 asks for a restart: see ControllerPlan. */
   asksForRestart: boolean;
 }
 
@@ -91,7 +91,7 @@ const COMMAND = {
   asksForRestart: true,
 };
 
-/** The user's command, or the main package of the checkout that is the manager. */
+/** Plans how to build and start the program: the user's command, or the main package of the checkout that is the manager. */
 export async function planProgram(
   inputs: ProgramInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
@@ -160,7 +160,7 @@ async function canBeElected(
   return can;
 }
 
-/** The flag overrides devloop.yaml. */
+/** The main package that the user named; the flag overrides devloop.yaml. */
 export function namedPackage({
   goPackage,
   settings,
@@ -170,7 +170,7 @@ export function namedPackage({
   return { package: settings.package, source: 'devloop.yaml: controller.package' };
 }
 
-/** What the cluster knows about the operator's program. */
+/** What the cluster reveals about the operator's program. */
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
   const { object, container } = target?.manager ?? {};
   const { command = [] } = container ?? {};

@@ -1,14 +1,14 @@
 import { isMap, isScalar, parseAllDocuments, type Scalar, visit } from 'yaml';
 
 /**
- * The new value of a setting; undefined if it stays. `value` is without its quotes, which are kept. `outer` is the key of the map or table
- * that contains the setting.
+ * Returns the new value of a setting, or undefined to keep the old one. `value` has no quotes; those in the file are kept. `outer` is the
+ * key of the map or table that contains the setting.
  */
 export type Change = (key: string, outer: string, value: string) => string | undefined;
 
 /**
- * A configuration file (YAML, JSON, TOML, or lines of `name = value`) with changed settings; undefined if all stay. The file is edited as
- * text, so that comments and order stay.
+ * Changes settings in a configuration file (YAML, JSON, TOML, or lines of `name = value`); undefined if none changes. The file is edited as
+ * text, so that its comments and order are preserved.
  */
 export function editSettings(text: string, change: Change): string | undefined {
   const inQuotes: Change = (key, outer, written) => {
@@ -22,7 +22,7 @@ export function editSettings(text: string, change: Change): string | undefined {
 
 type Parsed = ReturnType<typeof parseAllDocuments>[number];
 
-/** Undefined if the text is not YAML with keys. */
+/** Edits the text as YAML; undefined if it is not YAML with keys. */
 function editYaml(text: string, change: Change): string | undefined {
   const documents = parseAllDocuments(text);
   // A document is empty if `---` ends a file, or separates its first comment from the rest.
@@ -50,7 +50,7 @@ function sourceOf(text: string, { range }: Scalar): string {
   return range ? text.slice(range[0], range[1]) : '';
 }
 
-/** A Windows line ends with a carriage return, which `.` does not match. */
+/** Does not use `.`, which does not match the carriage return at the end of a Windows line. */
 const ASSIGNMENT =
   /^(\s*(?:export\s+)?["']?([\w.-]+)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[\w.:]+)(?=\s*(?:[#;,][^\n]*)?$)/;
 const INLINE_TABLE = /^(\s*["']?([\w.-]+)["']?\s*=\s*\{)(.*)(\}\s*(?:#[^\n]*)?)$/;
@@ -66,7 +66,7 @@ function editLines(text: string, change: Change): string {
     .join('\n');
 }
 
-/** The name in `[name]` or `[[name]]`. Not a regular expression, which would scan a long line again and again. */
+/** The name in `[name]` or `[[name]]`. This is not a regular expression, because that would scan a long line again and again. */
 function sectionIn(line: string): string | undefined {
   const text = line.replace(/[#;][^\n]*$/, '').trim();
   if (!text.startsWith('[') || !text.endsWith(']')) return undefined;

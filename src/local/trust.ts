@@ -1,4 +1,4 @@
-/** Which callers of a Service trust a certificate: `up` verifies only with the caBundle of the first. */
+/** Finds out which callers of a Service trust a certificate, because `up` verifies the route only with the first caller's caBundle. */
 import { inspect, subjectsOf } from '../certificates/inspect.ts';
 import type { KeyPair } from '../certificates/key-pair.ts';
 import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
@@ -10,7 +10,7 @@ import type { DevloopEvent } from '../report/events.ts';
 
 type Named = Pick<SecretCandidate, 'namespace' | 'name'>;
 
-/** The callers whose caBundle does not trust the certificate, and why. None where no caller has one. */
+/** The callers whose caBundle does not trust the certificate, and why. None if no caller has a caBundle. */
 export function distrust(
   { calls }: TargetService,
   pair: KeyPair,
@@ -26,8 +26,8 @@ export function distrust(
 }
 
 /**
- * The caBundle as PEM, and the caller that carries it. In practice, every webhook that calls a Service carries the same bundle; the first
- * one that is not empty counts.
+ * The caBundle as PEM, and the caller that carries it. In practice, every webhook that calls a Service carries the same bundle, so the
+ * first one that is not empty is used.
  */
 export function firstBundle({ calls }: TargetService): { caBundle: string; caller?: string } {
   const call = calls.find(({ caBundle }) => caBundle !== '');
@@ -36,7 +36,7 @@ export function firstBundle({ calls }: TargetService): { caBundle: string; calle
     : { caBundle: decoded(call.caBundle), caller: describe(call.from) };
 }
 
-/** The same as warnings; the certificate comes from `secret`. */
+/** A warning for each caller that does not trust the certificate, which comes from `secret`. */
 export function distrustWarnings(
   service: TargetService,
   { pair, secret }: { pair: KeyPair; secret: Named },

@@ -12,13 +12,13 @@ import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
 export interface VariableInputs {
   api: ClusterApi;
   target: Target;
-  /** What the controller gets as the name of its Pod. */
+  /** The name that the controller receives as its Pod's. */
   podName: string;
-  /** Stands for the uid of that Pod. */
+  /** A placeholder for the uid of that Pod. */
   podUid?: string | undefined;
   /** Variables that the sources read for the leader election switch. */
   electionVariables: ReadonlySet<string>;
-  /** Leader election stays on. */
+  /** Whether leader election stays on. */
   isElectable?: boolean;
   /** The variables that the manager's image sets, and the files of the checkout in it. */
   imageVariables: Record<string, string>;
@@ -28,7 +28,7 @@ export interface VariableInputs {
 }
 
 export interface ManagerVariables extends PodEnvironment {
-  /** The variables that a process can have, also those of the image. */
+  /** The variables that can be passed to a process, including those of the image. */
   passable: Record<string, string>;
 }
 
@@ -63,7 +63,9 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
   return { ...environment, values: Object.fromEntries(expandable), passable: passable(values, emit) };
 }
 
-/** The Deployment and the user's shell override the Dockerfile, which says less about this program. */
+/**
+ * The settings that the image makes, except those that the Deployment or the user's shell makes, since these say more about this program.
+ */
 function takenFromImage(
   { target, imageVariables, imageFiles, env }: VariableInputs,
   own: Record<string, string>,
@@ -79,7 +81,10 @@ function takenFromImage(
   return Object.fromEntries(taken);
 }
 
-/** The kernel ends every variable and argument at a NUL byte, and Node refuses them with an error that quotes the value. */
+/**
+ * Leaves out variables that contain a NUL byte: the kernel ends every variable there, and Node refuses them with an error that quotes the
+ * value.
+ */
 function passable(variables: Record<string, string>, emit: Emit): Record<string, string> {
   const [good, bad] = [false, true].map((isBad) =>
     Object.entries(variables).filter(([, value]) => value.includes('\0') === isBad),
@@ -100,7 +105,7 @@ interface ImageSettings {
   mounted: string[];
 }
 
-/** An absolute path, but not that of a URL. */
+/** Matches an absolute path, but not the path of a URL. */
 const PATHS = /(?<![^\s:=,;])\/[\w.-][^\s:,;]*/g;
 
 /**

@@ -9,7 +9,7 @@ import { isGivenIn } from './default-flags.ts';
 import { withFlags } from './flag-place.ts';
 import { editSettings } from './settings-file.ts';
 
-/** A port of this machine in place of one of the Pod's, and why. */
+/** A port of this machine that replaces a port of the Pod, and why. */
 export interface OtherPort {
   port: number;
   because: string;
@@ -38,17 +38,17 @@ interface KnownFlags {
   linked?: LinkedPackages | undefined;
 }
 
-/** `webhook-port`, `WEBHOOK_BIND_ADDRESS` */
+/** Matches `webhook-port` and `WEBHOOK_BIND_ADDRESS`. */
 const WEBHOOK = new RegExp(`(?:^|_)(?:webhooks?|admission)(?:_${WORD})*_(?:addr|address|port)$`);
-/** `port`, `secure-port`, `AGENT_INJECT_LISTEN`: counts only with the same number, and if no other such setting has it. */
+/** Matches `port`, `secure-port` and `AGENT_INJECT_LISTEN`. Such a setting is used only if it is the only one with the Pod's port. */
 const ANY = /(?:^|_)(?:addr|address|port|listen)$/;
-/** A port at which others find the manager, or a port of something else. */
+/** Matches names of ports at which others find the manager, or that belong to something else. */
 const OTHER =
   /(?:^|_)(?:services?|svc|advertised?|external|public|host|proxy|target|remote|peers?|upstream|containers?|nodes?)_/;
 
 /**
  * The settings with which the controller serves webhooks on another port than in its Pod; undefined if no argument, variable, mounted file
- * or flag's default is known to name the Pod's port.
+ * or default of a flag is known to name the Pod's port.
  */
 export async function moveWebhookPort(
   start: StartSettings,
@@ -141,7 +141,7 @@ function withSetting(text: string, at: number, value: string): string {
   return editSettings(text, () => (count++ === at ? value : undefined)) ?? text;
 }
 
-/** None for the user's own command: its flags are not known. */
+/** None for the user's own command, because its flags are not known. */
 async function ofDefaults(
   args: ExpandedArgument[],
   { from, port }: Move,
