@@ -4,9 +4,9 @@ import type { X509Certificate } from 'node:crypto';
 export type Trust = 'found' | 'expired' | 'other-key' | 'none';
 
 /**
- * Whether a certificate chains to one of a bundle, through the certificates that the server sends along, in any order. More lenient than
- * Go, since it does not check whether an issuer is a CA: a wrong "no" would stop a user whose cluster works, while the probe finds a wrong
- * "yes" a moment later.
+ * Whether a certificate chains to one of a bundle, through the certificates that the server sends along, in any order. It is more lenient
+ * than Go, since it does not check whether an issuer is a CA: a wrong "no" would stop a user whose cluster works, whereas the probe detects
+ * a wrong "yes" a moment later.
  */
 export function findTrust(
   leaf: X509Certificate,
@@ -26,7 +26,7 @@ export function findTrust(
   return valid.some((one) => isIn(one, bundle)) ? 'found' : 'expired';
 }
 
-/** Every certificate that signed the leaf, or signed one that did. */
+/** Every certificate that signed the leaf, directly or through others. */
 function reach(
   leaf: X509Certificate,
   candidates: X509Certificate[],

@@ -23,7 +23,7 @@ import {
 } from '../machine/own-files.ts';
 import type { KeyPair } from './key-pair.ts';
 
-/** The link that the kubelet swaps; programs that watch certificates know its name. */
+/** The link that the kubelet replaces; programs that watch certificates rely on its name. */
 const CURRENT = '..data';
 const OURS = /^\.\.\d{4}[\d_]*\.devloop-/;
 /** Records the topmost directory that writeKeyPair created, so that no other directory is removed. */
@@ -49,7 +49,7 @@ export async function writeKeyPair(
     [names.certificate, pair.certificate],
     [names.key, pair.key],
   ];
-  // The API server refuses such names, so this entry is not from there.
+  // The API server refuses names that lead out of the directory, so an entry with such a name did not come from there.
   const files = new Map(entries.filter(([name]) => !leadsOut(name)));
   const links = [...new Set([...files.keys()].map(topOf))];
   await requireRoom(directory, [...files.keys()]);
@@ -77,7 +77,7 @@ export async function requireRoom(directory: string, names: string[]): Promise<v
   }
 }
 
-/** Only the first part of a path is linked, as the kubelet does for `items` with a path. */
+/** The first part of a path. Only this part is linked, as the kubelet does for `items` with a path. */
 function topOf(name: string): string {
   return name.split('/')[0]!;
 }
@@ -132,7 +132,7 @@ async function makeDirectory(directory: string): Promise<void> {
   try {
     await writeFile(join(directory, MADE), made, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    // Without this record, nothing would say that the directory has to be removed.
+    // Without this record, devloop would never remove the directory.
     await rm(join(directory, MADE), { force: true }).catch(() => {});
     await unmakePath(directory, made);
     throw error;
@@ -173,8 +173,8 @@ async function replaceLink(directory: string, name: string, target: string): Pro
 }
 
 /**
- * Removed immediately, because controller-runtime before v0.20 rereads the pair only when a file that it watches disappears, which is the
- * file in the old directory.
+ * Removes the files of earlier versions immediately, because controller-runtime before v0.20 rereads the pair only when a file that it
+ * watches disappears, which is the file in the old directory.
  */
 async function removeOthers(directory: string, links: string[]): Promise<void> {
   const current = await linkTarget(directory, CURRENT);

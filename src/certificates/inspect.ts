@@ -22,7 +22,7 @@ export interface Expectation {
   serverNames: string[];
   /** PEM; absent or empty means the system roots of the API server. */
   caBundle?: string;
-  /** Whose caBundle it is, for display. */
+  /** The object that contains the caBundle, for display. */
   caller?: string;
   now: Date;
 }
@@ -146,7 +146,7 @@ function warning(message: string): Problem {
 export interface CertificateSource {
   namespace: string;
   secret: string;
-  /** cert-manager's Certificate that the Secret belongs to, if any. */
+  /** The cert-manager Certificate to which the Secret belongs, if any. */
   certificate?: string;
 }
 

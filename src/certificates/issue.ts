@@ -29,14 +29,14 @@ const ALGORITHMS: Record<string, { oid: string; hasNull: boolean; digest: string
 export interface Wanted {
   dnsNames: string[];
   notAfter: Date;
-  /** Who signs it; absent for a certificate that is its own CA. */
+  /** The CA that signs the certificate; absent for a certificate that is its own CA. */
   issuer?: KeyPair;
 }
 
 /**
- * A new serving certificate with its key, followed by its issuer's certificate, if there is an issuer. It uses an elliptic curve, whose
- * keys are generated instantly; node-forge supports only RSA certificates, so only its ASN.1 writer is used. Throws if the issuer's key has
- * a type that is not in `ALGORITHMS`.
+ * Issues a serving certificate with a new key. If there is an issuer, its certificate follows. The key is for an elliptic curve, because
+ * such keys are generated instantly. node-forge supports only RSA certificates, so only its ASN.1 writer is used. Throws if the issuer's
+ * key has a type that is not in `ALGORITHMS`.
  */
 export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise<KeyPair> {
   // Imported lazily, and only this part: all of node-forge takes longer to load than most commands take to run.
@@ -52,7 +52,7 @@ export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise
   const name = write.sequence(write.set(write.sequence(write.oid(COMMON_NAME), write.utf8('devloop'))));
   const content = write.sequence(
     write.tagged(0, write.integer(Buffer.from([2]))),
-    // Positive and without a leading zero byte: Go refuses anything else.
+    // The serial number is positive and has no leading zero byte: Go refuses anything else.
     write.integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
     issuer === undefined ? name : subjectOf(asn1, issuer),

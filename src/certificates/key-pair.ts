@@ -14,7 +14,7 @@ export interface KeyNames {
   key?: string;
 }
 
-/** Names of a CA in the same Secret (cert-manager, cert-controller, OLM), which also has a matching key, but must never be served. */
+/** Matches names of a CA in the same Secret (cert-manager, cert-controller, OLM). It also has a matching key, but must never be served. */
 const OF_A_CA = /^ca[._-]|cakey$/i;
 
 /**
@@ -86,8 +86,9 @@ function parse<T>(object: string, name: string, read: () => T): T {
 export const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
- * The CAs in a Secret, whatever their names; there are several if the next one is made ahead of time. A serving certificate that is its own
- * CA does not count, since it was made for its names. A CA without names serves nobody, even if its usage allows that.
+ * The CAs in a Secret, whatever their names; there are several if the next one is created ahead of time. A serving certificate that is its
+ * own CA does not count, since it is meant only for its own names. A CA without DNS names does count, even if its usage allows serving,
+ * because no server can use it.
  */
 export function casFromSecret(data: Record<string, string>): KeyPair[] {
   const isServing = ({ subjectAltName, keyUsage = [] }: X509Certificate): boolean =>

@@ -8,7 +8,7 @@ export function certificateBlocks(text: string): string[] {
   return text.match(CERTIFICATE) ?? [];
 }
 
-/** Looks for the end of only one beginning: doing that for each would take minutes if a Secret is full of beginnings. */
+/** Looks for the end of the first BEGIN line only: doing so for each one would take minutes if a Secret is full of them. */
 export function privateKeyBlock(text: string): string | undefined {
   const begin = BEGIN_PRIVATE_KEY.exec(text);
   if (begin === null) return undefined;
