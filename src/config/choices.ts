@@ -2,7 +2,7 @@
 export const PAUSE_CHOICES = ['auto', 'lease', 'none'] as const;
 export type PauseChoice = (typeof PAUSE_CHOICES)[number];
 
-/** Which lines of the controller's log are shown: `warnings` are warnings and worse. */
+/** Which lines of the controller's log are shown: `warnings` means warnings and errors. */
 export const CONTROLLER_LOG_CHOICES = ['all', 'warnings', 'off'] as const;
 export type ControllerLogChoice = (typeof CONTROLLER_LOG_CHOICES)[number];
 

@@ -2,7 +2,7 @@
 export interface PathStep {
   /** A key, or a position in a list; undefined for `*`, which stands for all of them. */
   key: string | undefined;
-  /** `..` comes before it: at any depth below. */
+  /** Whether `..` precedes the step, which then matches at any depth below. */
   isDeep: boolean;
 }
 

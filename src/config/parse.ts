@@ -54,7 +54,7 @@ const SYNTAX: Record<string, string> = {
   TAG_RESOLVE_FAILED: 'tags (`!…`) are not supported',
 };
 
-/** One mistake can make the parser report several errors. */
+/** Keeps the first error of each line, because one mistake can make the parser report several errors. */
 function firstOfEachLine(found: Found[], lines: LineCounter): Found[] {
   const seen = new Set<number>();
   return found.filter(({ offset }) => {

@@ -64,7 +64,7 @@ type SchemaOf<T> = {
     : Field;
 };
 
-/** The one table of the settings: validation walks it, and its keys cannot differ from those of `Config`. */
+/** The table of all settings, from which they are validated. The compiler ensures that it has the same keys as `Config`. */
 export const SCHEMA = {
   context: { kind: 'text', about: 'Context of the kubeconfig.' },
   namespace: { kind: 'text', about: 'Namespace of the operator.' },
