@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 
 export interface Account {
-  /** `uid 12345` where the system has no name for it. */
+  /** The account's name, or `uid 12345` if the system has none for it. */
   name: string;
   /** -1 on Windows. */
   uid: number;

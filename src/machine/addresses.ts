@@ -43,7 +43,7 @@ export function within(networks: string[]): (address: string) => boolean {
   };
 }
 
-/** `10.0.0.7:443`, `[fd00::7]:443`, `example.com:443`. */
+/** Joins a host and a port: `10.0.0.7:443`, `[fd00::7]:443`, `example.com:443`. */
 export function hostPort(host: string, port: number): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -9,12 +9,14 @@ const RUNS_NOTHING: Setting[] = [
   ['log.showSignature', 'false'],
 ];
 
-/** Runs git in a checkout without running anything that the checkout names, without writing to it and without a connection. */
+/**
+ * Runs git in a checkout without running anything that the checkout names, without writing to it and without connecting to another machine.
+ */
 export function runGit(args: string[], options: ToolOptions): Promise<ToolResult> {
   return runWith([], args, options);
 }
 
-/** As `runGit`, for commands that compare the content of files: filters, such as git-lfs, are programs, too. */
+/** Like `runGit`, for commands that compare the content of files: filters, such as git-lfs, are programs, too. */
 export async function runGitWithoutFilters(args: string[], options: ToolOptions): Promise<ToolResult> {
   const { stdout } = await runGit(['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], options);
   const drivers = stdout.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))));
@@ -29,12 +31,12 @@ export async function runGitWithoutFilters(args: string[], options: ToolOptions)
 
 /**
  * Passes the settings as variables, too, because `-c` ends a name at its first `=`, which the name of a filter can contain. Git before 2.31
- * knows only `-c`.
+ * supports only `-c`.
  */
 function runWith(more: Setting[], args: string[], options: ToolOptions): Promise<ToolResult> {
   const settings = [...RUNS_NOTHING, ...more];
   const inherited = options.env ?? process.env;
-  // Settings that the user passes in variables, such as safe.directory, stay.
+  // Settings that the user passes in variables, such as safe.directory, are kept.
   const first = Number(inherited.GIT_CONFIG_COUNT) || 0;
   const variables = settings.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${first + index}`, name],

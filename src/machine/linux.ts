@@ -50,12 +50,13 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   const sockets = new Set<string>();
   for (const file of CONNECTIONS) {
     const found = socketsIn(textNow(file), port);
-    // Usually the group's leader listens, and looking at all processes takes several milliseconds.
+    // The group's leader is checked first, because usually it is the one that listens, and checking all processes takes several
+    // milliseconds.
     if (found.size > 0 && hasOpenNow(String(group), found)) return true;
     for (const socket of found) sockets.add(socket);
   }
   if (sockets.size === 0) return false;
-  // Only root can list the open files of a program that has capabilities of its own, so nothing shows that it does not listen.
+  // Only root can list the open files of a program that has capabilities of its own, so this program may be the one that listens.
   if (!(await canRead(`/proc/${group}/fd`))) return true;
   for (const pid of await pids()) {
     if ((await statOf(pid))?.group === group && (await hasOpen(pid, sockets))) return true;
@@ -66,13 +67,16 @@ export async function groupListensOn(group: number, port: number): Promise<boole
 /** Programs in Go appear in the table of IPv6, even with connections over IPv4. */
 const CONNECTIONS = ['/proc/net/tcp6', '/proc/net/tcp'];
 const CONNECTION_TABLES = CONNECTIONS.map(tableIn);
-/** Reading a table takes several milliseconds, and longer with many connections, so it blocks this process at most once in this time. */
+/**
+ * Reading a table takes several milliseconds, and longer with many connections, so a synchronous read blocks this process at most once in
+ * this time.
+ */
 const SELDOM_MS = 1_000;
 
 /**
  * Reads a table of connections. While a controller starts, it keeps all processors busy. An asynchronous read then waits for a processor at
- * each piece of the table, and takes ten times as long, so the table is read synchronously. But after a restart all connections to the
- * controller ask at once: they share an asynchronous read.
+ * each piece of the table, and takes ten times as long, so the table is read synchronously. But after a restart, all connections to the
+ * controller need the table at once, so they share an asynchronous read.
  */
 function tableIn(file: string): () => Promise<string> {
   const shared = sharingNext(() => textOf(file));
@@ -131,7 +135,7 @@ export async function peerUser(ends: Ends): Promise<number | 'gone'> {
     }
     return undefined;
   };
-  // The kernel can skip a line while other lines are removed, so this looks twice.
+  // The kernel can skip a line while other lines are removed, so the tables are read twice.
   return (await look()) ?? (await look()) ?? 'gone';
 }
 
@@ -139,8 +143,8 @@ const ESTABLISHED = '01';
 
 /**
  * The users of the sockets at the other end of a connection, from the text of /proc/net/tcp or tcp6: the other socket's local end is this
- * one's remote end. Both can be any address of 127.0.0.0/8. A socket that its program has closed can be listed as root's, so root counts
- * only while the connection is established.
+ * one's remote end. Both ends can be any address of 127.0.0.0/8. A socket that its program has closed can be listed as root's, so root
+ * counts only while the connection is established.
  */
 export function peerUsers(table: string, { local, remote }: Ends): number[] {
   const own = endingOf(local);
@@ -162,7 +166,7 @@ function endingOf({ address, port }: End): string {
   return `${hex}${suffixOf(port)}`;
 }
 
-/** An IPv4 address, as it is or mapped to IPv6. */
+/** Matches an IPv4 address in the table, plain or mapped to IPv6. */
 const MAPPED = /^(0{16}(FFFF0000|0000FFFF))?[0-9A-F]{8}:/;
 
 function suffixOf(port: number): string {
@@ -205,7 +209,7 @@ async function hasOpen(pid: string, sockets: Set<string>): Promise<boolean> {
   return links.some((link) => sockets.has(link));
 }
 
-/** As `hasOpen`, but synchronous, for a process that devloop has started: it has few open files. */
+/** Like `hasOpen`, but synchronous, for a process that devloop has started: it has few open files. */
 function hasOpenNow(pid: string, sockets: Set<string>): boolean {
   try {
     const directory = `/proc/${pid}/fd`;
@@ -239,7 +243,7 @@ function linkNow(file: string): string {
   }
 }
 
-/** As `textOf`, but synchronous. The kernel answers from memory, so this waits for no disk. */
+/** Like `textOf`, but synchronous. The kernel answers from memory, so this does not wait for a disk. */
 function textNow(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,5 +1,5 @@
 /**
- * For TLS to the controller, a local process whose certificate is for the name of a Service, so nothing is verified. With an empty list of
- * authorities, Node does not load its own 150, which would take ten milliseconds while reviews wait.
+ * The TLS options for connections to the controller, a local process. Its certificate is for the name of a Service, so nothing is verified.
+ * With an empty list of authorities, Node does not load its own 150, which would take ten milliseconds while reviews wait.
  */
 export const UNVERIFIED = { rejectUnauthorized: false, ca: [] as string[] };

@@ -30,16 +30,16 @@ export function isInForeground(): boolean {
 }
 
 /**
- * True without a look, because callers signal the group first: macOS refuses to signal a group that has only zombies. `runTool` does not
- * signal it first, and waits until its time is up.
+ * Always true, because callers signal the group first: macOS refuses to signal a group that has only zombies. `runTool` does not signal it
+ * first, so it waits until its time is up.
  */
 export async function hasRunningMember(): Promise<boolean> {
   return true;
 }
 
 /**
- * `ps` shows no number for a session, so this follows the parents. The debugger of macOS ends the process that it debugs when it ends
- * itself.
+ * `ps` shows no number for a session, so this follows the parents. When the debugger of macOS ends, it also ends the process that it
+ * debugs.
  */
 export async function groupsOf(leader: number): Promise<number[]> {
   return groupsOfPs(await outputOf('ps', '-A', '-o', 'pid=,ppid=,pgid='), leader);
@@ -80,7 +80,7 @@ export async function portOwner(port: number): Promise<{ pid: number; name: stri
   return firstOfLsof(await outputOf('lsof', '-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'));
 }
 
-/** Running `lsof` for each connection would take too long. */
+/** Undefined, because running `lsof` for each connection would take too long. */
 export async function peerUser(): Promise<undefined> {
   return undefined;
 }

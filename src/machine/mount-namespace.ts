@@ -2,10 +2,10 @@ import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { runTool } from './tool.ts';
 
-/** A file or directory that one program finds at another path, too. */
+/** A file or directory that one program also finds at another path. */
 export interface Placed {
   from: string;
-  /** Absolute; need not exist. */
+  /** The other path: absolute, and need not exist. */
   to: string;
 }
 
@@ -20,9 +20,10 @@ function enter(): string[] {
 }
 
 /**
- * A mount needs an existing file or directory, which the user is not always allowed to create. If not, an empty directory covers the nearest
- * directory above, and everything that was in there is mounted into the empty one again. The root cannot be covered, so there the empty
- * directory becomes the root. If a machine does not allow one of these steps, the program runs without the file.
+ * A mount needs an existing file or directory, which the user is not always allowed to create. In that case, an empty directory is mounted
+ * over the nearest existing directory above, and everything in the covered directory is mounted into the empty one. The root cannot be
+ * covered, so the empty directory becomes the new root instead. If a machine does not allow one of these steps, the program runs without
+ * the file.
  */
 const PLACE = `scratch=$1; shift
 again() {
@@ -84,7 +85,7 @@ done
 shift
 exec "$@"`;
 
-/** The command that runs another one with these files in their places. `scratch`: a directory for its own use. */
+/** The command that runs `command` with these files in their places. `scratch`: a directory that only this command uses. */
 export function withPlaced(placed: Placed[], scratch: string, command: string[]): string[] {
   if (placed.length === 0) return command;
   const pairs = placed.flatMap(({ from, to }) => [from, to]);
@@ -93,14 +94,14 @@ export function withPlaced(placed: Placed[], scratch: string, command: string[])
 
 let allowed: Promise<boolean> | undefined;
 
-/** Whether this user can run a program with files of its own in their places; some systems and containers forbid it. */
+/** Whether this user can run a program with files that only the program sees; some systems and containers forbid it. */
 export async function canPlace(): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   allowed ??= runTool([...enter(), 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp']).then(({ code }) => code === 0);
   return await allowed;
 }
 
-/** Whether something exists at a path, or the nearest thing above it that exists is a directory. */
+/** Whether something exists at a path, or else the nearest existing thing above it is a directory. */
 export function isPlaceable(to: string): boolean {
   let near = dirname(to);
   while (!existsSync(near)) near = dirname(near);
@@ -117,7 +118,7 @@ export function isFree(to: string): boolean {
   return found.isDirectory() && isEmpty(to);
 }
 
-/** A directory that this user is not allowed to list counts as filled. */
+/** A directory that this user is not allowed to list counts as not empty. */
 function isEmpty(directory: string): boolean {
   try {
     return readdirSync(directory).length === 0;

@@ -1,4 +1,4 @@
-/** Whether devloop can and should write a file on this machine, and why not. */
+/** Finds out whether devloop can safely write a file on this machine, and why not. */
 import { constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { access, mkdir, opendir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, normalize, resolve, sep } from 'node:path';
@@ -8,15 +8,15 @@ const MOST_LINKS = 40;
 const STICKY = 0o1000;
 
 /**
- * Who else could read, replace or redirect what is written to a path: the owner of a directory above it, or those who can write to one.
- * Undefined if only this user and the administrator can. A sticky directory such as /tmp is safe, because users can change only their own
- * files there. The path need not exist. Synchronous, because waiting for the first answer of Node's thread pool would take most of the time
- * of a short command.
+ * Who else could read, replace or redirect what is written to a path: the owner of a directory above it, or whoever can write to such a
+ * directory. Undefined if only this user and the administrator can. A sticky directory such as /tmp is safe, because users can change only
+ * their own files there. The path need not exist. This is synchronous, because waiting for the first answer of Node's thread pool would
+ * take most of the time of a short command.
  */
 export function otherWriter(path: string): string | undefined {
   const user = process.getuid?.();
   if (user === undefined) return undefined;
-  // In a user namespace, the administrator has another number there.
+  // In a user namespace, the administrator has another uid: that of the root directory.
   const { uid } = lstatSync('/');
   return look(resolve(path), new Set([user, 0, uid]), 0);
 }
@@ -27,7 +27,7 @@ function look(path: string, trusted: Set<number>, links: number): string | undef
   for (let length = 0; length <= parts.length; length++) {
     const here = sep + parts.slice(0, length).join(sep);
     const stats = statsOf(here);
-    // This user will create what is missing. What cannot be read will fail when it is written.
+    // This user will create a missing directory. If a directory cannot be read, the later write fails.
     if (stats === undefined) return undefined;
     if (!trusted.has(stats.uid)) return `${here} belongs to another user (uid ${stats.uid})`;
     if (stats.isSymbolicLink()) {
@@ -48,7 +48,8 @@ function statsOf(path: string): Stats | undefined {
 }
 
 /**
- * Many systems give each user a group of their own, which has the user's number and can write. Other systems put all users into one group.
+ * Whether other users can write. On many systems, each user has a group of their own, whose number is the user's, and which is allowed to
+ * write. Other systems put all users into one group.
  */
 function isOpen({ mode, gid }: Stats): boolean {
   if ((mode & STICKY) !== 0) return false;
@@ -81,7 +82,7 @@ export function leadsOut(name: string): boolean {
   return normalize(name).split(sep).includes('..');
 }
 
-/** A failure to write devloop's own files, as 'files.not-written'; any other error stays what it is. */
+/** Turns a failure to write devloop's own files into 'files.not-written'; any other error is returned unchanged. */
 export function notWritten(directory: string, error: unknown): unknown {
   const cause = fileCause(directory, error);
   return cause === undefined ? error : refused(directory, cause, error);
@@ -142,7 +143,7 @@ async function makeMissing(directory: string): Promise<string | undefined> {
   return top ?? directory;
 }
 
-/** Removes a directory that was created in vain, and those above it up to `top`, unless somebody has put something there. */
+/** Removes a directory that is not needed after all, and those above it up to `top`, unless somebody has put something there. */
 export async function unmakePath(directory: string, top: string): Promise<void> {
   for (let path = directory; path.length >= top.length; path = dirname(path)) {
     if (

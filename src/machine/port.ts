@@ -37,8 +37,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Throws 'port.in-use', which names the process that listens on the port, if the port is still in use after `limitMs`. A port of one of the
- * process groups `ending` counts as free, because they are ended first.
+ * Throws 'port.in-use', which names the process that listens on the port, if the port is still in use after `limitMs`. A port on which one
+ * of the process groups `ending` listens counts as free, because these groups are ended first.
  */
 export async function requireFreePort(port: number, limitMs = 0, ending: number[] = []): Promise<void> {
   const isFree = async (): Promise<boolean> => !(await isPortBusy(port)) || (await isHeldBy(ending, port));

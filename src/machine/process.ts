@@ -14,7 +14,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Asks a group to end, and kills it when `ended` has not aborted within the grace period. */
+/** Sends a signal to a process group, and kills the group if `ended` has not aborted within the grace period. */
 export async function endGroup(
   group: number,
   request: 'SIGTERM' | 'SIGINT',
@@ -31,7 +31,7 @@ export async function killGroup(group: number, limitMs: number): Promise<void> {
   await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
 }
 
-/** The same for a whole session, which a debugger and the process that it debugs share. */
+/** Like `killGroup`, for a whole session, which a debugger and the process that it debugs share. */
 export async function killSession(leader: number, limitMs: number): Promise<void> {
   const isGone = async (): Promise<boolean> => {
     const groups = await groupsOf(leader);
@@ -48,7 +48,7 @@ export async function sessionListensOn(leader: number, port: number): Promise<bo
 }
 
 /**
- * Asks the processes of a session to end, except its leader's group: this ends the process that a debugger debugs, but not the debugger.
+ * Sends SIGTERM to all process groups of a session except its leader's: this ends the process that a debugger debugs, but not the debugger.
  */
 export async function endFollowers(leader: number): Promise<void> {
   for (const group of await groupsOf(leader)) if (group !== leader) signalGroup(group, 'SIGTERM');

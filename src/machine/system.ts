@@ -8,14 +8,14 @@ import * as macos from './macos.ts';
  */
 interface OperatingSystem {
   /**
-   * When a process started, as text that no other process with the same pid can have; where the system has one, the text begins with
-   * the id of the boot and a `/`. Undefined when no such process can be seen, or only its zombie. Synchronous, so that a process can
-   * be recorded before anything else happens.
+   * When a process started, as text that no other process with the same pid can have. If the system has an id for each boot, the text
+   * begins with that id and a `/`. Undefined if there is no such process, or only its zombie. This is synchronous, so that a process can be
+   * recorded before anything else happens.
    */
   startTimeOf(pid: number): string | undefined;
   /** Whether any process of a group still runs. Zombies do not count: only their parent can remove them. */
   hasRunningMember(group: number): Promise<boolean>;
-  /** The process groups that still run in the session of a process that devloop started: its own, and those that a debugger makes. */
+  /** The process groups that still run in the session of a process that devloop started: its own, and those that a debugger creates. */
   groupsOf(leader: number): Promise<number[]>;
   /** Whether a process of a group listens on a TCP port. Also true if that cannot be determined. */
   groupListensOn(group: number, port: number): Promise<boolean>;

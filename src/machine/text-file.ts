@@ -10,8 +10,8 @@ export async function readTextFile(path: string): Promise<string> {
 }
 
 /**
- * Replaces a file of the user's as a whole, or not at all, so that a full disk does not destroy the old content. A symbolic link to it
- * stays a link, and its permissions stay. Rejects with the error of the file system.
+ * Replaces one of the user's files completely or not at all, so that a full disk does not destroy the old content. A symbolic link to the
+ * file stays a link, and the file keeps its permissions. Rejects with the error of the file system.
  */
 export async function replaceTextFile(path: string, text: string): Promise<void> {
   const file = await realpath(path).catch(() => path);

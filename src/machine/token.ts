@@ -6,7 +6,7 @@ export function newToken(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** Takes as long for a guess that is nearly right as for any other of its length. */
+/** Compares two tokens. All guesses of the right length take the same time, so the time reveals nothing about the token. */
 export function isToken(given: string, wanted: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
   return one.length === other.length && timingSafeEqual(one, other);

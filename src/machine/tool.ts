@@ -7,20 +7,20 @@ export interface ToolOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
-  /** Gets the standard error as it arrives. */
+  /** Receives the standard error as it arrives. */
   onErrors?: (text: string) => void;
-  /** For its standard input, which is empty otherwise. */
+  /** The program's standard input, which is empty by default. */
   input?: string;
 }
 
 export interface ToolResult {
-  /** null when a signal ended it. */
+  /** null if a signal ended the program. */
   code: number | null;
   stdout: string;
   stderr: string;
   /** Both streams, in the order in which they arrived. */
   output: string;
-  /** The program could not be started: the file is missing or not executable. */
+  /** Whether the program could not be started, because its file is missing or not executable. */
   missing: boolean;
 }
 
