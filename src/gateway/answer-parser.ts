@@ -6,7 +6,7 @@ const NOTHING = Buffer.alloc(0);
 
 export interface ParsedAnswer {
   answer: Answer;
-  /** The connection can carry another request. */
+  /** Whether the connection can carry another request. */
   keepsAlive: boolean;
 }
 
@@ -27,7 +27,7 @@ export class AnswerParser {
   /** Bytes of an incomplete head or line. */
   #rest: Buffer = NOTHING;
   #body: Buffer[] = [];
-  /** Bytes still missing of the body or of the current chunk; undefined between chunks. */
+  /** Bytes still missing from the body or from the current chunk; undefined between chunks. */
   #left: number | undefined;
   #isInTrailers = false;
   #onBody: (bytes: number) => void;

@@ -4,7 +4,10 @@ import type { Readable } from 'node:stream';
 export const LARGEST_BODY = 16 * 2 ** 20;
 /** Limit for all bodies of one gateway together, in bytes; all answers are allowed as much again. */
 const MOST_HELD = 64 * 2 ** 20;
-/** Later chunks that are shorter share a buffer of this size: a buffer for each would take a kilobyte, however short the chunk is. */
+/**
+ * After the first chunk of a body, chunks that are shorter than this share a buffer of this size: a separate buffer for each would take a
+ * kilobyte, however short the chunk is.
+ */
 const SHORT = 16 * 1024;
 /** What Node needs for each buffer, in bytes. */
 const OVERHEAD = 256;
@@ -30,16 +33,16 @@ interface Held {
 }
 
 export interface Reading {
-  /** Ends the reading. */
+  /** Aborts the reading. */
   signal: AbortSignal;
   /** Called when the body, arriving or complete, is dropped to make room for others. Its bytes are no longer counted. */
   onDropped(): void;
 }
 
 /**
- * Reads bodies, and holds a limited number of bytes of them. If there is no room, the oldest incomplete body is dropped: kube-apiserver
- * sends a body at once, so that one is a stranger's. If all are complete, the largest one is dropped: whoever fills the room loses it, and
- * a complete body smaller than the limit divided by the number of connections is never dropped.
+ * Reads bodies, and limits how many bytes of them are held. If there is no room, the oldest incomplete body is dropped: kube-apiserver
+ * sends a body at once, so an incomplete one is a stranger's. If all are complete, the largest one is dropped. So a client that fills the
+ * room loses its own body, and a complete body smaller than the limit divided by the number of connections is never dropped.
  */
 export class Bodies {
   #most: number;
@@ -59,7 +62,7 @@ export class Bodies {
     this.#held.add(held);
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      // The excess is read and dropped: a client that is disconnected while it sends sees a reset instead of the answer.
+      // The excess is read and dropped: a client that is disconnected while it sends gets a reset instead of the answer.
       if (size > LARGEST_BODY) this.#free(held);
       else this.#store(held, chunk);
     });
@@ -97,7 +100,7 @@ export class Bodies {
       last.used += chunk.length;
       return;
     }
-    // A first chunk gets no shared buffer, since most bodies have only one.
+    // A first chunk gets no shared buffer, since most bodies have only one chunk.
     const isShort = last !== undefined && chunk.length < SHORT;
     const room = isShort ? Buffer.allocUnsafe(SHORT) : chunk;
     if (isShort) chunk.copy(room);
@@ -114,7 +117,7 @@ export class Bodies {
 
   #dropOne(arriving: Held): void {
     const all = [...this.#held];
-    // If several are equally large, the newest of them.
+    // If several are equally large, this is the newest of them.
     const largest = all.reduce((most, one) => (one.cost >= most.cost ? one : most));
     const dropped = all.find((one) => !one.isComplete && one !== arriving) ?? largest;
     this.#free(dropped);

@@ -13,15 +13,15 @@ import type { Strangers } from './strangers.ts';
  */
 export interface Connections {
   /**
-   * Makes the connection busy until the answer to this request is sent. False for a request that must not be answered: it came before an
-   * earlier answer, for which kube-apiserver would wait.
+   * Makes the connection busy until the answer to this request is sent. False for a request that must not be answered: it came before the
+   * answer to an earlier one, and kube-apiserver would have waited for that answer.
    */
   track(request: IncomingMessage, response: ServerResponse): boolean;
   /** Notes that the connection seems to be kube-apiserver's. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
   /**
-   * The time in ms that a request and its answer spend on the network: one round trip, and for the first request of a connection also those
-   * of TCP and TLS.
+   * The time in ms that a request and its answer spend on the network: one round trip, and for the first request of a connection also the
+   * round trips of TCP and TLS.
    */
   travelMs(request: IncomingMessage): number;
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
@@ -46,13 +46,13 @@ interface Connection {
   /** Measured as the time of the TLS handshake, which takes one round trip as seen from here. */
   roundTripMs: number;
   answering: Set<ServerResponse>;
-  /** A review or a probe has come over this connection. */
+  /** Whether a review or a probe has come over this connection. */
   used: boolean;
 }
 
 /** An API server of a small cluster never has this many requests in progress. */
 const MOST_CONNECTIONS = 1_000;
-/** Those of TCP, of TLS, and of the request and its answer. Opening the channel of a tunnel is a part of another one. */
+/** The round trips of TCP, of TLS, and of the request and its answer. Opening the channel of a tunnel takes part of another one. */
 const ROUND_TRIPS_OF_FIRST = 3.5;
 
 export interface Admission {
@@ -117,7 +117,9 @@ export function trackConnections(server: Server, admission: Admission): Connecti
   };
 }
 
-/** Keeps out addresses that are not allowed. If there are too many connections, closes the one that kube-apiserver misses least. */
+/**
+ * Keeps out addresses that are not allowed. If there are too many connections, closes the one that kube-apiserver is least likely to need.
+ */
 function admit(raw: Socket, connections: Map<string, Connection>, admission: Admission): void {
   const { allows, strangers, most = MOST_CONNECTIONS } = admission;
   const { remoteAddress } = raw;
@@ -143,9 +145,9 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
 }
 
 /**
- * The oldest connection that carried no review, since kube-apiserver sends one at once. If there is none, the oldest without a complete
- * request. An incomplete request does not count, since a stranger can leave it so until its budget is used. If all have one, the oldest of the
- * address with the most connections, unless the new one is from there, too.
+ * The oldest connection that has carried no review, since kube-apiserver sends one at once. If there is none, the oldest without a complete
+ * request; an incomplete request does not count, since a stranger can leave it incomplete until its budget is used. If all have a complete
+ * request, the oldest from the address with the most connections, unless the new connection is from that address, too.
  */
 function leastMissed(all: Connection[], newcomer: string): Duplex | undefined {
   const open = all.filter(({ raw }) => !raw.destroyed);
@@ -167,15 +169,15 @@ const GONE_MS = 3_000;
 /** kube-apiserver connects when it has a review to send, and sends it as soon as the handshake is done. */
 const FIRST_REVIEW_MS = 1_000;
 
-/** If no review has come for this long, the next one meets the closing of a connection only by chance. */
+/** If no review has come for this long, it is unlikely that the next one arrives just while a connection is being closed. */
 const LULL_MS = 1_000;
 
-/** Meanwhile each answer closes a connection, so that kube-apiserver has fewer and fewer left. */
+/** The longest wait for such a lull. During the wait, each answer closes a connection, so that kube-apiserver has fewer and fewer left. */
 const LONGEST_LULL_WAIT_MS = 10_000;
 
 /**
- * While reviews come, the next one may be on its way over any connection, even one that is still idle, unused, or inside a tunnel, and
- * would be lost if this side closed it.
+ * Waits until no review has come for a while. Otherwise, the next review may be in transit on any connection, even one that is still idle,
+ * unused, or inside a tunnel, and would be lost if this side closed that connection.
  */
 async function untilLull(lastReviewAt: () => number): Promise<void> {
   const deadline = performance.now() + LONGEST_LULL_WAIT_MS;

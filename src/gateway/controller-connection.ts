@@ -19,9 +19,9 @@ export interface Exchange {
 export interface Failure {
   code: string | undefined;
   message: string;
-  /** The TLS connection was up, so the controller may have seen the review. */
+  /** Whether the TLS connection was up, so that the controller may have seen the review. */
   connected: boolean;
-  /** The connection came from the pool, and may have ended before the review was sent. */
+  /** Whether the connection came from the pool, so that it may have ended before the review was sent. */
   reused: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface ConnectionOptions {
 export class ControllerConnection {
   #options: ConnectionOptions;
   #socket: TLSSocket;
-  /** The listening program is known to be this user's; before that, the connection carries no byte of a review. */
+  /** Whether the listening program is known to be this user's; before that, the connection carries no byte of a review. */
   #isKnown = false;
   #isReused = false;
   #exchange: Exchange | undefined;
@@ -102,7 +102,7 @@ export class ControllerConnection {
 
   #read(part: Buffer): void {
     if (this.#exchange === undefined) {
-      // Nobody has asked for these bytes.
+      // These bytes belong to no request.
       this.destroy();
       return;
     }

@@ -2,16 +2,17 @@ import { createSecureContext } from 'node:tls';
 import { UNVERIFIED } from '../machine/loopback-tls.ts';
 import { type ConnectionOptions, ControllerConnection, type Exchange } from './controller-connection.ts';
 
-/** Limit for one server name. After a hold, all waiting reviews want a connection at once, and each handshake takes a millisecond. */
+/** Limit for one server name. After a hold, all waiting reviews need a connection at once, and each handshake takes a millisecond. */
 const MOST = 256;
 
 /** The connections to one controller. */
 export interface ControllerPool {
   /**
-   * Sends over an idle connection, or else a new one, or if there are too many, as soon as one is idle. `isNew`: over a new one, at once.
+   * Sends over an idle connection, or else over a new one. If there are too many connections, it waits until one is idle. `isNew`: always
+   * sends over a new connection.
    */
   send(serverName: string, exchange: Exchange, isNew: boolean): void;
-  /** Closes the connection of an exchange, which then ends as a failure. One that was not sent yet does not end at all. */
+  /** Closes the connection of an exchange, which then ends as a failure. For an exchange that was not sent yet, `onEnd` is never called. */
   cancel(serverName: string, exchange: Exchange): void;
   close(): void;
 }
@@ -41,7 +42,7 @@ class OfOneName {
   #to: Target;
   #onEmpty: () => void;
   #all = new Set<ControllerConnection>();
-  /** The last one was used last, and is the first to be used again. */
+  /** The idle connections. The one that was used most recently is the last one, and is used first. */
   #idle: ControllerConnection[] = [];
   #waiting = new Set<Exchange>();
   #session: Buffer | undefined;

@@ -5,20 +5,20 @@ import { UNVERIFIED } from '../machine/loopback-tls.ts';
 /** A POST of JSON to the controller. */
 export interface ControllerPost {
   agent: Agent;
-  /** On the loopback interface. */
+  /** The port on the loopback interface. */
   port: number;
-  /** Including the query. */
+  /** The path, including the query. */
   path: string;
   /** Node writes a text together with the headers, and a buffer after them. */
   body: Buffer | string;
-  /** The name that kube-apiserver asks for in its TLS handshake. */
+  /** The name that kube-apiserver requests in its TLS handshake. */
   serverName?: string;
   /** How much of the answer is read, in bytes. */
   mostBytes?: number;
   signal: AbortSignal;
 }
 
-/** What the controller answered, whatever it is. Rejects if nothing answered, and with the signal's reason. */
+/** Resolves with the controller's answer, whatever its status. Rejects if nothing answers, and with the signal's reason. */
 export async function postToController(post: ControllerPost): Promise<{ status: number; body: Buffer }> {
   const { agent, port, path, body, serverName, mostBytes = Number.POSITIVE_INFINITY, signal } = post;
   signal.throwIfAborted();
@@ -28,7 +28,7 @@ export async function postToController(post: ControllerPost): Promise<{ status: 
     ...UNVERIFIED,
     headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
   });
-  // Cheaper than the `signal` of Node's request.
+  // This is cheaper than the `signal` of Node's request.
   const end = (): void => void outgoing.destroy();
   signal.addEventListener('abort', end);
   try {
@@ -43,7 +43,7 @@ export async function postToController(post: ControllerPost): Promise<{ status: 
   }
 }
 
-/** Events, since an iterator over the chunks costs as much as a small answer itself. */
+/** Uses events, since an iterator over the chunks costs as much as a small answer itself. */
 async function bodyOf(incoming: IncomingMessage, mostBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

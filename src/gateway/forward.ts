@@ -18,7 +18,7 @@ export interface ReviewRequest {
   /** Alternate name and value. */
   headers: string[];
   body: Uint8Array;
-  /** The name that the client asked for in its TLS handshake. */
+  /** The name that the client requested in its TLS handshake. */
   serverName: string | undefined;
   /** Called with the length of each part of the answer's body, in bytes. */
   arriving(bytes: number): void;
@@ -84,9 +84,9 @@ async function forward(
 }
 
 /**
- * `wait`: no controller has seen the review, so another attempt is free. `resend`: the connection ended without an answer,
- * because the old process stopped or closed an idle connection. To call the webhook twice is safe, since Kubernetes requires
- * webhooks to be idempotent; but a handler that panics looks the same, hence the limit.
+ * `wait`: no controller has seen the review, so another attempt is free. `resend`: the connection ended without an answer, because the old
+ * process stopped or closed an idle connection. Calling the webhook twice is safe, since Kubernetes requires webhooks to be idempotent; but
+ * a handler that panics looks the same, hence the limit.
  */
 export function afterFailure(failure: Failure, resends: number): 'wait' | 'resend' | 'give-up' {
   if (failure.code === 'ECONNREFUSED') return 'wait';

@@ -35,7 +35,7 @@ export function budgetOf(url: string): number {
 
 /**
  * How long the gateway can take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it dialled, and the
- * caller still has to read the answer. `travelMs`: how long these two take, if that is known.
+ * caller still has to read the answer. `travelMs`: how long the dialling and the answer's way back take, if that is known.
  */
 export function patienceFor(budgetMs: number, travelMs = 0): number {
   const margin = Math.max(Math.min(LEAST_MARGIN_MS, budgetMs / 10), travelMs);
@@ -59,8 +59,8 @@ export interface Waiting {
   /** Resolves when the review may be sent, to undefined; or to the answer that it gets instead. Rejects with the signal's reason. */
   pass(): Promise<Answer | undefined>;
   /**
-   * Gets the controller's answer to a review whose wait is over. If absent, such a review is taken back from the controller, whose work
-   * would be for nobody.
+   * Receives the controller's answer to a review whose wait is over. If absent, the request to the controller is cancelled when the wait is
+   * over, since nobody would use the answer.
    */
   onLate?: ((answer: Answer) => void) | undefined;
   /** Why a review that nothing accepts is not sent again; undefined as long as it is sent again. */
@@ -73,14 +73,17 @@ export interface Gate {
   hold(onHalfWaited?: () => void): void;
   release(): void;
   /**
-   * No controller runs, so no review is sent: any other program can listen on its port now. The next controller starts in `ms`: reviews
-   * wait for it, but those whose budget ends earlier are refused at once. Lasts until the next `hold`.
+   * Called when no controller runs. No review is sent then, because another program could listen on the controller's port. The next
+   * controller starts in `ms`: reviews wait for it, but those whose budget ends earlier are refused at once. Lasts until the next `hold`.
    */
   controllerDown(why: string, ms: number): void;
-  /** No controller is started again. One may still answer, so reviews are sent, but refused at once if nothing accepts them. Final. */
+  /**
+   * Called when no controller will be started again. One may still be running, so reviews are sent, but they are refused at once if nothing
+   * accepts them. This is final.
+   */
   failFast(why: string): void;
   readonly lastTry: string | undefined;
-  /** Reviews wait because the user wants them to, whatever else holds or releases them, and whether or not a controller runs. */
+  /** Makes reviews wait because the user wants it, whatever else holds or releases them, and whether or not a controller runs. */
   holdForUser(): void;
   releaseForUser(): void;
   readonly isHeldForUser: boolean;

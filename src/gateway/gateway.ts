@@ -20,22 +20,22 @@ import type { OnTimeout } from './unanswered.ts';
 
 export interface GatewayOptions {
   host: string;
-  /** 0 or absent: any free port. */
+  /** The port to listen on; any free one if it is 0 or absent. */
   port?: number;
   sessionId: string;
-  /** Nothing has to listen there yet. */
+  /** The controller's address. Nothing has to listen there yet. */
   controller: ControllerAddress;
   /** Whether this address is allowed to connect; by default every address is. */
   allows?: (address: string) => boolean;
   /** Advice for the user about strangers. */
   hint?: string | undefined;
-  /** Names of the APIServices whose requests arrive here, too. Nothing here serves them, but those who ask for them are no strangers. */
+  /** Names of the APIServices whose requests also arrive here. Nothing here serves them, but whoever sends them is no stranger. */
   apis?: readonly string[] | undefined;
-  /** Gets each review when it has arrived. The result is disposed when there is an answer. It must be quick. */
+  /** Called with each review when it has arrived. The result is disposed when there is an answer. It must return quickly. */
   arrived?: ReviewContext['arrived'];
-  /** Gets each review when its answer is sent. It must be quick. */
+  /** Called with each review when its answer is sent. It must return quickly. */
   served?: ((review: ServedReview) => void) | undefined;
-  /** Gets answers that the controller gives too late; with it, reviews stay open for them. */
+  /** Called with answers that come too late from the controller. If it is set, requests to the controller stay open for such answers. */
   late?: ((late: LateAnswer) => void) | undefined;
   /** A warning that is added to the controller's answers to admission reviews. */
   stamp?: (() => string | undefined) | undefined;
@@ -49,19 +49,19 @@ export interface Gateway extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   /**
-   * From now on takes reviews on these paths only, and for a while also on the earlier ones; at first there are none. Probes are always
+   * From now on accepts reviews on these paths only, and for a while also on the earlier ones; at first there are none. Probes are always
    * answered.
    */
   accept(paths: Iterable<string>): void;
   /** From now on refuses reviews on these paths, and no longer on earlier ones, because the controller does not serve them. */
   refuse(paths: Iterable<string>): void;
-  /** From now on reviews on these paths, and no longer on earlier ones, wait while the controller is asked whether it serves them. */
+  /** From now on reviews on these paths, and no longer on earlier ones, wait until devloop knows whether the controller serves them. */
   ask(paths: Iterable<string>): void;
   /** See `Forwarder.post`. */
   post: Forwarder['post'];
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
-  /** Presents a key pair to those who ask for its server name, until disposed. */
+  /** Presents a key pair to clients that request its server name, until disposed. */
   presentOnly(serverName: string, pair: KeyPair): Disposable;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
@@ -72,27 +72,28 @@ export interface Gateway extends AsyncDisposable {
   hold(onHalfWaited?: () => void): void;
   /** Forwards the waiting reviews, in order. */
   release(): void;
-  /** The same on behalf of the user. Reviews go on when neither hold is in force. */
+  /** Like `hold`, but on behalf of the user. Reviews are forwarded when neither hold is in force. */
   holdForUser(): void;
   releaseForUser(): void;
   /**
-   * No controller runs, so no review is sent to its port. The next one starts in `ms`: reviews wait for it, but those whose budget ends
-   * earlier get an error with this reason at once. Lasts until the next `hold`.
+   * Called when no controller runs. No review is sent to its port then. The next controller starts in `ms`: reviews wait for it, but those
+   * whose budget ends earlier get an error with this reason at once. Lasts until the next `hold`.
    */
   controllerDown(why: string, ms: number): void;
-  /** No controller is started again: reviews that nothing accepts get an error with this reason at once. Final. */
+  /** Called when no controller will be started again: reviews that nothing accepts get an error with this reason at once. This is final. */
   failFast(why: string): void;
-  /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. The latest call counts. */
+  /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. Only the latest call applies. */
   answerOwn(own: OwnAnswers): Disposable;
   /** Number of reviews that are waiting. */
   readonly held: number;
   /**
-   * From now on each connection gets one more answer and is then closed. Final. Connections of busy clients are then closed before `drain`.
+   * From now on each connection gets one more answer and is then closed. This is final. Connections of busy clients are then closed before
+   * `drain`.
    */
   closeAfterNextAnswer(): void;
   /**
-   * When no review has come for a second: closes idle connections, busy ones after their answer, and new ones after their first answer.
-   * Final. Resolves when all connections are closed that were open by then or soon after, except those over which no review comes.
+   * Once no review has come for a second, closes idle connections, busy ones after their answer, and new ones after their first answer.
+   * This is final. Resolves when all connections are closed that were open by then or soon after, except those over which no review comes.
    */
   drain(): Promise<void>;
 }

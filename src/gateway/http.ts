@@ -51,7 +51,7 @@ export function jsonAnswer(status: number, value: unknown): Answer {
 export function plainBody({ headers, body }: Answer): Buffer | string {
   if (typeof body === 'string' || !headers.some(isGzip)) return body;
   try {
-    // A few compressed bytes can stand for many.
+    // A few compressed bytes can expand to very many.
     return gunzipSync(body, { maxOutputLength: LARGEST_BODY });
   } catch {
     return body;
@@ -71,7 +71,9 @@ export function jsonOf(body: Buffer | string): unknown {
   }
 }
 
-/** Headers of one connection. If the client's `Connection: close` were forwarded, it would close a pooled connection too. */
+/**
+ * Headers that apply to one connection only. If the client's `Connection: close` were forwarded, it would close a pooled connection too.
+ */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -102,7 +104,7 @@ export function forwardable(rawHeaders: string[]): string[] {
   return named.length === 0 ? left : without(left, named);
 }
 
-/** `names` in lower case. */
+/** The headers without those of these names, which must be in lower case. */
 export function without(headers: string[], names: string[]): string[] {
   return headers.filter((_, index) => !names.includes(headers[index - (index % 2)]!.toLowerCase()));
 }

@@ -5,7 +5,10 @@ import { backOff, sleep } from '../async.ts';
 import { UNVERIFIED } from '../machine/loopback-tls.ts';
 
 const REFUSED_MS = 300;
-/** A process that has ended refuses the next connection: no other takes its place sooner than this. */
+/**
+ * The first pause before another connection. If the process has ended, that connection is refused, since no other process takes its place
+ * sooner than this.
+ */
 const REOPEN_MS = 50;
 /** Longest pause, because some servers close each connection, and others log a request that they do not expect. */
 const LONGEST_MS = 60_000;
@@ -13,7 +16,7 @@ const ANSWER_MS = 10_000;
 
 /**
  * Calls `onListening` as soon as a process answers HTTP over TLS on this port of the loopback interface, and again for each later process:
- * an idle connection shows whether it is still the same one. Resolves with the signal.
+ * an idle connection shows whether it is still the same one. Resolves when the signal aborts.
  */
 export async function whenListening(
   port: number,
@@ -24,7 +27,7 @@ export async function whenListening(
     const opened = await openIdle(port, signal);
     if (opened === 'refused') {
       [isKnown, closed] = [false, 0];
-      // A refused attempt shows in no log, so the pause stays short.
+      // A refused attempt appears in no log, so the pause stays short.
       await sleep(REFUSED_MS, signal);
       continue;
     }
@@ -32,7 +35,7 @@ export async function whenListening(
       if (!isKnown) onListening();
       isKnown = true;
       const since = performance.now();
-      // A reset is an error first, which `once` of node:events would throw.
+      // A reset emits an error first, which `once` of node:events would throw.
       if (!opened.closed) await new Promise<void>((resolve) => opened.once('close', () => resolve()));
       if (performance.now() - since > LONGEST_MS) closed = 0;
     }

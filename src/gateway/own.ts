@@ -2,13 +2,13 @@ import { type Answer, jsonAnswer, jsonOf, statusAnswer } from './http.ts';
 
 /** Which reviews devloop answers itself, in place of the controller. */
 export interface OwnAnswers {
-  /** Gets the `request` of an AdmissionReview. */
+  /** Whether devloop admits the review with this `request` of an AdmissionReview. */
   allows(request: object): boolean;
   /** What happens to all other reviews. `refuse`: kube-apiserver applies the failurePolicy, as if nothing had answered. */
   others: 'forward' | 'refuse';
 }
 
-/** Undefined if the controller has to answer. */
+/** devloop's own answer; undefined if the controller has to answer. */
 export function answerOwn(body: string, { allows, others }: OwnAnswers): Answer | undefined {
   const review = jsonOf(body) as Review | null | undefined;
   const request = review?.request;

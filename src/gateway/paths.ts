@@ -2,29 +2,32 @@ import { posix } from 'node:path';
 import { sleep } from '../async.ts';
 import { LONGEST_BUDGET_MS } from './gate.ts';
 
-/** How long a review on an unknown path waits for `accept`: kube-apiserver may learn of a new webhook first. */
+/** How long a review on an unknown path waits for `accept`: kube-apiserver may call a new webhook before devloop has read it. */
 const LEARN_MS = 1_000;
-/** A request that kube-apiserver has begun calls, one after the other, the webhooks that it knew then, even those that are gone since. */
+/**
+ * For a request that it has begun to handle, kube-apiserver calls one webhook after the other from the list at that time, even those that
+ * have been removed since.
+ */
 const FORGET_MS = LONGEST_BUDGET_MS;
 
-/** The paths on which a gateway takes reviews. There are none at first. */
+/** The paths on which a gateway accepts reviews. There are none at first. */
 export interface Paths {
-  /** From now on takes these paths, as webhook configurations and CRDs write them, and for a while also the earlier ones. */
+  /** From now on accepts these paths, as webhook configurations and CRDs write them, and for a while also the earlier ones. */
   accept(paths: Iterable<string>): void;
-  /** Whether reviews are taken at this URL. The signal ends the wait for an unknown path. */
+  /** Whether reviews are accepted at this URL. The signal ends the wait for an unknown path. */
   takes(url: string, signal: AbortSignal): Promise<boolean>;
-  /** From now on the controller is being asked whether it serves these paths, and no longer about earlier ones. */
+  /** From now on, devloop is checking whether the controller serves these paths, and no longer checks earlier ones. */
   ask(paths: Iterable<string>): void;
-  /** Resolves when the controller is not being asked for the path of this URL, or with the signal. */
+  /** Resolves when the path of this URL is not being checked, or when the signal aborts. */
   asked(url: string, signal: AbortSignal): Promise<void>;
-  /** From now on the controller serves all paths but these. */
+  /** From now on, the controller counts as serving all paths except these. */
   refuse(paths: Iterable<string>): void;
   /** Whether the controller does not serve the path of this URL. */
   isRefused(url: string): boolean;
 }
 
 export function createPaths(forgetMs = FORGET_MS): Paths {
-  /** Until when each path is taken, on the clock of `performance.now()`. */
+  /** The time until which each path is accepted, on the clock of `performance.now()`. */
   let accepted = new Map<string, number>();
   let asking = new Set<string>();
   let refused = new Set<string>();
@@ -77,12 +80,12 @@ export function asCalled(path: string): string {
   return clean === '/' ? clean : clean.replace(/\/$/, '');
 }
 
-/** What kube-apiserver asks the server of an API about everything that it serves. */
+/** The paths that kube-apiserver requests from the server of an API to find out everything that it serves. */
 const ABOUT_ALL = ['/apis', '/openapi/v2', '/openapi/v3'];
 
 /**
- * Whether a request is for one of these APIs, which have the names of their APIServices. kube-apiserver keeps asking for each, so such a
- * request is no stranger's, although nothing here serves it.
+ * Whether a request is for one of these APIs, which have the names of their APIServices. kube-apiserver requests each of them repeatedly,
+ * so such a request is no stranger's, although nothing here serves it.
  */
 export function isForApi(url: string, apis: readonly string[]): boolean {
   if (apis.length === 0) return false;

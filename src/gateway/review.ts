@@ -32,15 +32,15 @@ export interface ReviewContext {
   /** Called for any other request. */
   refuse(url: string): void;
   closing: Closing;
-  /** What devloop answers itself, while it changes the objects that such reviews are about. */
+  /** The reviews that devloop answers itself, while it changes the objects that they are about. */
   readonly own: OwnAnswers | undefined;
-  /** Gets each review that devloop does not answer itself, when it has arrived. The result is disposed when there is an answer. */
+  /** Called with each review that devloop does not answer itself, when it has arrived. The result is disposed when there is an answer. */
   arrived?: ((review: ArrivedReview) => Disposable) | undefined;
-  /** Gets the same reviews when their answers are sent. */
+  /** Called with the same reviews when their answers are sent. */
   served?: ((review: ServedReview) => void) | undefined;
-  /** The warning that is added to the controller's answers; absent: they pass unchanged. */
+  /** The warning that is added to the controller's answers; if absent, they are passed on unchanged. */
   stamp?: (() => string | undefined) | undefined;
-  /** Gets the controller's answers that come after devloop's; absent: nobody waits for them. */
+  /** Called with the controller's answers that come after devloop's; if absent, devloop does not wait for them. */
   late?: ((late: LateAnswer) => void) | undefined;
   onTimeout: OnTimeout;
   warn: (message: string) => void;
@@ -56,7 +56,7 @@ export interface Closing {
 /** A review without an answer yet. */
 export interface ArrivedReview {
   url: string;
-  /** The port where the manager listens for it in its Pod. */
+  /** The port on which the manager listens for it in its Pod. */
   port: number;
   /** When it arrived, in ms since 1970. */
   at: number;
@@ -76,7 +76,7 @@ export interface LateAnswer {
   /** The review as it was passed to `served`. */
   review: ServedReview;
   answer: Answer;
-  /** Since the review arrived. */
+  /** The time since the review arrived. */
   totalMs: number;
 }
 
@@ -131,7 +131,7 @@ export async function serveReview(
         return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, patienceMs, controller, isHeldForUser });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
-    // When the session ends, the failurePolicy counts again.
+    // When the session ends, the failurePolicy applies again.
     const onTimeout = context.gate.lastTry === undefined ? context.onTimeout : 'fail';
     const answer = given && inPlaceOf(given, trace.body, onTimeout);
     if (answer !== undefined) {
@@ -256,7 +256,7 @@ function send(
   response: ServerResponse,
   { status, headers, body }: Answer,
 ): void {
-  // Whoever gets the review in `served` reports its answer, too.
+  // Whoever receives the review through `served` also reports its answer.
   const isListed = trace.body !== undefined && served !== undefined;
   if (typeof body === 'string' && status >= 500 && !isListed)
     warn(`POST ${pathOf(request.url ?? '/')} failed: ${statusMessage(body)}`);
@@ -275,7 +275,7 @@ function send(
   );
 }
 
-/** kube-apiserver reads an answer at once. A client that does not, loses the answer and the connection. */
+/** kube-apiserver reads an answer at once. A client that does not do so loses the answer and the connection. */
 function untilRead(held: HeldAnswer, response: ServerResponse, bytes: number): void {
   const patience = setTimeout(() => response.destroy(), UNREAD_MS);
   response.once('close', () => {

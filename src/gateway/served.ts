@@ -6,16 +6,16 @@ import { postToController } from './controller-post.ts';
 /** A path that kube-apiserver calls, and where the controller has to serve it. */
 export interface CalledPath {
   path: string;
-  /** On the loopback interface. */
+  /** The port on the loopback interface. */
   port: number;
-  /** The name that kube-apiserver asks for in its TLS handshake. */
+  /** The name that kube-apiserver requests in its TLS handshake. */
   serverName: string;
   reviews: 'admission' | 'conversion';
 }
 
 /**
- * Limits, because a handler that hangs must not keep reviews from the others. The server's own 404, for a path that nobody has, shows how
- * busy it is.
+ * Limits, because one handler that hangs must not delay reviews for the others. The time of the server's own 404, for a path without a
+ * handler, shows how busy the server is, so HANDLER_MS counts from then.
  */
 const SERVER_MS = 10_000;
 const HANDLER_MS = 2_000;
@@ -86,7 +86,7 @@ function emptyReview(reviews: CalledPath['reviews']): object {
   const group = { group: 'devloop.dev', version: 'v1' };
   const request = {
     ...{ uid, kind: { ...group, kind: 'Nothing' }, resource: { ...group, resource: 'nothings' } },
-    // A webhook that checks creations, updates or deletions has nothing to check then.
+    // A webhook that checks creations, updates or deletions has nothing to check for this operation.
     ...{ operation: 'CONNECT', name: '', userInfo: { username: 'devloop' }, dryRun: true },
   };
   return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };

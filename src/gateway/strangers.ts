@@ -10,13 +10,13 @@ export type Intrusion = 'connection' | 'request';
  */
 export interface Strangers extends Disposable {
   count(what: Intrusion): void;
-  /** A connection from an address that is not allowed to connect. */
+  /** Counts a connection from an address that is not allowed to connect. */
   keptOut(address: string): void;
   /** Some of the addresses that were kept out. */
   readonly addresses: readonly string[];
 }
 
-/** The first warning follows the first stranger soon; later ones take longer, since they say the same. */
+/** The first warning comes soon after the first stranger; later ones come less often, since they repeat the first. */
 const FIRST_MS = 5_000;
 const LATER_MS = 60_000;
 const MOST_ADDRESSES = 3;

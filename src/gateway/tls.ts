@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
 
-/** PEM texts. */
+/** A certificate with its chain, and its key, in PEM. */
 export interface KeyPair {
   certificate: string;
   key: string;
@@ -15,14 +15,14 @@ export interface TlsServer {
   server: Server;
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
-  /** Presents a key pair to those who ask for its server name, until disposed. */
+  /** Presents a key pair to clients that request its server name, until disposed. */
   presentOnly(serverName: string, pair: KeyPair): Disposable;
 }
 
 /** Called when a handshake fails. */
 export interface HandshakeEvents {
   warn(message: string): void;
-  /** The client did not speak TLS, or asked for a name that is not presented. */
+  /** Called if the client did not use TLS, or requested a name that is not presented. */
   refuse(): void;
 }
 
@@ -48,13 +48,13 @@ export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const name = socket.servername || '';
     const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
-    // No warning if the client has just left: it may be a health check.
+    // A client that has merely left causes no warning, since it may be a health check.
     if (alert !== undefined && contexts.has(name.toLowerCase())) warn(certificateRefusal(name, alert));
     else if (error.code !== 'ECONNRESET') refuse();
     socket.destroy();
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Node reports a handshake that failed here, too.
+    // Node also reports failed handshakes here.
     if (!secured.has(socket)) return;
     if (error.code !== 'ECONNRESET') refuse();
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');

@@ -11,7 +11,7 @@ export type End = 'budget-used' | 'client-gone' | 'gateway-closed' | 'no-room';
 export interface Unanswered {
   waitedFor: Waiting['for'];
   budgetMs: number;
-  /** How long it could wait in the gateway. */
+  /** How long the review could wait in the gateway. */
   patienceMs: number;
   controller: ControllerAddress;
   isHeldForUser: boolean;
@@ -72,13 +72,13 @@ function seconds(ms: number): string {
 
 /**
  * Replaces an answer of devloop that has no verdict of the controller. A conversion fails with the same Status, as a ConversionReview. An
- * admission gets devloop's own verdict if the controller only had no time, and the user asked for a verdict. Otherwise, or if the request
- * cannot be read, kube-apiserver gets the error, to apply the failurePolicy.
+ * admission gets devloop's own verdict if the controller merely had too little time, and the user chose a verdict. Otherwise, or if the
+ * request cannot be read, kube-apiserver gets the error and applies the failurePolicy.
  */
 export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
   if (typeof answer.body !== 'string' || body === undefined) return answer;
   const late = onTimeout === 'fail' ? undefined : answer.late;
-  // Most reviews are admissions, and large ones need not be parsed for nothing.
+  // Most reviews are admissions, and parsing large ones would be wasted work here.
   if (late === undefined && !body.includes('ConversionReview')) return answer;
   const { kind, apiVersion, request } = (jsonOf(body) ?? {}) as Review;
   const uid = request?.uid;

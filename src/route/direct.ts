@@ -13,9 +13,9 @@ export interface DirectOptions {
   addressSource?: string | undefined;
   /** `https://host:port` of the API server. */
   server: string;
-  /** Addresses of the cluster's nodes. They usually reach this machine at the address from which it reaches them. */
+  /** Addresses of the cluster's nodes. Nodes usually reach this machine at the address from which it reaches them. */
   nodes: string[];
-  /** IP families that all webhook Services have, the preferred one first. Empty: any family. */
+  /** IP families that all webhook Services have, the preferred one first. If empty, any family is possible. */
   families: string[];
 }
 
@@ -50,7 +50,7 @@ export function ownAddresses(): string[] {
   return all.map((one) => one.address).filter((address) => refusal(address) === undefined);
 }
 
-/** The address from which the kernel would send to a host. Connecting a UDP socket asks the routing table, and sends nothing. */
+/** The address from which the kernel would send to a host. Connecting a UDP socket looks up the route, and sends nothing. */
 async function sourceAddress(host: string): Promise<string | undefined> {
   const ip = isIP(host) ? host : (await lookup(host).catch(() => undefined))?.address;
   if (ip === undefined) return undefined;

@@ -2,8 +2,8 @@
 export type RouteTarget = { address: string } | { pods: Record<string, string> };
 
 /**
- * How connections from the cluster reach the gateways on this machine. An open route reconnects on its own, and emits
- * `route.lost` and the event for its return.
+ * How connections from the cluster reach the gateways on this machine. An open route reconnects on its own, and emits `route.lost` and
+ * `route.reconnected`.
  */
 export interface Route extends AsyncDisposable {
   /** The name of its kind: `direct`, `ssh` or `relay`. */
@@ -23,6 +23,6 @@ export interface Explanation {
   cause: string;
   /** The next thing to do, or the command to run. */
   hint: string;
-  /** Waiting longer would change nothing. */
+  /** Whether waiting longer would certainly change nothing. */
   isCertain?: true;
 }

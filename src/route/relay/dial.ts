@@ -11,17 +11,17 @@ import type { ResumableStream } from './wire/resumable.ts';
 const DIAL_LIMIT_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** After a connection that lasted less than this, the next dial waits as after a few failed ones, but no longer. */
+/** After a connection that lasted less than this, the next dial waits as long as after a few failed dials, but no longer. */
 const SHORT_LIFE_MS = 1_000;
 const SHORT_LIFE_FAILURES = 2;
 
-/** One new connection to the relay program. */
+/** Opens a new connection to the relay program. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
 /** How to connect to the program, and the keys by which both ends recognize each other. */
 export interface Access {
   dial: Dial;
-  /** Called when both ends have proved who they are over the last connection. */
+  /** Called when both ends have proved their identity over the last connection. */
   onProved?: () => void;
   identity: Identity;
 }
@@ -117,7 +117,7 @@ async function shakeHands(link: Link, handshake: Handshake, signal: AbortSignal)
   }
 }
 
-/** This machine's part of the handshake: both ends prove who they are, and state how many bytes they have received. */
+/** This machine's part of the handshake: both ends prove their identity, and state how many bytes they have received. */
 class Handshake {
   #stream: ResumableStream;
   #identity: Identity;
@@ -131,7 +131,7 @@ class Handshake {
     this.#fresh = fresh;
   }
 
-  /** Returns a promise of the reason why the link closed, once the stream is attached to it. Throws if the handshake fails. */
+  /** Once the stream is attached to the link, returns a promise of the reason why the link closes. Throws if the handshake fails. */
   receive(frame: Frame, link: Link): Promise<string> | undefined {
     if (frame.type === 'challenge' && !this.#challenged) {
       this.#challenged = true;

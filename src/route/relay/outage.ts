@@ -1,6 +1,6 @@
 import type { Emit } from '../../report/events.ts';
 
-/** A shorter cut is not reported: it broke no connection. */
+/** A shorter cut is not reported, because it breaks no connection. */
 const GRACE_MS = 1_000;
 
 /** Reports when the route is lost, and when it has reconnected. */
@@ -19,14 +19,14 @@ export class Outage {
     this.#reconnected = reconnected;
   }
 
-  /** The connection broke, or a dial failed. Reported after a while, with the latest cause. */
+  /** Called when the connection broke or a dial failed. The loss is reported after a while, with the latest cause. */
   cut(cause: string): void {
     this.#cause = cause;
     this.#since ??= performance.now();
     if (!this.#reported) this.#timer ??= setTimeout(() => this.#report(), GRACE_MS);
   }
 
-  /** Connections in flight were reset, so this is reported however soon the route is back. */
+  /** Called when open connections were reset. The loss is then reported at once, however soon the route is back. */
   lost(cause: string): void {
     this.cut(cause);
     if (!this.#reported) this.#report();

@@ -20,14 +20,14 @@ export interface RelayOptions {
   readonly pod: { namespace: string; name: string };
   /** Labels of the Pod, which the Service selects. */
   pods: Record<string, string>;
-  /** Port of a gateway on 127.0.0.1 -> port in the Pod. */
+  /** For each port of a gateway on 127.0.0.1, the port in the Pod. */
   ports: Map<number, number>;
   /**
    * Connects to the relay program, through the API server's proxy or a port-forward. Rejects with a DevloopError whose message is the
    * cause.
    */
   dial: Dial;
-  /** Called when both ends have proved who they are over the last connection. */
+  /** Called when both ends have proved their identity over the last connection. */
   onProved?: () => void;
   keys: RelayKeys;
   emit: Emit;
@@ -71,7 +71,7 @@ class Relay {
   #outage: Outage;
   #opened = Promise.withResolvers<void>();
   #wasOpened = false;
-  /** The program has begun to listen on the ports of the Service in the current stream. */
+  /** Whether the program listens on the ports of the Service in the current stream. */
   #listens = false;
   /** The latest failure; undefined while the route is connected. */
   #failure: unknown;
@@ -115,7 +115,7 @@ class Relay {
     this.#outage.dispose();
   }
 
-  /** At the end of a session nobody needs to know that the relay is going away, but the last reviews still have to pass. */
+  /** Whether the session is ending. The loss of the relay is then not reported, but the last reviews still have to pass. */
   get #leaving(): boolean {
     return this.#options.signal.aborted || this.#closing.signal.aborted;
   }

@@ -7,9 +7,9 @@ const REQUEST_IDENTITIES = 11;
 const IDENTITIES_ANSWER = 12;
 const SIGN_REQUEST = 13;
 const SIGN_RESPONSE = 14;
-/** Short, to leave time for the host: listing keys rarely needs a person, and the keys in files may be enough. */
+/** A short limit, to leave time for the host: listing keys rarely needs a person, and the keys in files may be enough. */
 const LIST_LIMIT_MS = 5_000;
-/** Long, because a person may have to touch a key. */
+/** A long limit, because a person may have to touch a key. */
 const SIGN_LIMIT_MS = 60_000;
 const LARGEST_ANSWER = 256 * 1024;
 
@@ -18,7 +18,7 @@ export interface AgentKey {
   comment: string;
 }
 
-/** Rejects if the agent does not respond. */
+/** The agent's keys. Rejects if the agent does not respond. */
 export async function agentKeys(path: string, signal: AbortSignal): Promise<AgentKey[]> {
   const answer = await request(path, Buffer.of(REQUEST_IDENTITIES), LIST_LIMIT_MS, signal);
   if (answer[0] !== IDENTITIES_ANSWER) throw new Error('it does not list its keys');

@@ -17,7 +17,7 @@ export interface Authentication {
 }
 
 /**
- * ssh2 sees one agent with all identities, wherever they come from: it offers an agent's keys by their public part, and asks for a
+ * ssh2 gets one agent with all identities, wherever they come from: it offers an agent's keys by their public part, and requests a
  * signature only if the host would accept the key.
  */
 export function createAuthentication(
@@ -87,7 +87,7 @@ function readSignature(whole: Buffer): Signature {
   return { whole, type: reader.text(), bytes: reader.string(), rest: reader.rest };
 }
 
-/** Whether ssh2 correctly packs this signature by a key of that type. */
+/** Whether ssh2 correctly encodes a signature of this form by a key of that type. */
 function isPlain({ type, rest }: Signature, keyType: string): boolean {
   return rest.length === 0 && (type === keyType || keyType === 'ssh-rsa');
 }

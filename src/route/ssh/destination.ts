@@ -8,7 +8,7 @@ export interface Destination {
   port?: number;
 }
 
-/** Throws `usage.invalid`. An IPv6 address needs brackets. */
+/** Parses a destination. Throws `usage.invalid` if it is malformed. An IPv6 address needs brackets. */
 export function parseDestination(text: string): Destination {
   const at = text.lastIndexOf('@');
   const user = at < 0 ? undefined : text.slice(0, at);
@@ -23,7 +23,7 @@ export function parseDestination(text: string): Destination {
   return { ...(user && { user }), host, ...(port && { port: Number(port) }) };
 }
 
-/** `dev@host`, `dev@host:2222`, `dev@[2001:db8::1]:2222`. */
+/** Formats a destination: `dev@host`, `dev@host:2222`, `dev@[2001:db8::1]:2222`. */
 export function formatDestination(user: string, host: string, port: number): string {
   return `${user}@${port === 22 ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`}`;
 }

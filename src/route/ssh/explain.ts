@@ -8,11 +8,11 @@ const LIMIT_MS = 3_000;
 
 /** The result of a TCP connection from this machine to the host's port. */
 type Dialled = 'open' | 'refused' | 'silent';
-/** The addresses that sshd listens on, according to the host; undefined if it could not be asked. */
+/** The addresses that sshd listens on, according to the host; undefined if they are unknown. */
 type Listening = 'loopback' | 'everywhere' | string[] | undefined;
 
 export interface Findings {
-  /** `dev@bastion.example.com` */
+  /** The SSH host: `dev@bastion.example.com`. */
   via: string;
   address: string;
   port: number;
@@ -20,7 +20,7 @@ export interface Findings {
   listening: Listening;
 }
 
-/** Looks at a port from this machine and from the host. `run` may reject: not every host allows commands. */
+/** Examines a port from this machine and on the host. `run` may reject, because not every host allows commands. */
 export async function examine(
   run: Link['run'],
   via: string,

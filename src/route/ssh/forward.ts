@@ -6,9 +6,9 @@ import { type HostSettings, nameOf } from './settings.ts';
 /** All addresses of the host, IPv4 and IPv6, as far as its sshd_config lets us choose. */
 const ALL_ADDRESSES = '';
 
-/** Who reaches the host's ports. */
+/** Who is allowed to connect to the host's ports. */
 export interface Callers {
-  /** The address that the cluster calls; sshd listens only on that, if its configuration allows this. */
+  /** The address that the cluster calls; sshd listens only on this one, if its configuration allows that. */
   address?: string | undefined;
   /** Whether this address is allowed to connect to the host's ports. */
   allows?: ((address: string) => boolean) | undefined;
@@ -57,8 +57,8 @@ export function forwardPorts(
 }
 
 /**
- * Carries one connection between an SSH channel and a port of this machine. Either side may end its half first. Piping keeps the memory
- * bounded: a side that does not read stops the other one, across the network through the SSH channel's window.
+ * Carries one connection between an SSH channel and a port of this machine. Either side may end its half first. Piping limits memory: if
+ * one side does not read, the other one stops sending; across the network, the SSH channel's window achieves this.
  */
 export function carry(channel: Channel, port: number): Socket {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });

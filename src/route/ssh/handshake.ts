@@ -9,12 +9,15 @@ import { type HostSettings, nameOf } from './settings.ts';
 
 /** sshd may look up this machine's name and call PAM before it answers. */
 const LIMIT_MS = 12_000;
-/** Our own watch ends a dead connection: ssh2 would count only answers to its keepalives, not other data that arrives. */
+/**
+ * Keeps ssh2 from ending the connection. `watchAlive` ends a dead one instead: ssh2 would count only answers to its keepalives, not other
+ * data that arrives.
+ */
 const NEVER = 1e9;
 
 /** What stays the same for all hops and all connections of a route. */
 export interface HandshakeContext {
-  /** Undefined without a terminal. */
+  /** Asks the user a question; undefined without a terminal. */
   ask: Ask | undefined;
   unlocked: Keyring['unlocked'];
   /** Host keys that the user accepted, so that reconnecting does not ask again. */
@@ -91,8 +94,8 @@ async function connect(stream: Duplex, host: HostSettings, attempt: Attempt): Pr
 }
 
 /**
- * ssh2 also calls it whenever new session keys are exchanged. Then the same host key has to be accepted synchronously: while data is being
- * sent, a later answer makes ssh2 (1.17) encrypt with the wrong session keys.
+ * The function with which ssh2 verifies the host key. ssh2 also calls it whenever new session keys are exchanged. The same host key then
+ * has to be accepted synchronously: if the answer comes later, while data is being sent, ssh2 (1.17) encrypts with the wrong session keys.
  */
 function hostVerifier({ verify }: HostKeys, fail: (error: Error) => void): HostVerifier {
   let trusted: Buffer | undefined;
@@ -132,7 +135,7 @@ function unusable(host: HostSettings, error: Error): DevloopError {
   });
 }
 
-/** Does not count the time while a person is being asked. */
+/** A deadline that does not count the time while a person is being asked. */
 export class PausableDeadline implements Disposable {
   readonly #expire: () => void;
   #leftMs: number;
@@ -161,7 +164,7 @@ export class PausableDeadline implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    // The end of a question that is still open must not start the clock again.
+    // If a question is still open, its end must not start the clock again.
     this.#pauses++;
   }
 

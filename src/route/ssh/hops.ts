@@ -7,7 +7,7 @@ import { ownAccount } from '../../machine/account.ts';
 import type { Destination } from './destination.ts';
 import { type HostSettings, type LocalAccount, nameOf, readSettings } from './settings.ts';
 
-/** `Match exec` in the user's configuration can run programs. */
+/** The limit for `ssh -G`, which runs the programs that `Match exec` names in the user's configuration. */
 const LIMIT_MS = 10_000;
 const MAX_HOPS = 8;
 

@@ -108,7 +108,7 @@ function describe(others: KnownLine[], authority: KnownLine | undefined): string
   return ` ${authority.file}:${authority.line} trusts a certificate authority for it, but devloop cannot check host certificates and needs the host's own key.`;
 }
 
-/** If the file cannot be written, the next session asks again. */
+/** Adds the key to known_hosts. If the file cannot be written, the next session asks again. */
 async function addToKnownHosts(host: HostSettings, name: string, key: Buffer, emit: Emit): Promise<void> {
   const file = host.userKnownHosts[0];
   if (file === undefined || file === '/dev/null') return;

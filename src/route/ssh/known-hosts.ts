@@ -1,4 +1,4 @@
-/** What known_hosts files say about the key of a host. */
+/** Looks up the key of a host in known_hosts files. */
 import { createHash, createHmac } from 'node:crypto';
 import { typeOf } from './wire.ts';
 
@@ -10,7 +10,7 @@ export interface KnownLine {
   /** Comma-separated patterns, or one hashed name. */
   hosts: string;
   type: string;
-  /** base64 */
+  /** The key, encoded in base64. */
   key: string;
 }
 
@@ -39,8 +39,8 @@ export function knownName(host: string, port: number): string {
 }
 
 /**
- * `names`: first the host's own name, then others (the host without its port) for which a matching key is as good, as for OpenSSH, unless
- * the host has another key of that type under its own name.
+ * Judges a host's key as OpenSSH does. `names`: the host's own name, then others (the host without its port). A matching key under another
+ * name also counts, unless the host has a different key of that type under its own name.
  */
 export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict {
   const base64 = key.toString('base64');
@@ -95,7 +95,7 @@ function matchesHashed(hosts: string, name: string): boolean {
   return actual.equals(Buffer.from(hash, 'base64'));
 }
 
-/** Not a regular expression: with many `*`, that takes minutes on a name that does not match. */
+/** This is not a regular expression, which could take minutes if the pattern has many `*` and the name does not match. */
 function matchesPattern(pattern: string, name: string): boolean {
   let [at, in_] = [0, 0];
   let star = -1;
@@ -115,7 +115,7 @@ function matchesPattern(pattern: string, name: string): boolean {
   return /^\**$/.test(pattern.slice(at));
 }
 
-/** A line to append. `salt` (20 random bytes) hashes the name. */
+/** A line for known_hosts. With a `salt` (20 random bytes), the name is hashed. */
 export function knownLine(name: string, key: Buffer, salt?: Buffer): string {
   const host = salt
     ? `|1|${salt.toString('base64')}|${createHmac('sha1', salt).update(name).digest('base64')}`

@@ -66,7 +66,7 @@ export async function openLink(
 /**
  * Calls `dead` after `aliveCount` + 1 rounds of `aliveSeconds` in which nothing arrived, although ssh2 sends a keepalive in each. Any data
  * counts, because behind a full send buffer an answer can take a long time. Rounds are counted instead of time, because a process that was
- * stopped for a while has heard nothing in that time.
+ * stopped for a while has received nothing in that time.
  */
 function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSettings, dead: () => void): void {
   let heard = false;
@@ -110,7 +110,7 @@ function whenGone(client: Client, host: HostSettings, lost: (cause: string) => v
   });
 }
 
-/** Says goodbye, so that the host frees its ports at once, but does not wait long for a host that is gone. */
+/** Ends the connection properly, so that the host frees its ports at once, but does not wait long for a host that is gone. */
 async function disconnect(client: Client, gone: Promise<void>): Promise<void> {
   client.end();
   const late = Promise.withResolvers<void>();

@@ -55,7 +55,7 @@ export type Unlocked =
   | { kind: 'locked' }
   | { kind: 'unusable'; why: string };
 
-/** `locked`: the key needs a passphrase, or another one. */
+/** Reads a private key. `locked`: the key needs a passphrase, or a different one. */
 export async function unlock({ text }: KeyFile, passphrase: string | undefined): Promise<Unlocked> {
   const { utils } = (await import('ssh2')).default;
   const parsed = utils.parseKey(text, passphrase);

@@ -16,7 +16,7 @@ export interface Reconnection {
   replace(next: Tunnel): void;
   via: string;
   emit: Emit;
-  /** Ends the loop. */
+  /** Stops reconnecting when it aborts. */
   signal: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export async function keepConnected(reconnection: Reconnection): Promise<void> {
   }
 }
 
-/** Undefined if the signal aborted. Reports each cause that differs from the one before. */
+/** Opens a new tunnel; undefined if the signal aborted. Reports each cause that differs from the one before. */
 async function reconnect(
   { reopen, emit, signal }: Reconnection,
   lostAt: number,

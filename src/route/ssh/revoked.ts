@@ -8,7 +8,7 @@ import { typeOf } from './wire.ts';
 
 /** The first bytes of a binary key revocation list. */
 const KRL = 'SSHKRL\n';
-/** Exit code of ssh-keygen. */
+/** The exit code of ssh-keygen for a revoked key. */
 const REVOKED = 1;
 const LIMIT_MS = 10_000;
 
@@ -40,7 +40,7 @@ async function isRevoked(file: string, key: Buffer, env: Env): Promise<boolean> 
   return listed(content.toString('utf8')).some((one) => one.equals(key));
 }
 
-/** The file has one public key per line. */
+/** The keys in a file that has one public key per line. */
 function listed(text: string): Buffer[] {
   return text.split('\n').flatMap((line, index): Buffer[] => {
     const [type, base64 = ''] = line.trim().split(/\s+/);
@@ -52,7 +52,10 @@ function listed(text: string): Buffer[] {
   });
 }
 
-/** Only OpenSSH can read a KRL, which also names keys by hash and by range. The file comes from its configuration, so it is installed. */
+/**
+ * Only OpenSSH can read a KRL, which also names keys by hash and by range. The file comes from OpenSSH's configuration, so OpenSSH is
+ * installed.
+ */
 async function isInKrl(file: string, key: Buffer, env: Env): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-key-'));
   try {

@@ -22,18 +22,18 @@ export interface SshOptions {
   allows?: (address: string) => boolean;
   /** Ports on 127.0.0.1 of this machine to which connections are carried. */
   gatewayPorts: number[];
-  /** HOME, SSH_AUTH_SOCK, PATH … */
+  /** The environment with HOME, SSH_AUTH_SOCK, PATH and so on. */
   env: Record<string, string | undefined>;
-  /** Undefined without a terminal. */
+  /** Asks the user a question; undefined without a terminal. */
   ask?: Ask | undefined;
   emit: Emit;
-  /** Stops opening. An open tunnel stays, and reconnects, until the route is disposed: restoring the cluster may need it. */
+  /** Interrupts the opening. An open tunnel stays open, and reconnects, until the route is disposed: restoring the cluster may need it. */
   signal: AbortSignal;
 }
 
 const CONNECT_MS = 10_000;
 
-/** Opens a reverse tunnel over an SSH host, which reconnects on its own. Rejects with `ssh.*` or `route.address`. */
+/** Opens a reverse tunnel over an SSH host. The tunnel reconnects on its own. Rejects with `ssh.*` or `route.address`. */
 export async function sshRoute(options: SshOptions): Promise<Route> {
   const { to, address: named, port = 0, gatewayPorts, allows, env, ask, emit } = options;
   await using opened = new AsyncDisposableStack();
@@ -49,7 +49,7 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const listeners: (() => void)[] = [];
   const via = nameOf(host);
   const closing = new AbortController();
-  // No question is asked then: it would appear between the lines of a running session, perhaps with nobody there to answer.
+  // A reconnection asks no questions: they would appear between the lines of a running session, perhaps with nobody there to answer them.
   const reconnecting = { ...context, ask: undefined, signal: closing.signal };
   const ended = keepConnected({
     reopen: (connectMs) => openTunnel(plan, connectMs, reconnecting),

@@ -1,4 +1,4 @@
-/** How to reach one host: what `ssh -G` prints, or OpenSSH's defaults. */
+/** The settings with which a host is reached, from the output of `ssh -G` or from OpenSSH's defaults. */
 import { type Destination, formatDestination, parseDestination } from './destination.ts';
 
 /** This machine and its user, as OpenSSH sees them. */
@@ -13,7 +13,7 @@ export interface LocalAccount {
 }
 
 interface HostNames {
-  /** As the user wrote it. */
+  /** The host as the user wrote it. */
   alias: string;
   /** The name or address to connect to. */
   host: string;

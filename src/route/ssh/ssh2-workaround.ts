@@ -20,7 +20,7 @@ export function asParsedKey(ssh2: Ssh2, blob: Buffer): ParsedKey {
   return Object.assign(Object.create(template) as ParsedKey, { type, getPublicSSH: () => blob });
 }
 
-/** Since OpenSSH 7.8, RSA certificates are signed with SHA-2, and the request has to say so. */
+/** Since OpenSSH 7.8, RSA certificates are signed with SHA-2, and the request has to name that algorithm. */
 function requestType(type: string): string {
   return type === 'ssh-rsa-cert-v01@openssh.com' ? 'rsa-sha2-512-cert-v01@openssh.com' : type;
 }

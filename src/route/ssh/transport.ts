@@ -107,8 +107,9 @@ function causeOf(
 const SAFE_IN_SHELL = /^[\w.@%+:[\]-]+$/;
 
 /**
- * A ProxyCommand is a line for the shell, so the names in it must mean nothing to a shell. A terminal sends Ctrl-C to all of the processes
- * in it, but the tunnel is needed until everything is restored: the command ignores what the shell before `exec` ignored.
+ * A ProxyCommand is a line for the shell, so the names in it must not contain characters that are special to a shell. A terminal sends
+ * Ctrl-C to all of its processes, but the tunnel is needed until everything is restored. So the shell ignores these signals before `exec`,
+ * and the command then ignores them, too.
  */
 function openCommand(host: HostSettings, command: string): Duplex {
   for (const word of [host.host, host.alias, host.user]) {
@@ -130,7 +131,7 @@ function openCommand(host: HostSettings, command: string): Duplex {
 }
 
 /**
- * The bytes to and from the next host, carried by the jump host before it, which can take minutes to find that the next host does not
+ * The bytes to and from the next host, carried by the jump host before it, which can take minutes to detect that the next host does not
  * respond.
  */
 export async function openThroughJumpHost(

@@ -12,7 +12,7 @@ export class WireReader {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** Throws RangeError if the bytes end too early, like every method. */
+  /** Like every method, throws RangeError if the bytes end too early. */
   uint32(): number {
     const value = this.#bytes.readUInt32BE(this.#at);
     this.#at += 4;

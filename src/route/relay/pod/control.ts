@@ -11,7 +11,7 @@ const AUTHENTICATION_LIMIT_MS = 10_000;
 /** One limit for each entrance, so that strangers at one do not keep the client out of the other. */
 const MOST_UNAUTHENTICATED = { proxy: 512, loopback: 64 };
 
-/** Where a connection came in: the port for the API server's proxy, which others reach too, or that for a port-forward. */
+/** Where a connection came in: the port for the API server's proxy, which others can also reach, or the port for a port-forward. */
 export type Entrance = keyof typeof MOST_UNAUTHENTICATED;
 
 export interface ControlOptions {
@@ -25,7 +25,7 @@ export interface ControlOptions {
 
 /**
  * Accepts the connections of the client. Anybody who can reach the Pod or forward its ports can connect, so each connection has to
- * authenticate before anything else of it is read.
+ * authenticate before anything else from it is read.
  */
 export class Control {
   #options: ControlOptions;

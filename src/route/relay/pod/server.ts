@@ -10,15 +10,15 @@ import { listen, listening, WebhookPort } from './webhook-port.ts';
 
 type Log = (line: string) => void;
 
-/** How long reviews are allowed to take to finish when the Pod stops, out of the 15 s that it has. */
+/** How long open reviews have to finish when the Pod stops. The Pod itself has 15 s. */
 const LAST_REVIEWS_MS = 4_000;
 const POLL_MS = 50;
-/** Limit for connections to the proxy's port that have not asked for our protocol yet. */
+/** Limit for connections to the proxy's port that have not requested our protocol yet. */
 const MOST_ASKING = 256;
 /** Limit for the head of an HTTP request. */
 const HEADERS_LIMIT_MS = 10_000;
 
-/** Serves until the signal, or until no client was connected for the heartbeat. Resolves with the reason. */
+/** Serves until the signal aborts, or until no client has been connected for `heartbeatSeconds`. Resolves with the reason. */
 export async function serveRelay(config: RelayConfig, signal: AbortSignal, log: Log): Promise<string> {
   const ports = new Map(config.ports.map((port) => [port, new WebhookPort(port)]));
   const presence = watchPresence(config.heartbeatSeconds, log);
@@ -57,7 +57,7 @@ async function listenForProxy(port: number, control: Control): Promise<Server> {
   });
   const asking = new Set<Duplex>();
   server.on('connection', (socket) => {
-    // The API server asks at once, so the oldest connection is a stranger's.
+    // The API server requests the protocol at once, so the oldest connection is a stranger's.
     if (asking.size >= MOST_ASKING) [...asking][0]!.destroy();
     asking.add(socket);
     socket.once('close', () => asking.delete(socket));

@@ -20,7 +20,7 @@ export type ChannelFrame =
 
 const NUMBER = 4;
 const PORT = 2;
-/** A read of a socket never returns this many bytes. */
+/** A single read from a socket never returns this many bytes. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_TEXT = 1024;
 const KIND = { open: 1, data: 2, credit: 3, end: 4, reset: 5, port: 6 } as const;

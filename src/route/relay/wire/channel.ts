@@ -1,6 +1,6 @@
 import type { ChannelFrame } from './channel-frames.ts';
 
-/** How many bytes of one direction of a channel may be on their way, or wait at the other end to be passed on. */
+/** How many bytes of one direction of a channel can be in transit, or wait at the other end to be passed on. */
 export const WINDOW = 512 * 1024;
 /** Credit is granted in steps of at least this many bytes. */
 const STEP = WINDOW / 8;
@@ -8,7 +8,7 @@ const STEP = WINDOW / 8;
 /** What a channel needs of the stream that carries it. */
 export interface ChannelCarrier {
   send(frame: ChannelFrame): void;
-  /** The stream has no room for more bytes at the moment. */
+  /** Whether the stream has no room for more bytes at the moment. */
   readonly full: boolean;
   /** Drops the channel; later frames for it are ignored. */
   forget(number: number): void;
@@ -18,11 +18,11 @@ export interface ChannelCarrier {
 export class Channel {
   /** Called with what the other end sends, in the same tick. */
   onBytes: (bytes: Buffer) => void = () => {};
-  /** The other end sends nothing more. */
+  /** Called when the other end sends nothing more. */
   onEnd: () => void = () => {};
-  /** The other end has reset the channel, or the stream has ended. */
+  /** Called when the other end has reset the channel, or the stream has ended. */
   onReset: () => void = () => {};
-  /** There is room again after `write` has returned false. */
+  /** Called when there is room again after `write` has returned false. */
   onRoom: () => void = () => {};
   readonly #number: number;
   readonly #carrier: ChannelCarrier;
@@ -37,7 +37,7 @@ export class Channel {
     this.#carrier = carrier;
   }
 
-  /** False when the channel or the stream has no more room: wait for `onRoom`. */
+  /** Sends bytes. Returns false if the channel or the stream has no more room: wait for `onRoom`. */
   write(bytes: Buffer): boolean {
     if (this.#closed || this.#ended) return true;
     this.#sendWindow -= bytes.length;
@@ -45,7 +45,7 @@ export class Channel {
     return this.#hasRoom;
   }
 
-  /** Nothing more will be written. */
+  /** Ends this direction: nothing more will be written. */
   end(): void {
     if (this.#closed || this.#ended) return;
     this.#ended = true;

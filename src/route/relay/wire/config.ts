@@ -2,9 +2,9 @@ import type { RelayKeys } from './keys.ts';
 
 /** The relay program's configuration, `relay.json`. It holds a private key, so it belongs in a Secret. */
 export interface RelayConfig {
-  /** On 127.0.0.1 of the Pod, for a port-forward. */
+  /** The port on 127.0.0.1 of the Pod, for a port-forward. */
   controlPort: number;
-  /** On all addresses of the Pod, for the API server's proxy. */
+  /** The port on all addresses of the Pod, for the API server's proxy. */
   proxyPort: number;
   /** The target ports of the webhook Service, on which the program listens. */
   ports: number[];

@@ -34,7 +34,7 @@ export interface Hello {
   signature: Buffer;
 }
 
-/** The program's answer to the hello. Not `resumed`: the program did not know the token. */
+/** The program's answer to the hello. If it is not `resumed`, the program did not know the token. */
 export interface Welcome {
   type: 'welcome';
   resumed: boolean;

@@ -1,4 +1,4 @@
-/** Frames: one byte of kind, three bytes of length (big-endian), and a body that is never empty. */
+/** A frame consists of one byte for its kind, three bytes for its length (big-endian), and a body that is never empty. */
 
 /** The other end violates the protocol. */
 export class BadFrame extends Error {}

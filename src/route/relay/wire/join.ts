@@ -41,7 +41,7 @@ function intoChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
   channel.onRoom = () => void socket.resume();
   socket.on('end', () => channel.end());
   socket.on('error', () => channel.reset());
-  // No effect after both sides have ended; otherwise the connection broke in the middle.
+  // This has no effect after both sides have ended; otherwise the connection broke in the middle.
   socket.on('close', () => channel.reset());
 }
 

@@ -19,7 +19,7 @@ export class Outbox {
     this.#to += bytes.length;
   }
 
-  /** Whether the stream can continue from this offset: not if it was never reached, nor if bytes after it are already dropped. */
+  /** Whether the stream can continue from this offset; false if it was never reached, or if bytes after it are already dropped. */
   reaches(received: number): boolean {
     return received >= this.#from && received <= this.#to;
   }

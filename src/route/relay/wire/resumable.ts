@@ -22,7 +22,7 @@ const ACK_AFTER = 64 * 1024;
  */
 export class ResumableStream {
   readonly token: Buffer;
-  /** Called with what arrives, in the same tick. Set it before the stream is attached for the first time. */
+  /** Called with the bytes that arrive, in the same tick. Set it before the stream is attached for the first time. */
   onBytes: (bytes: Buffer) => void = () => {};
   /** Called when the stream was full and has room again. */
   onRoom: () => void = () => {};
@@ -96,7 +96,7 @@ export class ResumableStream {
     this.#wasFull ||= this.full;
   }
 
-  /** Ends the stream and tells the other end, after everything that was written. */
+  /** Sends everything that was written, ends the stream, and notifies the other end. */
   end(reason: ByeReason): void {
     if (this.over.aborted) return;
     this.#flush();
