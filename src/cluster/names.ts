@@ -143,8 +143,8 @@ export function relayLabels(sessionId: string): Record<string, string> {
 
 /**
  * Whether an object with the session's label was created or changed by that session. The label alone does not prove it: controllers copy a
- * Service's labels to its endpoints, and a person may copy a manifest. So an object of a kind that devloop creates must also have a name or
- * a second label from devloop.
+ * Service's labels to its endpoints, and a person may copy a manifest. So an object of a kind that devloop creates must also have one of
+ * devloop's names or a second label.
  */
 export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): boolean {
   switch (ref.kind) {

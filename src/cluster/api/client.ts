@@ -141,7 +141,7 @@ function objectIn<T extends KubeObject>(answer: T, ref: ObjectRef): T {
 }
 
 export function itemsOf<T extends KubeObject>({ items, ...rest }: List<T>, kind: Kind): T[] {
-  // Go writes an empty list as null.
+  // Go encodes an empty list as null.
   if (items === null) return [];
   if (Array.isArray(items) && items.every((item) => typeof item?.metadata?.name === 'string')) return items;
   throw new GarbledAnswer(`something that is not a list of ${kind}: ${excerpt({ ...rest, items })}`);

@@ -32,7 +32,7 @@ export class ApiError extends DevloopError {
   readonly reason: string;
   /** How many seconds the server asks the client to wait before repeating the call; 0 if it does not ask. */
   readonly retryAfterSeconds: number;
-  /** Nothing can be created in the namespace, because it is being deleted. */
+  /** Whether nothing can be created in the namespace, because it is being deleted. */
   readonly isTerminating: boolean;
 
   constructor(message: string, status: number, reason: string, retryAfterSeconds = 0) {
@@ -49,7 +49,7 @@ export class ApiError extends DevloopError {
     this.isTerminating = isTerminating;
   }
 
-  /** `request`: method and path of the call. `answer`: from the API server, or from something in front of it. */
+  /** `request`: the method and path of the call. `answer`: from the API server, or from something in front of it. */
   static from(request: string, answer: { status: number; text: string; retryAfter?: string }): ApiError {
     const { status, text, retryAfter } = answer;
     const { message, reason } = statusOf(text);
@@ -61,7 +61,9 @@ export class ApiError extends DevloopError {
     );
   }
 
-  /** Somebody else wrote first, or the object was created or deleted in between: read it again and decide again. */
+  /**
+   * Whether somebody else wrote first, or the object was created or deleted in between. The caller then reads the object and decides again.
+   */
   get isConflict(): boolean {
     return this.status === 409;
   }

@@ -7,7 +7,7 @@ import type { Login } from './login.ts';
 /** A request that somebody else made. */
 export interface Forwarded {
   method: string;
-  /** Including the query. */
+  /** The path, including the query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;

@@ -12,7 +12,7 @@ import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
-  /** Only for reads and waits. A write that was sent is never aborted, since nobody could tell whether it happened. */
+  /** Only for reads and waits. A write that was sent is never aborted, since nobody could tell whether it took effect. */
   signal?: AbortSignal;
   query?: Record<string, string>;
   accept?: string;
@@ -250,8 +250,8 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * A write is repeated only after a 429, which means that nothing was done. After any other failure, the caller reads the object first and
- * then decides. A garbled answer, such as a login page, is not worth repeating, since it usually comes again.
+ * A write other than a deletion is repeated only after a 429, which means that nothing was done. After any other failure, the caller reads
+ * the object first and then decides. A garbled answer, such as a login page, is not worth repeating, since it usually comes again.
  */
 function mayRepeat(error: unknown, method: string, { hasAnswered }: Server): boolean {
   if (error instanceof ApiError && error.status === TOO_MANY_REQUESTS) return true;

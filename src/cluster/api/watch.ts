@@ -18,7 +18,7 @@ export interface Watching<T> {
   onObjects(objects: T[]): void;
   /** The part of an object to remember; by default all of it. */
   keep?: (object: T) => T;
-  /** `METADATA_ONLY` leaves out the contents. */
+  /** The accepted format of objects; `METADATA_ONLY` leaves out their contents. */
   accept?: string;
 }
 
@@ -43,7 +43,7 @@ export async function watchObjects<T extends KubeObject>(
 ): Promise<void> {
   const { signal } = watching;
   let known: Known<T> | undefined;
-  // A proxy can end each watch as soon as it is open: only an event shows that a watch works.
+  // A proxy can end each watch as soon as it is open, so only an event shows that a watch works.
   let pauses = 0;
   const onEvent = (): void => {
     pauses = 0;

@@ -76,7 +76,7 @@ export async function restoreChange(
   // Only a patch that names a version fails if the object has changed.
   const isUsable = seen?.metadata.resourceVersion !== undefined;
   const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
-  // Kept across the tries: if the answer to a patch was lost, the next try finds nothing to report.
+  // This is kept across the attempts: if the answer to a patch was lost, the next attempt finds nothing to report.
   let kept: Kept[] = [];
   let fields: FieldUndo[] = [];
   let restored: KubeObject | undefined;
@@ -88,7 +88,7 @@ export async function restoreChange(
     if ('fault' in plan) return;
     ({ fields } = plan);
     restored = await patchSeen(api, ref, object, plan.patch).catch((error) => {
-      // Nothing was done, and the next try may find that somebody else has restored the object.
+      // Nothing was done, and the next attempt may find that somebody else has restored the object.
       if (error instanceof ApiError && error.isConflict) [kept, fields] = [[], []];
       throw error;
     });

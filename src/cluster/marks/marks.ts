@@ -39,7 +39,7 @@ export interface UndoStore {
 export interface OwnChange {
   store: UndoStore;
   fields: OwnField[];
-  /** Whether some devloop is about to restore the object: its mark is removed last. */
+  /** Whether a devloop process is already restoring the object; it removes the mark last. */
   isResuming?(object: KubeObject): boolean;
 }
 

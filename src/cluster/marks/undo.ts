@@ -33,7 +33,7 @@ export type Kept = { path: string[]; now: Json | undefined; before: Json | undef
 /** Why an undo is not carried out: `devloop.dev/undo is missing`. */
 export interface Fault {
   fault: string;
-  /** The object has lost its label, and the fault names what else is left of a session. */
+  /** Set if the object has lost its label; the fault then names what else a session left in it. */
   isUnmarked?: true;
 }
 

@@ -21,7 +21,7 @@ const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
 /** The uid of the user `nonroot` in distroless images. The program needs no entry in /etc/passwd. */
 const UID = 65_532;
 const LISTEN_LIMIT_MS = 20_000;
-/** Longer than the program waits for open reviews after a SIGTERM. */
+/** This is longer than the program waits for open reviews after a SIGTERM. */
 const GRACE_SECONDS = 15;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
@@ -35,7 +35,7 @@ export interface RelayPort {
 export interface RelaySpec {
   namespace: string;
   image: string;
-  /** One CommonJS file for Node 20 or later; run with the path of the configuration as its argument. */
+  /** The relay program: one CommonJS file for Node 20 or later. It is run with the path of the configuration as its argument. */
   program: string;
   /** The configuration, in JSON. It contains the relay's private key, so it is in a Secret, together with the program. */
   config: string;

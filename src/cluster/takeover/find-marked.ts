@@ -175,7 +175,9 @@ async function readMarked(
   return (await Promise.all(read)).flat();
 }
 
-/** A relay's Pod takes seconds to terminate, and there is nothing left to do about it. */
+/**
+ * Whether a Pod or a relay's Secret is already being deleted: a relay's Pod takes seconds to terminate, and there is nothing left to do.
+ */
 function isEnding({ ref, object }: Marked): boolean {
   return RELAY_KINDS.has(ref.kind) && object.metadata.deletionTimestamp !== undefined;
 }

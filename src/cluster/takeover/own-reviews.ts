@@ -30,7 +30,7 @@ const ADMINISTRATORS = 'system:masters';
 
 /**
  * Whether a review is about a change that is part of pausing or restoring a manager: a change to the taken objects or to what Kubernetes
- * derives from them, or the removal of what devloop created. The deletion of a taken object never is.
+ * derives from them, or the removal of what devloop created. The deletion of a taken object never counts.
  */
 export function isOwnReview(review: Review, taken: Taken): boolean {
   const { resource = {}, operation, namespace = '', name = '', object, oldObject } = review;

@@ -66,7 +66,7 @@ export async function resumeManagers(
     managers.map(async (ref) => {
       const object = seen.get(describe(ref));
       return await resume(work, ref, readySeconds, object).catch((error) => {
-        // Objects that the account is not allowed to read are found and reported at the end.
+        // An object that the account is not allowed to read is reported at the end.
         if (object === undefined && error instanceof DevloopError && error.code === 'cluster.forbidden')
           return undefined;
         throw error;
@@ -107,8 +107,8 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
 }
 
 /**
- * Waits until Kubernetes can create the Pods of blocked managers, because a manager that cannot start is not restored. Kubernetes has just
- * tried to create the Pods, and tries again soon.
+ * Waits until Kubernetes can create the Pods of blocked managers, because a manager that cannot start does not count as restored.
+ * Kubernetes has just tried to create the Pods, and tries again soon.
  */
 export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): Promise<void> {
   const waiting = left.filter(({ isBlocked }) => isBlocked);

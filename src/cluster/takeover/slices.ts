@@ -55,7 +55,7 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
     if (emptyRounds === 2) return;
-    // Not in the first round, in which nothing has been deleted yet, even if the API server is slow.
+    // This is skipped in the first round, in which nothing has been deleted yet, even if the API server is slow.
     if (rounds > 0 && leftovers.length > 0) {
       const now = await api.get<Service>(refOf('Service', service.metadata));
       if (!isWithoutSelector(now, work)) return;

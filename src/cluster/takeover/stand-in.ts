@@ -21,7 +21,7 @@ export interface PodReader extends Manager {
   container: Container;
 }
 
-/** The stand-in Pod while devloop recreates it if necessary. Disposing leaves the Pod in place. */
+/** The stand-in Pod, which devloop recreates when somebody deletes it. Disposing ends this, and leaves the Pod in place. */
 export interface StandIn extends AsyncDisposable {
   /** The uid of the current Pod; undefined if there is none. */
   uid(): string | undefined;

@@ -94,7 +94,7 @@ async function resume(work: Work, ref: ObjectRef): Promise<boolean> {
 async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
   const { api, sessionId } = work;
   let isOfOther = false;
-  // The controller would create the revision again until it has seen the restored template.
+  // Until the controller has seen the restored template, it would create the revision again.
   await waitFor(work, { for: 'the DaemonSet controller', limitSeconds: OBSERVED_SECONDS }, async () => {
     const now = await api.get<Workload>(ref);
     isOfOther = now !== undefined && ![undefined, sessionId].includes(sessionOf(now));
