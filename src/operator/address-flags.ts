@@ -56,7 +56,7 @@ export interface AddressArgument extends Pick<AddressFlag, 'directory' | 'comman
   argument: string;
 }
 
-/** The flags of all programs of the checkout. */
+/** The flags of all programs of the checkout, with their defaults. */
 export function addressArguments({ defaults, constants }: AddressFlags): AddressArgument[] {
   return defaults.flatMap(({ flag, value, directory, command }) => {
     const address = /^[A-Za-z_]\w*$/.test(value) ? onlyOf(constants.get(value)) : value;

@@ -28,8 +28,8 @@ export interface TakenObject {
 }
 
 /**
- * `configurations`: all webhook configurations of the cluster. Resolves to an empty list if the account is not allowed to list them; the
- * API server's refusal of a write then names the first webhook.
+ * The operator's webhooks that can block its restore. `configurations`: all webhook configurations of the cluster. Resolves to an empty
+ * list if the account is not allowed to list them; the API server's refusal of a write then names the first webhook.
  */
 export async function closedWebhooks(
   api: ClusterApi,

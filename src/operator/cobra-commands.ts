@@ -53,7 +53,7 @@ export function readFlags<T extends DefinedFlag>(
   return flags.filter(({ command }) => command === undefined || leading.includes(command));
 }
 
-/** The names of the commands of cobra that a source file defines. */
+/** The names of the cobra commands that a source file defines. */
 export function cobraCommands(text: string): string[] {
   return [...text.matchAll(COMMAND)].map(([, , name]) => name!);
 }

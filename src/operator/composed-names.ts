@@ -14,7 +14,7 @@ interface ComposedName {
   rest: string;
 }
 
-/** These matches are rare, so the text before them on their line is examined only where they are found. */
+/** These patterns rarely match, so the text before a match on its line is examined only then. */
 const GIVEN = /=[ \t]*"([a-z0-9][a-z0-9.-]*)"/g;
 const ADDED = /\+[ \t]*"([.-][a-z0-9.-]*[a-z0-9])"/g;
 const DEFINED = /\b(\w+)(?:[ \t]+string)?[ \t]*$/;

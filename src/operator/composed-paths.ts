@@ -8,7 +8,7 @@ export interface ComposedPath {
   rest: string;
 }
 
-/** These matches are rare, so the text before them on their line is examined only where they are found. */
+/** These patterns rarely match, so the text before a match on its line is examined only then. */
 const ADDED = /\+[ \t]*"(\/[^"\s]+)"/g;
 const JOINED = /\b(?:file)?path\.Join\(\s*(?:\w+\.)?([A-Za-z_]\w*)((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 export const CONSTANT = /\b(?:\w+\.)?([A-Za-z_]\w*)[ \t]*$/;
@@ -24,7 +24,7 @@ export function collectComposed(text: string, composed: ComposedPath[]): void {
     composed.push({ name: nameIn(lineBefore(text, index)), base, rest: `/${joinedParts(parts)}` });
 }
 
-/** A limit: only generated files have longer lines. */
+/** How much of a line is examined: only generated files have longer lines. */
 const LONGEST_LINE = 200;
 
 export function lineBefore(text: string, index: number): string {
@@ -42,7 +42,7 @@ export function joinedParts(parts: string): string {
   return posix.join(...(parts.match(/[^",\s]+/g) ?? []));
 }
 
-/** A limit: nobody composes a path in more steps. */
+/** The limit for steps: nobody composes a path in more of them. */
 const MOST_STEPS = 8;
 
 /**

@@ -36,7 +36,7 @@ export interface Discovery {
   /** May still be loading, since the cluster is queried at the same time. */
   facts: CheckoutFacts | Promise<CheckoutFacts>;
   emit: Emit;
-  /** By default the error is thrown. */
+  /** Receives the error for a port that cannot be used; by default the error is thrown. */
   onUnusablePort?: OnUnusablePort;
 }
 
@@ -120,7 +120,10 @@ async function chooseServices(
     .map((one) => ({ webhooks: one, source: one.evidence[0] ?? '' }));
 }
 
-/** A CRD can call a Service that nobody installed, such as the `system/webhook-service` of a scaffold, which is no second installation. */
+/**
+ * A CRD can call a Service that nobody installed, such as the `system/webhook-service` of a scaffold. Such a Service is not a second
+ * installation.
+ */
 async function withoutDangling(api: ClusterApi, ranked: Ranked[]): Promise<Ranked[]> {
   if (new Set(ranked.map(({ namespace }) => namespace)).size < 2) return ranked;
   const found = await Promise.all(

@@ -31,8 +31,8 @@ const BUILT_IN_GROUPS = [
 ].join('|');
 
 /**
- * Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. A path without a
- * group matches only with v1, the core group's only version, since operators also omit their own group.
+ * Paths for kinds of Kubernetes' own groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. A path
+ * without a group matches only with v1, the core group's only version, since operators also omit their own group.
  */
 export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:-?v1-|(?:${BUILT_IN_GROUPS})-v\\d\\w*-)`);
 
@@ -108,7 +108,7 @@ export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranke
     ),
     ({ calls }) => !calls.some((call) => isForeign(call, facts)),
   );
-  // The other Services in their namespaces belong to the same operator.
+  // The other Services in the same namespaces belong to the same operator.
   const namespaces = new Set(own.map(({ namespace }) => namespace));
   return someOrAll(ranked, ({ namespace }) => namespaces.has(namespace));
 }
@@ -132,9 +132,9 @@ function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean
 }
 
 /**
- * Whether the sources name the Service and the configuration that calls it. A program that registers its own webhooks does so, but also one
- * that installs another operator. A program can read the name of the Service from a variable; then the configuration has to be named after
- * an API group of the checkout: `validation.webhook.shop.example.com`.
+ * Whether the sources name the Service and the configuration that calls it. A program that registers its own webhooks does this, and so
+ * does one that installs another operator. A program can read the name of the Service from a variable; then the configuration has to be
+ * named after an API group of the checkout: `validation.webhook.shop.example.com`.
  */
 export function isRegistered(
   { name }: WebhookService,

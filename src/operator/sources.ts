@@ -34,7 +34,7 @@ export interface CheckoutFacts {
   electionVariables: Set<string>;
   electionFlags: ElectionFlag[];
   addressFlags: AddressFlags;
-  /** Names that its sources give to commands, the words in front of a program's flags. */
+  /** Names of commands in its sources. A command is a word in front of a program's flags. */
   commandNames: Set<string>;
   pathFlags: PathFlags;
   /** Relative paths of files that its sources look for beside their own program. */

@@ -10,7 +10,7 @@ import { servicePort, targetPortOf } from './workload.ts';
 
 /** What the user named; everything else is discovered. */
 export interface TargetNames {
-  /** `[namespace/]name` */
+  /** Each as `[namespace/]name`. */
   services: string[];
   /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
   deployment?: string | undefined;
@@ -44,7 +44,7 @@ export interface TargetService {
   calls: WebhookCall[];
   /** The ports that webhooks call; `name` is '' for a port without one, `targetPort` the number in the Pod. */
   ports: { name: string; port: number; targetPort: number }[];
-  /** How it was found, for display. */
+  /** How the Service was found, for display. */
   source: string;
 }
 
@@ -59,7 +59,7 @@ export interface TargetManager {
   owner?: string;
   /** The container that the manager runs in. */
   container: Container;
-  /** How it was found, for display. */
+  /** How the manager was found, for display. */
   source: string;
 }
 

@@ -7,7 +7,10 @@ export interface WebhookSetup {
   /** The package to which the test belongs, and its directory (relative to the checkout, empty for its root). */
   packageName: string;
   directory: string;
-  /** `SetupApplicationWebhookWithManager(mgr)`; empty if no function of the usual form was found. */
+  /**
+   * The calls that register the webhooks, such as `SetupApplicationWebhookWithManager(mgr)`; empty if no function of the usual form was
+   * found.
+   */
   calls: string[];
   /** `AddToScheme` for the package itself, `examplev1.AddToScheme` for a package that it imports. */
   schemes: string[];

@@ -63,7 +63,7 @@ function isProbe(object: WebhookConfiguration): boolean {
   return session !== undefined && isProbeConfiguration(object.metadata, session);
 }
 
-/** A Service that kube-apiserver calls, with all its calls. */
+/** A Service that kube-apiserver calls, with all calls to it. */
 export interface WebhookService {
   namespace: string;
   name: string;
@@ -136,7 +136,7 @@ export async function definitionNames(api: ClusterApi): Promise<string[]> {
     undefined,
     { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1', query: { includeObject: 'None' } },
   );
-  // Go writes an empty list as null.
+  // Go encodes an empty list as null.
   if (rows === null) return [];
   if (!Array.isArray(rows) || !rows.every((row) => typeof row?.cells?.[0] === 'string'))
     throw new GarbledAnswer('something that is not a table of the CustomResourceDefinitions');
