@@ -22,7 +22,7 @@ export interface PortChange {
   port: number;
 }
 
-/** The changes of variables that name a busy port for metrics or health checks. */
+/** The changes to variables that name a busy port for metrics or health checks. */
 export async function variablesOnFreePorts(variables: Record<string, string>): Promise<PortChange[]> {
   const named = Object.entries(variables).flatMap(([name, before]) => {
     const port = auxiliaryPort(name, before);
@@ -75,10 +75,10 @@ export function portOf(value: string): number | undefined {
   return digits !== undefined && Number(digits) < 65_536 ? Number(digits) : undefined;
 }
 
-/** For this port, the system chooses a free one. */
+/** If a program listens on this port, the system chooses a free one. */
 const ANY_PORT = 0;
 
-/** The address, or the mere port, with another port. */
+/** The address (or a port without an address) with another port. */
 export function withPort(address: string, port: number): string {
   return address.replace(LOCAL, (all, _host, digits: string) => all.slice(0, -digits.length) + port);
 }

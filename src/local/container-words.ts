@@ -4,7 +4,7 @@ import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 
-/** Programs that start another program: the words of that program follow their own options. */
+/** Programs that start another program, whose words follow their own options. */
 const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
 
 /**

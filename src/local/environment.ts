@@ -7,7 +7,7 @@ export interface EnvironmentParts {
   /** The variables that devloop.yaml names. */
   named?: Record<string, string>;
   kubeconfig?: string;
-  /** The controller's TMPDIR: controller-runtime looks for its certificate under it. */
+  /** The controller's TMPDIR: controller-runtime looks for its certificate below it. */
   temporary?: string;
   paths: MountedPath[];
   /** The variables by which a program in a Pod finds the API server. */

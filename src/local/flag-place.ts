@@ -1,7 +1,7 @@
 import { leadingWords } from '../operator/cobra-commands.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 
-/** A word that can be the name of a command: no path, no address, no `name=value`. */
+/** Matches a word that can be the name of a command: no path, no address, no `name=value`. */
 const NAME = /^[A-Za-z][\w-]*$/;
 
 /** Adds flags to arguments, at a place where the program reads them. `commands`: the names of the commands in its sources. */

@@ -19,7 +19,7 @@ interface ImageInputs {
   mayPlace: boolean;
 }
 
-/** Mounts the files of the checkout that the controller looks for at their paths in its image, such as /templates. */
+/** Mounts files of the checkout at their paths in the image, such as /templates, if the controller looks for them there. */
 export function placeImageFiles(
   { imageFiles, root, paths, words, mounted, mayPlace }: ImageInputs,
   emit: Emit,

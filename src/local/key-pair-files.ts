@@ -19,7 +19,7 @@ export interface LocalFiles {
 }
 
 /**
- * A controller that devloop starts has its temporary directory under the session's own. A process that the user starts looks in the user's
+ * A controller that devloop starts has its temporary directory below the session's own. A process that the user starts uses the user's
  * temporary directory. `keyPairDirectory` is set if the user named one.
  */
 export function localFiles(
@@ -30,7 +30,7 @@ export function localFiles(
   return { directory, keyPairDirectory: wanted.keyPairDirectory ?? defaultDirectory(temporary) };
 }
 
-/** controller-runtime's default under a temporary directory. */
+/** controller-runtime's default below a temporary directory. */
 export function defaultDirectory(temporary: string): string {
   return join(temporary, DEFAULT_CERTIFICATE_DIRECTORY);
 }

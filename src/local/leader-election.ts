@@ -31,7 +31,7 @@ export interface VariableChange {
   after: string;
 }
 
-/** `bound`: variables that the sources read for the option, whatever their names. */
+/** `bound`: variables that the sources read for the leader election switch, whatever their names. */
 export function variablesWithoutElection(
   variables: Record<string, string>,
   bound: ReadonlySet<string>,

@@ -39,7 +39,7 @@ function withoutTrailingSlash(path: string): string {
   return path.length > 1 ? path.replace(/\/+$/, '') : path;
 }
 
-/** A directory that the controller needs on this machine, even an empty one, and the files in it by their relative path. */
+/** A directory that the controller needs on this machine, even an empty one, and the files in it by their relative paths. */
 export interface NeededFiles {
   directory: string;
   files: Record<string, string | Buffer>;

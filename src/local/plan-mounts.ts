@@ -173,7 +173,7 @@ function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePath
   );
 }
 
-/** The mounts that the sources name cause a warning, because the controller more likely needs them. */
+/** The mounts that the sources name cause a warning, because the controller is more likely to need them. */
 function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');

@@ -66,7 +66,7 @@ function editLines(text: string, change: Change): string {
     .join('\n');
 }
 
-/** The name in `[name]` or `[[name]]`. This is not a regular expression, because that would scan a long line again and again. */
+/** The name in `[name]` or `[[name]]`. This is not a regular expression, because one would scan a long line again and again. */
 function sectionIn(line: string): string | undefined {
   const text = line.replace(/[#;][^\n]*$/, '').trim();
   if (!text.startsWith('[') || !text.endsWith(']')) return undefined;
@@ -77,7 +77,7 @@ function sectionIn(line: string): string | undefined {
   return name === '' || name.includes(']') ? undefined : name;
 }
 
-/** A limit: nobody nests inline tables deeper. */
+/** The limit for nesting: nobody nests inline tables deeper. */
 const MOST_TABLES = 10;
 
 function editLine(

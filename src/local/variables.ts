@@ -63,9 +63,7 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
   return { ...environment, values: Object.fromEntries(expandable), passable: passable(values, emit) };
 }
 
-/**
- * The settings that the image makes, except those that the Deployment or the user's shell makes, since these say more about this program.
- */
+/** The settings that the image makes, except those that the Deployment or the user's shell overrides. */
 function takenFromImage(
   { target, imageVariables, imageFiles, env }: VariableInputs,
   own: Record<string, string>,
