@@ -39,7 +39,7 @@ export interface Wanted {
  * key has a type that is not in `ALGORITHMS`.
  */
 export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise<KeyPair> {
-  // Imported lazily, and only this part: all of node-forge takes longer to load than most commands take to run.
+  // Only this part is imported, and lazily: all of node-forge takes longer to load than most commands take to run.
   const [{ default: asn1 }, keys] = await Promise.all([
     import('node-forge/lib/asn1.js'),
     promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' }),
@@ -113,7 +113,7 @@ function writer(asn1: typeof Asn1) {
     integer: (bytes: Buffer) => one(Type.INTEGER, bytes.toString('binary')),
     tagged: (tag: number, content: Asn1.Asn1) =>
       asn1.create(CONTEXT_SPECIFIC, tag as Asn1.Type, true, [content]),
-    // X.509 writes the years before 2050 with two digits.
+    // X.509 writes years before 2050 with two digits.
     time(date: Date) {
       return date.getUTCFullYear() < 2050
         ? one(Type.UTCTIME, String(asn1.dateToUtcTime(date)))

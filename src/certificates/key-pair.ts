@@ -5,7 +5,7 @@ import { certificateBlocks, privateKeyBlock, readCertificates, readPrivateKey } 
 export interface KeyPair {
   /** PEM: the server's own certificate first, then the chain to its CA. */
   certificate: string;
-  /** PEM. */
+  /** The private key, in PEM. */
   key: string;
 }
 
