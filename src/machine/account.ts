@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 export interface Account {
   /** The account's name, or `uid 12345` if the system has none for it. */
   name: string;
-  /** -1 on Windows. */
+  /** The account's uid; -1 on Windows. */
   uid: number;
   home: string;
 }

@@ -5,7 +5,7 @@ type Environment = Record<string, string | undefined>;
 /** The program that opens a browser can run as long as the browser. If it cannot open one, it fails within this time. */
 const FAILS_WITHIN_MS = 3_000;
 
-/** Whether the user would see a browser on this machine, and is not connected from another one. */
+/** Whether the user would see a browser that opens on this machine; the user may be at another one. */
 export function hasDesktop({ SSH_CONNECTION, DISPLAY, WAYLAND_DISPLAY }: Environment): boolean {
   if (process.platform === 'darwin') return SSH_CONNECTION === undefined;
   return Boolean(DISPLAY || WAYLAND_DISPLAY);

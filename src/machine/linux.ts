@@ -28,8 +28,8 @@ export async function hasRunningMember(group: number): Promise<boolean> {
 }
 
 /**
- * A process that devloop starts leads both a group and a session. A debugger puts the process that it debugs into another group of the same
- * session.
+ * Whether a process is in a session. A process that devloop starts leads both a group and a session. A debugger puts the process that it
+ * debugs into another group of the same session.
  */
 function isIn(leader: number, { group, session }: Stat): boolean {
   return group === leader || session === leader;

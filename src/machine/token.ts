@@ -1,7 +1,7 @@
 /** Protects a port on loopback from other users of this machine, who can connect to it, too. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** 192 bits, in characters that need no quotes in a URL, a cookie or a header. */
+/** A token of 192 random bits, in characters that need no quotes in a URL, a cookie or a header. */
 export function newToken(): string {
   return randomBytes(24).toString('base64url');
 }
