@@ -27,15 +27,15 @@ export interface Access {
 }
 
 export interface DialEvents {
-  /** The stream continues over a new connection. */
+  /** Called when the stream continues over a new connection. */
   onAttached(): void;
-  /** The connection broke, and is dialled again. */
+  /** Called when the connection broke; it is then dialled again. */
   onCut(cause: string): void;
-  /** A dial failed. */
+  /** Called when a dial failed. */
   onFailed(error: unknown): void;
 }
 
-/** The program does not know the stream, so it is not the one that the stream began with. */
+/** Thrown if the program does not know the stream, so that it is not the program with which the stream began. */
 export class AnotherProgram extends Error {}
 
 /**

@@ -120,7 +120,7 @@ class Relay {
     return this.#options.signal.aborted || this.#closing.signal.aborted;
   }
 
-  /** Starts one stream after the other, since a program that replaces another does not know its stream. */
+  /** Starts one stream after the other, since a program that replaces another does not know the stream of the other one. */
   async #keepStream(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {

@@ -60,7 +60,8 @@ export function createAuthentication(
   return {
     agent,
     handler(methods, _partial, next) {
-      // `none` comes first: its answer lists the methods that the host accepts. Passing `false` gives up, which the types do not allow.
+      // `none` comes first: its answer lists the methods that the host accepts. Passing `false` gives up, although the types do not allow
+      // it.
       if (methods === null) return next({ type: 'none', username: host.user });
       accepted = methods;
       if (offered || identities.length === 0) return next(false as never);

@@ -66,7 +66,7 @@ export function listeningOn(sockets: string, port: number): Listening {
 
 export function explain(findings: Findings): Explanation {
   const { dialled, listening } = findings;
-  // A host that refuses even this machine will go on refusing.
+  // A host that refuses even this machine will continue to do so.
   const isCertain = dialled === 'refused' || listening === 'loopback';
   return { ...causeOf(findings), ...(isCertain ? { isCertain } : {}) };
 }

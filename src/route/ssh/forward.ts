@@ -34,7 +34,7 @@ export function forwardPorts(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // ssh2 ends all channels right after this event, and then a truncated request would look complete.
+  // ssh2 ends all channels right after this event, so a truncated request would then look complete.
   client.once('close', () => {
     for (const socket of sockets) socket.resetAndDestroy();
   });

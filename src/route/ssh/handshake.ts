@@ -94,8 +94,8 @@ async function connect(stream: Duplex, host: HostSettings, attempt: Attempt): Pr
 }
 
 /**
- * The function with which ssh2 verifies the host key. ssh2 also calls it whenever new session keys are exchanged. The same host key then
- * has to be accepted synchronously: if the answer comes later, while data is being sent, ssh2 (1.17) encrypts with the wrong session keys.
+ * The function with which ssh2 verifies the host key. ssh2 also calls it whenever new session keys are exchanged. It then has to accept the
+ * same host key synchronously: if it answers later, while data is being sent, ssh2 (1.17) encrypts with the wrong session keys.
  */
 function hostVerifier({ verify }: HostKeys, fail: (error: Error) => void): HostVerifier {
   let trusted: Buffer | undefined;

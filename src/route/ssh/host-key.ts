@@ -28,7 +28,7 @@ export interface HostKeys {
 
 export interface TrustContext {
   ask: Ask | undefined;
-  /** Lines of known_hosts that the user accepted. Kept here because the file may be read-only. */
+  /** Lines of known_hosts that the user accepted. They are kept here, because the file may be read-only. */
   accepted: Set<string>;
   env: Record<string, string | undefined>;
   emit: Emit;

@@ -34,7 +34,7 @@ export interface Keyring {
 
 export interface FoundIdentities {
   identities: Identity[];
-  /** Why other identities could not be used. Reported if the host accepts none. */
+  /** Why other identities could not be used. They are reported if the host accepts none. */
   problems: string[];
 }
 
@@ -44,7 +44,7 @@ export async function findIdentities(host: HostSettings, keyring: Keyring): Prom
   const inAgent = await fromAgent(host, keyring, problems);
   const files = (await Promise.all(host.identityFiles.map(readKeyFile))).filter((file) => file !== undefined);
   const inFiles: Identity[] = [];
-  // One after the other, because each may ask for a passphrase.
+  // The files are read one after the other, because each may ask for a passphrase.
   for (const file of files) {
     const identity = await fromFile(file, keyring, problems);
     if (identity) inFiles.push(identity);

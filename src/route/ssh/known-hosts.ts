@@ -21,7 +21,7 @@ export type Verdict =
   | { kind: 'changed'; line: KnownLine }
   | { kind: 'revoked'; line: KnownLine };
 
-/** Skips lines that are not entries, as OpenSSH does. */
+/** Reads the entries of a file. Other lines are skipped, as OpenSSH does. */
 export function parseKnownHosts(text: string, file: string): KnownLine[] {
   return text.split('\n').flatMap((content, index): KnownLine[] => {
     const fields = content.trim().split(/\s+/);

@@ -50,7 +50,7 @@ export async function openLink(
   watchAlive(transport, host, () => {
     lost.resolve(`${nameOf(host)} stopped responding`);
     for (const one of clients) one.destroy();
-    // A dead jump host would keep the connection inside it open.
+    // Otherwise, a dead jump host would keep the connection inside it open.
     transport.destroy();
   });
   const resources = opened.move();
@@ -86,7 +86,7 @@ function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSetting
 
 /**
  * Before version 10.1, sshd leaves Nagle's algorithm on until a session runs a command, which delays the answer on each new connection by
- * 40 ms. So this runs `true`. If the host does not allow sessions, the tunnel works, but slower.
+ * 40 ms. Running `true` ends this. If the host does not allow sessions, the tunnel works, but slower.
  */
 function endNagleDelays(client: Client): void {
   try {

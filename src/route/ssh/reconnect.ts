@@ -93,8 +93,8 @@ export function retryDelayMs(attempt: number, lostForMs: number, random: number)
 }
 
 /**
- * How long a TCP connection is allowed to take, as a whole number, which timeouts need. Short at first, because a lost SYN is sent again only
- * after 1, 3 and 7 seconds.
+ * How long a TCP connection is allowed to take, as a whole number, which timeouts need. It is short at first, because a lost SYN is sent
+ * again only after 1, 3 and 7 seconds.
  */
 export function connectLimitMs(lostForMs: number): number {
   return Math.round(Math.min(Math.max(1_200, lostForMs / 8), LONGEST_DELAY_MS));

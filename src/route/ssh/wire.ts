@@ -42,7 +42,7 @@ export function string(value: Buffer | string): Buffer {
   return Buffer.concat([uint32(bytes.length), bytes]);
 }
 
-/** A positive number: without leading zeros, except one if the first bit would otherwise make it negative. */
+/** Encodes a positive number without leading zeros, except for one if the first bit would otherwise make the number negative. */
 export function mpint(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const bare = first < 0 ? Buffer.alloc(0) : bytes.subarray(first);

@@ -6,7 +6,7 @@ import { type Identity, isSigned, signatureFor } from '../wire/keys.ts';
 import { Link } from '../wire/link.ts';
 import { type Pace, ResumableStream } from '../wire/resumable.ts';
 
-/** A connection that has not authenticated after this time is dropped; so is the oldest one if there are too many. */
+/** A connection that has not authenticated after this time is dropped; so is the oldest unauthenticated one if there are too many. */
 const AUTHENTICATION_LIMIT_MS = 10_000;
 /** One limit for each entrance, so that strangers at one do not keep the client out of the other. */
 const MOST_UNAUTHENTICATED = { proxy: 512, loopback: 64 };
@@ -74,7 +74,7 @@ export class Control {
       return;
     }
     const stream = known ?? this.#begin(hello.token);
-    // This also rejects a late hello from a connection that the client has abandoned: the stream may have gone on since.
+    // This also rejects a late hello from a connection that the client has abandoned: the stream may have continued since.
     if (!stream.canResume(hello.received)) throw new BadFrame('the stream cannot continue from there');
     this.#answer(link, hello, { resumed: known !== undefined, received: stream.received });
     void stream.attach(link, hello.received).then(() => this.#presence());

@@ -42,7 +42,7 @@ export async function serveRelay(config: RelayConfig, signal: AbortSignal, log: 
   return why;
 }
 
-/** The API server's proxy speaks HTTP until the connection is upgraded to our protocol. */
+/** The API server's proxy uses HTTP until the connection is upgraded to our protocol. */
 async function listenForProxy(port: number, control: Control): Promise<Server> {
   const server = createServer({ headersTimeout: HEADERS_LIMIT_MS }, (_request, response) => {
     response.writeHead(426, { upgrade: PROTOCOL, connection: 'close' }).end();

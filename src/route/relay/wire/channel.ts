@@ -5,7 +5,7 @@ export const WINDOW = 512 * 1024;
 /** Credit is granted in steps of at least this many bytes. */
 const STEP = WINDOW / 8;
 
-/** What a channel needs of the stream that carries it. */
+/** What a channel needs from the stream that carries it. */
 export interface ChannelCarrier {
   send(frame: ChannelFrame): void;
   /** Whether the stream has no room for more bytes at the moment. */
@@ -16,7 +16,7 @@ export interface ChannelCarrier {
 
 /** One TCP connection, carried over the stream. After its end or a reset, nothing more is sent or received. */
 export class Channel {
-  /** Called with what the other end sends, in the same tick. */
+  /** Called with the bytes that the other end sends, in the same tick. */
   onBytes: (bytes: Buffer) => void = () => {};
   /** Called when the other end sends nothing more. */
   onEnd: () => void = () => {};
@@ -53,7 +53,7 @@ export class Channel {
     this.#closeWhenDone();
   }
 
-  /** Breaks off both directions. No effect once both have ended. */
+  /** Breaks off both directions. Has no effect once both have ended. */
   reset(): void {
     if (this.#closed) return;
     this.#carrier.send({ type: 'reset', channel: this.#number });

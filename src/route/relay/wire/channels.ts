@@ -4,9 +4,9 @@ import { BadFrame, FrameReader } from './framing.ts';
 import type { ResumableStream } from './resumable.ts';
 
 export interface ChannelsEvents {
-  /** The other end has opened a channel for a connection to this port. */
+  /** Called when the other end has opened a channel for a connection to this port. */
   onOpen(channel: Channel, port: number): void;
-  /** The other end listens on this port, or cannot: `failure` is the cause. */
+  /** Called when the other end listens on this port, or cannot: `failure` is the cause. */
   onPort(port: number, failure: string | undefined): void;
 }
 

@@ -18,7 +18,7 @@ export type Frame =
   | Hello
   | Welcome
   | { type: 'data'; offset: number; bytes: Buffer }
-  /** This many bytes have arrived. Also sent at intervals as a sign of life. */
+  /** This many bytes have arrived. It is also sent at intervals as a sign of life. */
   | { type: 'ack'; received: number }
   /** The stream has ended and cannot be resumed. */
   | { type: 'bye'; reason: ByeReason };

@@ -41,7 +41,7 @@ export class FrameReader {
     this.#have += rest.length;
   }
 
-  /** Never 0, so that `#need` distinguishes between header and body. */
+  /** The length is never 0, so that `#need` distinguishes between header and body. */
   #bodyLength(header: Buffer): number {
     const length = header.readUIntBE(1, 3);
     const limits = this.#limits(header[0]!);

@@ -14,7 +14,7 @@ export interface RelayKeys {
   client: KeyPair;
 }
 
-/** Ed25519. The private key is PKCS #8, the public key SPKI; both are DER in base64. */
+/** An Ed25519 key pair. The private key is PKCS #8, the public key SPKI; both are DER in base64. */
 export interface KeyPair {
   private: string;
   public: string;
@@ -38,7 +38,7 @@ export interface Identity {
   other: KeyObject;
 }
 
-/** Throws if a text is not a key. */
+/** Reads both keys. Throws if one of the texts is not a key. */
 export function identity(ownPrivate: string, otherPublic: string): Identity {
   return {
     own: createPrivateKey({ key: Buffer.from(ownPrivate, 'base64'), type: 'pkcs8', format: 'der' }),

@@ -47,7 +47,7 @@ export class Link {
     this.#close(cause);
   }
 
-  /** Sends the end of the stream, and then closes the connection. */
+  /** Sends a last frame that ends the stream, and then closes the connection. */
   bye(reason: ByeReason): void {
     if (this.#broken !== undefined) return;
     this.#broken = 'this end closed the connection';

@@ -24,7 +24,7 @@ export class Outbox {
     return received >= this.#from && received <= this.#to;
   }
 
-  /** The other end has everything up to this offset. An offset smaller than an earlier one has no effect. */
+  /** Drops the bytes up to this offset, because the other end has them. An offset smaller than an earlier one has no effect. */
   acknowledge(received: number): void {
     let done = 0;
     while (done < this.#chunks.length && this.#from + this.#chunks[done]!.length <= received) {
