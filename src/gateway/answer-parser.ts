@@ -1,6 +1,6 @@
 import { type Answer, forwardable } from './http.ts';
 
-/** Longest head of an answer, and longest line of a chunked body, in bytes. Node's own limit. */
+/** Longest head of an answer, and longest line of a chunked body, in bytes. This is Node's own limit. */
 const LONGEST_HEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -46,7 +46,7 @@ export class AnswerParser {
       if (end < 0) return this.#keep(bytes);
       const head = parseHead(bytes.toString('latin1', 0, end));
       bytes = bytes.subarray(end + 4);
-      // A 1xx answer is followed by another one.
+      // After a 1xx answer, another one follows.
       if (head.status >= 200) this.#head = head;
     }
     if (this.#head.body === 'chunked') return this.#pushChunks(bytes);

@@ -26,7 +26,7 @@ export interface HeldAnswer extends Disposable {
 interface Held {
   /** The chunks of a body, and room for more. */
   parts: { room: Buffer; used: number }[];
-  /** How many bytes it takes. */
+  /** How many bytes of memory it takes. */
   cost: number;
   isComplete: boolean;
   drop(): void;

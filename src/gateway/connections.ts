@@ -21,7 +21,7 @@ export interface Connections {
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
   /**
    * The time in ms that a request and its answer spend on the network: one round trip, and for the first request of a connection also the
-   * round trips of TCP and TLS.
+   * round trips of the TCP and TLS handshakes.
    */
   travelMs(request: IncomingMessage): number;
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
@@ -40,10 +40,10 @@ interface Connection {
   raw: Duplex;
   /** The client's address. */
   address: string;
-  /** On the clock of `performance.now()`. */
+  /** When it was opened, on the clock of `performance.now()`. */
   openedAt: number;
   tls?: TLSSocket;
-  /** Measured as the time of the TLS handshake, which takes one round trip as seen from here. */
+  /** This is measured as the time of the TLS handshake, which takes one round trip as seen from here. */
   roundTripMs: number;
   answering: Set<ServerResponse>;
   /** Whether a review or a probe has come over this connection. */
@@ -52,7 +52,10 @@ interface Connection {
 
 /** An API server of a small cluster never has this many requests in progress. */
 const MOST_CONNECTIONS = 1_000;
-/** The round trips of TCP, of TLS, and of the request and its answer. Opening the channel of a tunnel takes part of another one. */
+/**
+ * The round trips of the TCP and TLS handshakes, and of the request and its answer. Opening the channel of a tunnel takes part of another
+ * one.
+ */
 const ROUND_TRIPS_OF_FIRST = 3.5;
 
 export interface Admission {
@@ -158,7 +161,7 @@ function leastMissed(all: Connection[], newcomer: string): Duplex | undefined {
   return (open.find(({ used }) => !used) ?? open.find(isIdle) ?? greedy)?.raw;
 }
 
-/** The only public property that a TLS socket shares with the plain socket inside it. */
+/** Identifies a connection by the only public property that a TLS socket shares with the plain socket inside it. */
 function peerOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }

@@ -11,7 +11,7 @@ export interface Exchange {
   onConnected(): void;
   /** Called with the length of each part of the answer's body, in bytes. */
   onArriving(bytes: number): void;
-  /** Called once, last. */
+  /** Called exactly once, after all other callbacks. */
   onEnd(result: Answer | Failure): void;
 }
 
@@ -36,7 +36,7 @@ export interface ConnectionOptions {
   onSession(session: Buffer): void;
   /** Called when the connection can carry another review. */
   onIdle(connection: ControllerConnection): void;
-  /** Called once. */
+  /** Called once, when the connection has closed. */
   onClose(connection: ControllerConnection): void;
 }
 

@@ -76,7 +76,8 @@ async function forward(
     if (reason !== undefined) return statusAnswer(503, reason);
     if (next === 'resend') {
       isNew = true;
-      // Not counted for a pooled connection: the pool may be full of connections that ended together with the old process.
+      // The end of a pooled connection is not counted, because the pool may be full of connections that ended together with the old
+      // process.
       resends += Number(!result.reused);
     }
     await sleep(RETRY_MS, undefined, { signal: waiting.signal }).catch(() => waiting.signal.throwIfAborted());

@@ -31,9 +31,9 @@ export interface GatewayOptions {
   hint?: string | undefined;
   /** Names of the APIServices whose requests also arrive here. Nothing here serves them, but whoever sends them is no stranger. */
   apis?: readonly string[] | undefined;
-  /** Called with each review when it has arrived. The result is disposed when there is an answer. It must return quickly. */
+  /** Called with each review when it has arrived. The result is disposed when there is an answer. The call must return quickly. */
   arrived?: ReviewContext['arrived'];
-  /** Called with each review when its answer is sent. It must return quickly. */
+  /** Called with each review when its answer is sent. The call must return quickly. */
   served?: ((review: ServedReview) => void) | undefined;
   /** Called with answers that come too late from the controller. If it is set, requests to the controller stay open for such answers. */
   late?: ((late: LateAnswer) => void) | undefined;
@@ -66,8 +66,8 @@ export interface Gateway extends AsyncDisposable {
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
   /**
-   * From now on reviews wait, within their budget. One `release` ends any number of calls. `onHalfWaited` is called for each review that
-   * has waited for half of its time.
+   * Makes reviews wait from now on, within their budget. One `release` ends any number of calls. `onHalfWaited` is called for each review
+   * that has waited for half of its time.
    */
   hold(onHalfWaited?: () => void): void;
   /** Forwards the waiting reviews, in order. */
@@ -87,8 +87,8 @@ export interface Gateway extends AsyncDisposable {
   /** Number of reviews that are waiting. */
   readonly held: number;
   /**
-   * From now on each connection gets one more answer and is then closed. This is final. Connections of busy clients are then closed before
-   * `drain`.
+   * From now on each connection gets one more answer and is then closed, so the connections of busy clients are closed before `drain`. This
+   * is final.
    */
   closeAfterNextAnswer(): void;
   /**

@@ -7,7 +7,7 @@ export interface Answer {
   headers: string[];
   /** Bytes come from the controller; text is devloop's own answer. */
   body: Buffer | string;
-  /** Why the controller had no time to answer; devloop may replace such an answer by a verdict of its own. */
+  /** Why the controller had no time to answer; devloop may replace such an answer with a verdict of its own. */
   late?: string;
 }
 
@@ -104,7 +104,7 @@ export function forwardable(rawHeaders: string[]): string[] {
   return named.length === 0 ? left : without(left, named);
 }
 
-/** The headers without those of these names, which must be in lower case. */
+/** Removes the headers with these names, which must be in lower case. */
 export function without(headers: string[], names: string[]): string[] {
   return headers.filter((_, index) => !names.includes(headers[index - (index % 2)]!.toLowerCase()));
 }

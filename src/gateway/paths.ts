@@ -80,7 +80,7 @@ export function asCalled(path: string): string {
   return clean === '/' ? clean : clean.replace(/\/$/, '');
 }
 
-/** The paths that kube-apiserver requests from the server of an API to find out everything that it serves. */
+/** The paths that kube-apiserver requests from the server of an API to list everything that it serves. */
 const ABOUT_ALL = ['/apis', '/openapi/v2', '/openapi/v3'];
 
 /**

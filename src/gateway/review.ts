@@ -76,7 +76,7 @@ export interface LateAnswer {
   /** The review as it was passed to `served`. */
   review: ServedReview;
   answer: Answer;
-  /** The time since the review arrived. */
+  /** The time since the review arrived, in ms. */
   totalMs: number;
 }
 

@@ -14,8 +14,8 @@ export interface CalledPath {
 }
 
 /**
- * Limits, because one handler that hangs must not delay reviews for the others. The time of the server's own 404, for a path without a
- * handler, shows how busy the server is, so HANDLER_MS counts from then.
+ * Limits, because one handler that hangs must not delay reviews for the others. The server's own 404, for a path without a handler, shows
+ * how busy the server is, so HANDLER_MS counts from that answer.
  */
 const SERVER_MS = 10_000;
 const HANDLER_MS = 2_000;

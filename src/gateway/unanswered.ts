@@ -71,8 +71,8 @@ function seconds(ms: number): string {
 }
 
 /**
- * Replaces an answer of devloop that has no verdict of the controller. A conversion fails with the same Status, as a ConversionReview. An
- * admission gets devloop's own verdict if the controller merely had too little time, and the user chose a verdict. Otherwise, or if the
+ * Replaces an answer of devloop that contains no verdict of the controller. A conversion fails with the same Status, as a ConversionReview.
+ * An admission gets devloop's own verdict if the controller merely had too little time, and the user chose a verdict. Otherwise, or if the
  * request cannot be read, kube-apiserver gets the error and applies the failurePolicy.
  */
 export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
