@@ -246,7 +246,7 @@ export async function followKeyPair(
   }
 }
 
-/** Looks once, and returns the content of the key pair that is in use afterwards. */
+/** Searches once for a renewal, and returns the content of the key pair that is in use afterwards. */
 export async function useRenewed(
   current: string,
   find: () => Promise<FoundPair>,
