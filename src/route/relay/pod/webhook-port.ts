@@ -2,12 +2,12 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { Channel } from '../wire/channel.ts';
 import { join, type Traffic } from '../wire/join.ts';
 
-/** Opens a channel to the developer's machine for a connection that came in. */
+/** Opens a channel to the developer's machine for an incoming connection. */
 export type OpenChannel = () => Channel;
 
 /** A connection without a channel is reset after this time, which is the limit of kube-apiserver's TLS handshake. */
 const CARRY_LIMIT_MS = 10_000;
-/** Limit for one webhook port: more than a gateway takes. */
+/** Limit for one webhook port: more than a gateway accepts. */
 const MOST_CONNECTIONS = 1024;
 const MOST_WAITING = 256;
 
@@ -93,7 +93,7 @@ export class WebhookPort {
     socket.once('end', unused);
     socket.once('data', (first) => {
       this.#silent.delete(socket);
-      // The bytes are put back at once; otherwise an end that follows them would be emitted now, before there is a channel.
+      // The bytes are put back at once; otherwise, the end of the connection could be emitted before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
     });
