@@ -56,7 +56,7 @@ export function parseDuration(text: string): number | undefined {
 export interface Waiting {
   for: 'body' | 'release' | 'connection' | 'answer';
   readonly signal: AbortSignal;
-  /** Resolves when the review may be sent, to undefined; or to the answer that it gets instead. Rejects with the signal's reason. */
+  /** Resolves to undefined when the review can be sent, or to the answer that it gets instead. Rejects with the signal's reason. */
   pass(): Promise<Answer | undefined>;
   /**
    * Receives the controller's answer to a review whose wait is over. If absent, the request to the controller is cancelled when the wait is

@@ -84,7 +84,7 @@ const HOP_BY_HOP = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // A body is forwarded once it is complete, so its length is set again and a 100 has no purpose.
+  // A body is forwarded once it is complete, so its length is set again and the status 100 serves no purpose.
   'content-length',
   'expect',
 ]);
