@@ -12,7 +12,7 @@ import type { ReplayedEvent, ReplayFacts } from './control/control.ts';
 import { createReplaying } from './replaying.ts';
 import type { Session } from './start/session.ts';
 
-/** What a session does with reviews that were answered: it records them, and with `--replay` sends them again after each restart. */
+/** What a session does with answered reviews: it records them, and with `--replay` sends them again after each restart. */
 export interface Answered extends AsyncDisposable {
   recorder: Recorder;
   answering: Answering;
@@ -23,7 +23,7 @@ export interface Answered extends AsyncDisposable {
   leftMs(): number | undefined;
 }
 
-/** Disposing ends the replay, but not the recorder, which is left to whoever ends the gateways. */
+/** Disposing ends the replay, but not the recorder: that is disposed after the gateways, so that it gets all reviews. */
 export function createAnswered(
   { options, context, files, moved, target }: Session,
   { emit, signal }: { emit: Emit; signal: AbortSignal },
@@ -80,7 +80,10 @@ function portsOf({ services }: Session['target'], moved: Session['moved']): [num
   return targetPorts(services).map((port) => [port, moved.get(port) ?? port]);
 }
 
-/** Asks once, in parallel with everything else. If the API server does not say, each review names its user. */
+/**
+ * Reads the name of the account once, in parallel with everything else. If the API server does not answer, no user counts as the session's
+ * own.
+ */
 function ownUser(api: ClusterApi, signal: AbortSignal): (user: string) => boolean {
   let own: string | undefined;
   accountOf(api, { signal }).then(

@@ -9,7 +9,10 @@ import { unlessInterrupted } from './context/interrupt.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { CertsOptions, Io } from './context/options.ts';
 
-/** Writes the webhook's key pair to the directory where a manager that is started by hand looks for it; with --watch, again after each renewal. */
+/**
+ * Writes the webhook's key pair to the directory where a manager that is started by hand looks for it; with --watch, again after each
+ * renewal.
+ */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io);
   const { api, config } = context;

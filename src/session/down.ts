@@ -31,7 +31,8 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
-  // One that devloop.yaml names may be gone with the operator, and a session may have left more than what was in it.
+  // Only a namespace from the command line has to exist. One from devloop.yaml may have been deleted with the operator, and the session may
+  // have left changes elsewhere.
   const typed = { api: context.api, wanted: options };
   const finding = inNamedNamespaces(typed, findMarked(context.api, namespaces, { secrets: false }));
   const found = await unlessInterrupted(finding, io.signal);
@@ -42,7 +43,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
   for (const session of sessions) {
-    // A session that fails does not prevent the next one from being restored.
+    // If one session cannot be restored, the next one still is.
     const outcome = await endSession(command, session).catch((error): Outcome => {
       io.signal.throwIfAborted();
       return { left: [], error };
@@ -69,7 +70,7 @@ interface Outcome {
   error?: unknown;
 }
 
-/** Throws the first failure as the command's error, and warns of the others. */
+/** Throws the first failure as the command's error, and prints the others as warnings. */
 function conclude(outcomes: Outcome[], emit: Emit): void {
   const failures = outcomes.flatMap((one) => ('error' in one ? [one.error] : []));
   try {

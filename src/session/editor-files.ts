@@ -2,7 +2,7 @@ import { findNodeAtLocation, type ParseError, parse, parseTree, printParseErrorC
 
 export const LAUNCH_NAME = 'devloop: attach';
 
-/** For the Go extension of VS Code; its other debug adapter cannot continue when a session begins anew. */
+/** For the Go extension of VS Code. Its other debug adapter, unlike dlv-dap, cannot continue when a new debugging session begins. */
 function launchConfiguration(port: number): object {
   return {
     name: LAUNCH_NAME,
@@ -15,7 +15,10 @@ function launchConfiguration(port: number): object {
   };
 }
 
-/** The text of a launch.json with the configuration added, unless it has one of that name; or why that is not possible. Comments stay. */
+/**
+ * The text of a launch.json with the configuration added, unless the file already has one of that name. Comments are kept. If the file
+ * cannot be extended, the result is the reason.
+ */
 export function withLaunch(before: string | undefined, port: number): string | { problem: string } {
   const added = launchConfiguration(port);
   const text = before?.trim() ? before : '';
@@ -32,7 +35,7 @@ export function withLaunch(before: string | undefined, port: number): string | {
   return inserted(text, 'configurations' in file ? added : [added]);
 }
 
-/** The port of our configuration in a launch.json, if it is a number. */
+/** The port of devloop's configuration in a launch.json, if it is a number. */
 export function launchPort(text: string): number | undefined {
   const { configurations } = parse(text, [], { allowTrailingComma: true });
   const found: { port?: unknown } = configurations.find(
@@ -42,7 +45,8 @@ export function launchPort(text: string): number | undefined {
 }
 
 /**
- * Adds the value at the end of the list of configurations, or the list to the file. No library does that without touching anything else.
+ * Adds the value at the end of the list of configurations, or the list to the file. No library does this without changing something else in
+ * the file.
  */
 function inserted(text: string, value: object): string {
   const root = parseTree(text, [], { allowTrailingComma: true })!;

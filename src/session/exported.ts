@@ -6,7 +6,10 @@ import { goTest } from '../reviews/export-go.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import type { ReviewsOptions } from './context/options.ts';
 
-/** The requests as JSON, as one curl command each, or as one Go test. Warns of what a person has to know about them. */
+/**
+ * The requests as JSON, as one curl command each, or as one Go test. Warns if secret values are replaced, or if the test has a line to fill
+ * in.
+ */
 export async function exported(
   { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
   records: ReviewRecord[],

@@ -8,7 +8,7 @@ import { askSession } from './control/client.ts';
 
 const LIMIT_MS = 10_000;
 
-/** Makes the reviews of the sessions of this checkout wait, or lets them go on. Needs no cluster. */
+/** Holds the reviews of this checkout's sessions, or releases them. Needs no cluster. */
 export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promise<void> {
   const all = await localSessions(await thisMachine(io.env));
   const checkout = checkoutRoot(io.cwd);
@@ -17,7 +17,7 @@ export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promis
     io.emit({ type: 'note', message: `Session ${other.id} runs in ${other.checkout}.` });
   const results = await Promise.allSettled(chosen.map((one) => holdOne(one, on, io)));
   const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
-  // If there are several Deployments, usually only one has webhooks.
+  // If there are several Deployments, usually only one has webhooks, and the sessions of the others fail.
   if (failed.length === results.length) throw failed[0];
   for (const error of failed) io.emit({ type: 'note', message: messageOf(error) });
 }

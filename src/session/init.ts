@@ -8,7 +8,10 @@ import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkou
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './editor-files.ts';
 
-/** Writes into the checkout how an editor attaches to the debugger of `up --debug`. Existing files keep what they have. */
+/**
+ * Adds a configuration to the checkout with which an editor attaches to the debugger of `up --debug`. Existing files keep their other
+ * contents.
+ */
 export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   const root = checkoutRoot(io.cwd);
   if (!isCheckout(root)) throw noCheckout(root);

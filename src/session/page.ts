@@ -16,7 +16,7 @@ import type { Session } from './start/session.ts';
 
 /** The page of a session. Nothing of it is loaded or served before somebody opens it. */
 export interface SessionPage extends AsyncDisposable {
-  /** Gets each event of the session. */
+  /** Called with each event of the session. */
   observe(event: DevloopEvent): void;
   /** Serves the page, opens it in the user's browser if there is one, and reports its address. */
   open(): Promise<void>;
@@ -70,7 +70,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   };
 }
 
-/** What the page shows of the session's events besides its state. */
+/** What the page shows from the session's events, besides the session's state. */
 export interface Seen {
   health: Health;
   compiler: string | undefined;

@@ -9,12 +9,12 @@ import type { LocalSession } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
 import { askSession } from './control/client.ts';
 
-/** A person waits for the result, and the controller usually has nothing else to do. */
+/** How many reviews are sent at once: a person waits for the result, and the controller usually has nothing else to do. */
 const AT_ONCE = 4;
 const READY_SECONDS = 30;
 const ASK_MS = 5_000;
 
-/** Where records come from, in the words of the flags of `devloop reviews`. */
+/** Where records come from, named like the flags of `devloop reviews`. */
 export interface From {
   set?: string | undefined;
   session?: string | undefined;
@@ -42,11 +42,11 @@ export async function replayToSession(
 export function afterReplay(changed: ReviewRecord, from: From): string {
   const { set } = from;
   if (set === undefined) return toShow(changed, from);
-  // While the session has the controller's port, `verify` would refuse.
+  // As long as the session uses the controller's port, `verify` would fail.
   return `${toShow(changed, from)}\nIf the new answers are right, end the session, then run: ${toAccept(set)}`;
 }
 
-/** The same for `verify`, which starts a manager of its own to answer the reviews. */
+/** Like `afterReplay`, but for `verify`, which starts a manager of its own to answer the reviews. */
 export function afterVerify(changed: ReviewRecord, set: string): string {
   return `${toShow(changed, { set })}\nIf the new answers are right: ${toAccept(set)}`;
 }
@@ -91,7 +91,7 @@ export async function compareAll(
   throw new DevloopError('review.changed', message, { isSummary: true, hint: hint(first) });
 }
 
-/** Whatever listens on another port is not this session's. */
+/** Throws if the session does not use the port: then it is not the session's controller that listens on it. */
 function requirePort(port: number, ports: ReadonlyMap<number, number>, { id }: LocalSession): void {
   if (ports.size === 0 || ports.has(port)) return;
   const message = `The reviews were recorded on port ${port}, and the webhooks of session ${id} are on port ${[...ports.keys()].join(', ')}.`;

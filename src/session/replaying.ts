@@ -10,7 +10,7 @@ const MOST_BYTES = 16 * 2 ** 20;
 /** Right after a restart, the controller first answers the reviews that have waited for it. */
 const AFTER_RESTART_MS = 300;
 const LONGEST_MS = 10_000;
-/** One after the other, so that the controller has time for other reviews. */
+/** One review at a time, so that the controller has time for other reviews. */
 const AT_ONCE = 1;
 
 /** What `up --replay` does: after each restart, the newest reviews are sent to the new build, and the answers that differ are shown. */
@@ -22,7 +22,7 @@ export interface Replaying extends AsyncDisposable {
 type Where = Pick<ReplayOptions, 'paths' | 'moved'>;
 
 interface Kept {
-  /** Holds the newest answer to the review, so that the next build is compared with this one. */
+  /** The review with its newest answer, so that each build is compared with the one before it. */
   record: ReviewRecord;
   bytes: number;
 }
@@ -40,7 +40,7 @@ export function createReplaying(
     await before;
     if (kept.length === 0 || !(await sleep(AFTER_RESTART_MS, signal))) return;
     await replayKept([...kept], { ...where, emit, build, signal }).catch((error) => {
-      // Otherwise another build has replaced this one, or the session ends.
+      // If the signal has aborted, another build has replaced this one, or the session is ending.
       if (!signal.aborted)
         emit({ type: 'warning', message: `The reviews cannot be replayed: ${messageOf(error)}` });
     });
@@ -88,10 +88,10 @@ async function replayKept(
       if (replayed.result === 'changed') {
         count.changed += 1;
         const { before, after } = replayed;
-        // A build that crashes or hangs says nothing with which the next one could be compared.
+        // A build that crashes or hangs gives no answer with which the next build could be compared.
         if (after.verdict !== 'unanswered') byRecord.get(before)!.record = withAnswerOf(before, after, build);
       }
-      // Answers that are as before are not shown.
+      // Unchanged answers are not shown.
       if (replayed.result === 'changed') addTo(shown, replayedEvent(replayed));
     },
   });
@@ -107,7 +107,7 @@ async function replayKept(
 
 type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
 
-/** A change of one line can change a hundred answers, so those that differ in the same way are only counted. */
+/** A change of one line can change a hundred answers, so further ones that differ in the same way are only counted. */
 function addTo(shown: Map<string, ReplayedEvent>, event: ReplayedEvent): void {
   const { review, differences } = event;
   const same = JSON.stringify([review.webhook, review.operation, review.resource, differences]);

@@ -31,7 +31,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
     return await nameSets(checkout, io.emit);
   }
   const source = await sourceOf(options, checkout, io);
-  // The session is asked first: it writes down what it has answered, and a review that is answered in between is in the recording.
+  // The session is asked before the recording is read: a review that is answered in between is then in the recording.
   const waiting = options.follow ? undefined : await source.waiting?.();
   const { records, unread } = await source.read(options.action === 'list' ? 'summaries' : 'records');
   if (unread > 0)
@@ -108,9 +108,11 @@ interface Source {
   read(wanted: Wanted): Promise<ReadRecording>;
   /** A text that differs after each change; undefined when the source is gone. */
   version(): Promise<string | undefined>;
-  /** Undefined if the session cannot be asked: it starts or ends, or has no socket. */
+  /** Undefined if the session cannot be asked, because it is starting or ending, or has no socket. */
   waiting?(): Promise<WaitingReviews | undefined>;
-  /** Ports for which reviews are recorded, and where the controller listens instead, as far as the session can be asked. */
+  /**
+   * Ports for which reviews are recorded, each with the port on which the controller listens instead; empty if the session cannot be asked.
+   */
   moved?(): Promise<ReadonlyMap<number, number>>;
 }
 
@@ -265,7 +267,7 @@ async function save(
   warnOfOldAnswers(name, kept, io.emit);
 }
 
-/** If two builds gave the answers of a set, perhaps no build gives all of them. */
+/** If two builds gave the answers of a set, perhaps no single build gives all of them. */
 function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void {
   const newest = kept.findLast(({ build }) => build !== undefined)?.build;
   const old = kept.filter(({ build }) => build !== undefined && build !== newest);

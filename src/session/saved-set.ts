@@ -77,7 +77,7 @@ function whyRefused({ verdict, message = '' }: ReviewRecord): string | undefined
 
 /**
  * For a command that needs the name of a saved set and got none: lists the sets of the checkout, and then throws 'usage.invalid', because a
- * script whose variable is empty must not pass.
+ * script whose variable is empty must not succeed.
  */
 export async function nameSets(checkout: string, emit: Emit): Promise<never> {
   const names = await setNames(checkout);

@@ -21,7 +21,7 @@ export interface Serving {
   gate: Gate | undefined;
 }
 
-/** Runs until the signal aborts: builds changes and replaces the controller, and uses renewed certificates. */
+/** Runs until the signal aborts: builds changed sources, replaces the controller, and uses renewed certificates. */
 export async function serve(session: Session, serving: Serving): Promise<void> {
   const { work, pairs, called, supervisor, gate } = serving;
   const { emit, signal } = work;
@@ -40,7 +40,10 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
   await Promise.race([following, ended]);
 }
 
-/** The gateway gets it first: kube-apiserver verifies the gateway's certificate, whatever becomes of the controller's files. */
+/**
+ * The gateway gets the key pair first: kube-apiserver verifies the gateway's certificate, and that must not depend on the controller's
+ * files.
+ */
 export async function useKeyPair(
   serverName: string,
   found: FoundPair,

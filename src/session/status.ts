@@ -17,7 +17,7 @@ import { searchedIn, unsearched } from './context/search.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
-/** Lists who has taken over what, as the labels and Leases in the cluster say. */
+/** Lists who has taken over what, according to the labels and Leases in the cluster. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
   await using context = await openContext(options, quiet, 'optional');
@@ -34,7 +34,7 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
   } while (options.watch && (await sleep(LOOK_EVERY_MS, io.signal)));
 }
 
-/** A watch that has shown something outlasts a restart of the API server. */
+/** Once `status --watch` has shown something, it keeps running while the API server restarts. */
 export async function orWarning(reading: Promise<DevloopEvent[]>): Promise<DevloopEvent[]> {
   try {
     return await reading;
@@ -49,11 +49,14 @@ export interface Look {
   context: CommandContext;
   machine: LocalMachine;
   io: Io;
-  /** The last renewal of each Lease that was seen unrenewed, by uid: such a Lease need not be watched again. */
+  /**
+   * By the uid of each Lease that was not renewed while it was watched: the time of its last renewal. Until that changes, the Lease need
+   * not be watched again.
+   */
   dead: Map<string, string>;
 }
 
-/** The sessions that hold what was typed. Warnings about what could not be looked at come first. */
+/** The sessions that hold the objects that the user named. Warnings about places that could not be searched come first. */
 export async function readSessions(look: Look, typed: Named): Promise<DevloopEvent[]> {
   const { context } = look;
   const { api, wanted } = context;
@@ -73,7 +76,10 @@ export async function readSessions(look: Look, typed: Named): Promise<DevloopEve
   return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
 }
 
-/** Undefined if it was deleted together with the operator: a session may have left objects in other namespaces, too. */
+/**
+ * The namespace from the settings. Undefined if it was deleted together with the operator: a session may have left objects in other
+ * namespaces, too.
+ */
 async function configuredNamespace({ api, wanted }: CommandContext): Promise<string | undefined> {
   const { namespace } = wanted;
   return namespace !== undefined && (await mayExist(api, namespace)) ? namespace : undefined;
@@ -101,10 +107,9 @@ async function sessionStatus(sessionId: string, marked: Marked[], look: Look): P
 }
 
 /**
- * For display, a renewal within the last seconds is enough, so that a live session is shown at once. It compares the clocks of two
- * machines, which may differ: an older renewal may be that of a live session, so that Lease is watched for as long as it is valid; and a
- * session that died on a machine whose clock is ahead is shown as live while this clock passes the time of its last renewal. That decides
- * nothing: `up` and `down` compare no clocks.
+ * For display, a recent renewal is enough, so that a live session is shown at once. This compares the clocks of two machines, which may
+ * differ. A renewal that seems old may be that of a live session, so such a Lease is watched for as long as it is valid. A dead session may
+ * be shown as live for a while if its machine's clock is ahead. Nothing else depends on this: `up` and `down` compare no clocks.
  */
 export async function isLive(
   lease: Lease,
@@ -114,7 +119,7 @@ export async function isLive(
   return await isAlive(lease, machine, async () => {
     const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
     const uid = lease.metadata.uid ?? ref.name;
-    // A Lease that was seen unrenewed is dead, whatever a clock says.
+    // A Lease that was not renewed while it was watched is dead, whatever the clocks show.
     if (dead.get(uid) === renewTime) return false;
     const ageMs = Date.now() - Date.parse(renewTime);
     if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;

@@ -40,7 +40,7 @@ export interface Running {
   standing: Standing;
   /** The webhook Services with all their calls as they are now. */
   called: TargetService[];
-  /** The stand-in Pod, while it is kept. */
+  /** The stand-in Pod, while devloop keeps it. */
   standIn?: StandIn;
   /** Everything that reacts to the cluster and the route until the end. */
   followers: AsyncDisposableStack;
@@ -112,7 +112,7 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
 
 /**
  * Pauses the manager, starts the controller, and points the Services here. That is the order if the manager's Pods stay up, since they
- * answer until they are idle. Otherwise the Services come first, and reviews wait.
+ * answer until they are idle. Otherwise the Services are pointed here first, and reviews wait.
  */
 async function replaceManager(
   { session, work, standing, ending }: Running,
@@ -124,7 +124,7 @@ async function replaceManager(
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
   const calm = Promise.withResolvers<void>();
-  // A file that is saved as soon as `up` is ready is noticed at once.
+  // Looks ahead, so that a file that is saved as soon as `up` is ready is noticed at once.
   void calm.promise.then(() => standing.supervisor?.lookAhead());
   const pointed = answersUntilIdle ? undefined : await point(calm.promise);
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
@@ -132,7 +132,7 @@ async function replaceManager(
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
   const pointing = pointed ? Promise.resolve(pointed) : point(calm.promise);
-  // Reviews do not wait until Pods have ended that are no longer called.
+  // Reviews do not wait for the end of Pods that are no longer called.
   const released = allOrNone<unknown>([start(), pointing], ending).then(() => {
     route?.gateways.release();
     void sleep(HELD_FIRST_MS, work.signal).then((isOver) => isOver && calm.resolve());
@@ -147,7 +147,7 @@ async function replaceManager(
 /** The held reviews are answered first: the rest of the work can wait this long. */
 const HELD_FIRST_MS = 150;
 
-/** When a Service is written again, its endpoints have to follow, as in the cut-over. */
+/** When a Service is written again, its endpoints have to be written again, too, as in the cut-over. */
 function guardedObjects(
   { session, work, standing }: Running,
   onManager: NonNullable<Guarded['onObject']>,
@@ -170,7 +170,7 @@ function answerGuard({ target, sessionId }: Session, route: ChosenRoute | undefi
   return route?.gateways.answerOwn(ownAnswers(target, sessionId));
 }
 
-/** The objects that point the Services to an address, once they exist. */
+/** The objects that point the Services to an address; they exist after the cut-over. */
 function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
   const { target, sessionId } = session;
   const answerOwn = (): Disposable | undefined => answerGuard(session, route);
@@ -195,7 +195,7 @@ async function holdAndOpen(running: Running): Promise<void> {
     if (session.target.services.length > 0)
       standing.route = await openRoute(routingOf(running), session.plan.routes);
   };
-  // Created while the operator's own webhooks still answer in the cluster; the controller reads it as soon as it starts.
+  // The stand-in is created while the operator's own webhooks still answer in the cluster; the controller reads it as soon as it starts.
   const standIn = async (): Promise<void> => {
     for (const { apply } of session.plan.standIn) running.standIn = writers.use(await apply(work));
   };
@@ -236,7 +236,7 @@ function routingOf(running: Running): Routing {
   const settings = routeSettings(options, context);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
   const onTimeout = options.onTimeout ?? context.config.onTimeout;
-  // In the debugger, an answer can still be recorded after devloop has answered in its place.
+  // While the controller is debugged, its answer can still be recorded after devloop has answered in its place.
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
   const reviewed = { arrived, served, late, stamp, onTimeout };

@@ -4,10 +4,10 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { Io } from './context/options.ts';
 import { warnOf } from './end/outcome.ts';
 
-/** Takes one Deployment over, and restores it when the signal of `io` aborts. In a dry run, only plans that. */
+/** Takes one Deployment over, and restores it when the signal of `io` aborts. In a dry run, only prints the plan. */
 export type UpOne = (deployment: string, io: Io) => Promise<void>;
 
-/** Plans all of them before one is taken over. If one is refused, throws its error after the events of its plan. */
+/** Plans all Deployments before the first is taken over. If a plan fails, emits the events of that plan and throws its error. */
 export async function planEach(deployments: string[], io: Io, planOne: UpOne): Promise<void> {
   for (const deployment of deployments) {
     const events: DevloopEvent[] = [];
@@ -49,7 +49,7 @@ export async function upEach(deployments: string[], io: Io, upOne: UpOne): Promi
   if (failure !== undefined) throw failure.error;
 }
 
-/** These settings of devloop.yaml are about one controller. Throws `usage.invalid`. */
+/** Throws `usage.invalid` if devloop.yaml has settings that can apply to one controller only. */
 export async function assertForSeveral(cwd: string): Promise<void> {
   const loaded = await loadConfig(cwd);
   const { service, port, controller = {} } = loaded?.config ?? {};

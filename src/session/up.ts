@@ -43,7 +43,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const checkout = { checkout: context.root, ...(operator === undefined ? {} : { operator }) };
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
-  // The state before: a session that was restored a moment ago had paused the manager.
+  // The state before the recovery: a session that has just been restored had paused the manager.
   const unready = unreadyManager(discovered.target);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
@@ -54,7 +54,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   }
 }
 
-/** Begins before everything else: this build is usually the same as the last one. */
+/** The build begins before everything else, because it is usually the same as the last one. */
 async function buildAgain(
   { controller, command, dryRun }: UpOptions,
   { env, cwd }: Io,
@@ -74,7 +74,7 @@ async function run(session: Session): Promise<void> {
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   const unserved = options.controller ? undefined : noticeUnserved(io.emit);
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
-  // All events pass through here: they are printed, and the Leases and the page show what they say about the session.
+  // All events pass through here: they are printed, and update the Leases and the page.
   const emit: Emit = (event) => {
     if (log.shows(event)) io.emit(event);
     leases.observe(event);
@@ -98,12 +98,12 @@ async function run(session: Session): Promise<void> {
   const called = target.services;
   const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
   const ended = await failureOf(takeOver(running));
-  // The reason why the session ended, not a wait's error about being interrupted.
+  // If the session was aborted, the reason of the abort is its failure. The error of a wait would only report the interruption.
   const taken = ended && ending.signal.aborted ? { error: ending.signal.reason } : ended;
   // A Ctrl-C that comes after this hides no failure.
   const isInterrupted = io.signal.aborted;
   ending.abort();
-  // The cluster is restored whatever fails here.
+  // The cluster is restored even if this fails.
   const unsettled = await failureOf(writers.disposeAsync());
   const failure = taken ?? unsettled;
   const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
@@ -121,7 +121,7 @@ async function failureOf(step: Promise<void>): Promise<{ error: unknown } | unde
   );
 }
 
-/** On the clock of performance.now(). */
+/** The time of the abort, on the clock of performance.now(); the current time if there was none. */
 function timeOfAbort(signal: AbortSignal): () => number {
   let at: number | undefined;
   signal.addEventListener('abort', () => (at = performance.now()), { once: true });

@@ -1,9 +1,9 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
 
 /**
- * Warns once of each path on which the process that the user started answers 404, and again only after another answer there. Unlike a
- * controller of devloop, it is not asked: a server that expects only reviews may end at another request, and a debugger would stop at a
- * breakpoint in its handler.
+ * Warns of each path on which the process that the user started answers 404: once, and again only after another answer there. devloop sends
+ * this process no requests to find out, unlike a controller of its own: a server that expects only reviews may crash, and a debugger would
+ * stop at a breakpoint in its handler.
  */
 export function noticeUnserved(emit: Emit): { observe(event: DevloopEvent): void } {
   const unserved = new Set<string>();

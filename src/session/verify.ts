@@ -27,15 +27,15 @@ export interface SavedSet {
 }
 
 /**
- * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares. If that fails, it tries again with an API
- * server of envtest, if the checkout has one; then only the second answers can be accepted. Throws 'review.changed' if an answer changed
- * that is not accepted, and 'port.in-use' while a session's controller has the port.
+ * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares the answers. If that fails, it tries again
+ * with envtest's API server, if the checkout has one; then only the second answers can be accepted. Throws 'review.changed' if an answer
+ * changed that is not accepted, and 'port.in-use' while a session's controller has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
   const { records, checkout } = set;
   const webhooks = webhooksOf(records);
-  // A manager left by a killed `verify` would have the port.
+  // A manager that a killed `verify` left running would have the port.
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
   const wanted: ManagerWanted = { checkout, config, webhooks, readySeconds: READY_SECONDS };
@@ -105,8 +105,8 @@ async function compareWith(
 }
 
 /**
- * Throws 'port.in-use' if the manager could not listen, before it is built. If a session's controller has the port, it need not end: the
- * suggested command asks it instead. `name`: of the saved set.
+ * Throws 'port.in-use' if the manager could not listen, before it is built. If a session's controller has the port, the suggested command
+ * sends the set to that controller, which need not end. `name`: the name of the saved set.
  */
 export async function requireManagerPort(
   port: number,

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { configFile } from '../../config/load.ts';
 
 /**
- * The first that exists: the directory of devloop.yaml, the nearest parent directory with a go.mod, the nearest one with a .git. If none
- * does, `cwd` itself.
+ * The first of these that exists: the directory of devloop.yaml, the nearest parent directory with a go.mod, the nearest one with a .git.
+ * If none of them exists, `cwd` itself.
  */
 export function checkoutRoot(cwd: string): string {
   const config = configFile(cwd);

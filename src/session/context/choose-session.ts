@@ -2,9 +2,9 @@ import { DevloopError } from '../../errors.ts';
 import type { LocalSession } from './local-sessions.ts';
 
 export interface Choice {
-  /** The id of a session; by default the one of this checkout. */
+  /** The id of a session; by default, that of this checkout's session. */
   wanted: string | undefined;
-  /** What else to do if no session runs. */
+  /** What else the error suggests if no session is running. */
   otherwise?: string;
 }
 
@@ -13,7 +13,7 @@ export function chooseSession(all: LocalSession[], checkout: string, choice: Cho
   return onlyOne(candidatesOf(all, checkout, choice), all, choice);
 }
 
-/** The same, but returns all sessions of this checkout: one `up` can run several. */
+/** Like `chooseSession`, but returns all sessions of this checkout: one `up` can run several. */
 export function chooseSessions(all: LocalSession[], checkout: string, choice: Choice): LocalSession[] {
   const here = candidatesOf(all, checkout, choice);
   const areOfCheckout = here.length > 0 && here.every((one) => one.checkout === checkout);

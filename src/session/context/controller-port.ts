@@ -13,12 +13,12 @@ import type { LocalSession } from './local-sessions.ts';
 import type { UpOptions } from './options.ts';
 import { sessionOnPort } from './session-on-port.ts';
 
-/** How long the port of a process that looks ended can still be in use: its last thread closes it. */
+/** A process that seems to have ended can keep its port this much longer, because its last thread closes it. */
 const CLOSING_MS = 500;
 
 /**
- * Throws 'port.in-use' if the controller could not listen, and names the session or the process that does. A port in use by one of the
- * process groups `ending` counts as free.
+ * Throws 'port.in-use' if the controller cannot listen on the port, and names the session or the process that does. A port in use by one of
+ * the process groups `ending` counts as free.
  */
 export async function requireControllerPort(
   port: number,
@@ -34,8 +34,8 @@ export async function requireControllerPort(
 }
 
 /**
- * A free port for a controller that cannot listen on `port`; undefined if it can. `ending` as above; `taken`: ports that it must not get;
- * the new one is added.
+ * A free port, if the controller cannot listen on `port`; otherwise undefined. `ending`: as in `requireControllerPort`. `taken`: ports that
+ * are not to be used; the new one is added to them.
  */
 export async function portElsewhere(
   port: number,
@@ -65,14 +65,17 @@ async function whyElsewhere(port: number, claims: Claims, ending: number[]): Pro
 /** The ports that the controllers of several Deployments need on this machine, and this controller's own Deployment. */
 type Claims = Pick<UpOptions, 'claimed' | 'deployment'>;
 
-/** Throws 'port.not-allowed' if the account could not listen. Only for what devloop builds: a command of the user can have more rights. */
+/**
+ * Throws 'port.not-allowed' if the account is not allowed to listen on the port. Called only for a program that devloop builds: a command
+ * of the user can have more permissions.
+ */
 export async function requirePermittedPort(port: number): Promise<void> {
   if (!(await isPortForbidden(port))) return;
   const message = `The controller needs port ${port}, on which your account is not allowed to listen, and devloop found no setting with which to change the port.`;
   throw new DevloopError('port.not-allowed', message, { hint: openingPort(port) });
 }
 
-/** The hint does not say to kill the controller: its session would only start it again. */
+/** The hint does not suggest killing the controller: its session would only start it again. */
 function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
   const message = `The controller needs port ${port}, which is in use by the controller of session ${id}.`;
   // The session may use another cluster, where `down` would not look.
@@ -81,8 +84,8 @@ function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
 }
 
 /**
- * Throws 'port.in-use' if another Deployment that is taken over at the same time needs the port for its controller, even one not started
- * yet.
+ * Throws 'port.in-use' if another Deployment that is taken over at the same time needs the port for its controller, even if that has not
+ * started yet.
  */
 export function claimPort(port: number, { claimed, deployment }: Claims): void {
   if (claimed === undefined || deployment === undefined) return;

@@ -1,13 +1,13 @@
 import type { DevloopEvent } from '../../report/events.ts';
 
-/** A session's health, kept separately for each part, because one part that recovers says nothing about the others. */
+/** A session's health, kept separately for each part: if one part recovers, others can still be broken. */
 export interface Health {
   phase: 'starting' | 'ready' | 'ending';
-  /** Why reviews do not arrive, and the Services that are not verified again yet. */
+  /** Why reviews do not arrive, and the Services that have not been verified again yet. */
   route: { problem: string; unverified: string[] } | undefined;
   controller: string | undefined;
   source: string | undefined;
-  /** Somebody asked devloop to make reviews wait. */
+  /** The user asked devloop to hold reviews. */
   isHeld: boolean;
 }
 
@@ -19,7 +19,7 @@ export const STARTING: Health = {
   isHeld: false,
 };
 
-/** The health of a session that is already stopping and must not be asked again. */
+/** The health of a session that is already ending and must not get another signal. */
 export const ENDING = 'restoring';
 
 const HELD = 'reviews are held; devloop release forwards them';
@@ -56,7 +56,7 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
     case 'controller.silent':
       return { ...health, controller: SILENT };
     case 'controller.down':
-      // What is already known about its exit says more.
+      // What is already known about the controller's exit is more precise.
       return { ...health, controller: health.controller ?? `reviews fail: ${event.why}` };
     case 'debug.stopped':
       return { ...health, controller: STOPPED };

@@ -22,7 +22,7 @@ export function targetsOf(target: Target): ObjectRef[] {
   return takenObjects(target).map(({ ref }) => ref);
 }
 
-/** The same with the objects as they were found. */
+/** Like `targetsOf`, together with the objects as they were read. */
 export function takenObjects({ services, manager }: Target): { ref: ObjectRef; object: KubeObject }[] {
   return [
     ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
@@ -61,8 +61,8 @@ export interface Traces {
 }
 
 /**
- * The holder of a session that is alive. Throws `session.held` if nothing shows whether it is: it may be the working session of a
- * colleague. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
+ * The holder of a session, if the session is alive. Throws `session.held` if nothing shows whether it is: a colleague may be working with
+ * it. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
  */
 export async function liveHolder(
   observer: Observer,
@@ -79,8 +79,8 @@ export async function liveHolder(
   };
   const listed = await holdersIn(objects, 'as listed');
   const alive = listed.find((one) => one.alive);
-  // A process that is gone stays gone, and a Lease from elsewhere was just seen to be renewed. But a process here may have deleted its
-  // Lease by now.
+  // A process that is gone stays gone, and another machine's Lease was just seen to be renewed. But a process on this machine may have
+  // deleted its Lease by now.
   if (listed.length > 0 && !alive?.local) return alive;
   const holders = await holdersIn(objects);
   if (holders.length > 0) return holders.find((one) => one.alive);
@@ -100,7 +100,7 @@ export async function liveHolder(
   throw maybeHeld(sessionId, taken.map(describe).join(', '), because);
 }
 
-/** Does not count the probes and the relay, which `doctor` creates without a Lease, too: no review of the user depends on them. */
+/** Ignores the probes and the relay: `doctor` creates them, too, but without a Lease, and no review of the user depends on them. */
 function isTakenOver(ref: ObjectRef, sessionId: string): boolean {
   const isEndpoint = ref.kind === 'Endpoints' || ref.kind === 'EndpointSlice';
   return isChanged(ref, sessionId) || (isEndpoint && !ref.name.startsWith('devloop-'));
@@ -109,7 +109,7 @@ function isTakenOver(ref: ObjectRef, sessionId: string): boolean {
 /** Sessions that have changed the target, and have to end before it can be taken over. */
 export interface InTheWay {
   sessions: string[];
-  /** The live ones among them, if they are to be taken over. */
+  /** With --take-over, the live ones among them; otherwise none. */
   living: LeaseHolder[];
 }
 
@@ -127,7 +127,7 @@ export async function sessionsInTheWay(
   if (live && !takeOver) throw heldBy(live, target);
   const known = holders.map((one) => one.sessionId);
   for (const sessionId of markedSessions(target).filter((one) => !known.includes(one))) {
-    // Without permission to read Leases, the label on an object does not say whether its session is alive.
+    // Without permission to read Leases, the label on an object does not show whether its session is alive.
     if (!takeOver && !(await isKnownDead(machine, sessionId)))
       throw maybeHeld(sessionId, describeTarget(target), 'has no Lease that your account is allowed to read');
     known.push(sessionId);
@@ -140,7 +140,7 @@ export function markedSessions(target: Target): string[] {
   return [...new Set(sessions.filter((session) => session !== undefined))];
 }
 
-/** Nothing shows whether the session is still running; `because` says why its Lease does not. */
+/** The error if nothing shows whether the session is still running. `because`: why its Lease does not show it. */
 function maybeHeld(sessionId: string, what: string, because: string): DevloopError {
   return new DevloopError(
     'session.held',
@@ -161,7 +161,7 @@ export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopEr
   return new DevloopError('session.held', `${what} ${are} held by ${live.identity}${since}.`, { hint });
 }
 
-/** The command names an object, since without one `down` ends every session of the cluster. */
+/** The command names an object, since without one `down` ends every session in the cluster. */
 function downOf(target: Target): string {
   const [one] = targetsOf(target);
   if (one === undefined) return 'devloop down';

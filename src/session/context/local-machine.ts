@@ -8,7 +8,7 @@ import { startTimeOf } from '../../machine/system.ts';
 export interface LocalMachine extends Here {
   user: string;
   host: string;
-  /** When this process started, as `startTimeOf` writes it; empty if the system does not say. */
+  /** When this process started, as `startTimeOf` writes it; empty if the system does not report it. */
   processStart: string;
   /** Local state of all sessions. Losing it does no harm: everything that matters is in the cluster. */
   stateDirectory: string;
@@ -23,7 +23,7 @@ export async function thisMachine(env: Record<string, string | undefined>): Prom
     host,
     processStart,
     stateDirectory: join(base, 'devloop'),
-    // Two machines may share a name, but not a boot; two containers may share both, but not a PID namespace.
+    // Two machines can have the same name, but not the same boot; two containers can have both in common, but not the PID namespace.
     isHere: (holder) => holder.host === host && placeOf(holder.processStart) === placeOf(processStart),
     async isRunning(holder) {
       const running = await isRunning(holder);
@@ -33,20 +33,20 @@ export async function thisMachine(env: Record<string, string | undefined>): Prom
   };
 }
 
-/** Where a process was started: the boot and the PID namespace. Empty if the system does not say (macOS). */
+/** Where a process was started: the boot and the PID namespace. Empty if the system does not report them (macOS). */
 function placeOf(processStart: string): string {
   return processStart.slice(0, Math.max(0, processStart.lastIndexOf('/')));
 }
 
 /**
- * Whether exactly this process is running: the pid alone may belong to another process by now. Undefined if it cannot be seen from
- * here, because it is in another PID namespace, or because /proc hides the processes of other users; or if nothing says when it started.
+ * Whether exactly this process is running: the pid alone may belong to another process by now. Undefined if the process cannot be seen from
+ * here (it is in another PID namespace, or /proc hides the processes of other users), or if its start time is not known.
  */
 export async function isRunning({ pid, processStart }: ProcessIdentity): Promise<boolean | undefined> {
   if (isElsewhere(processStart)) return undefined;
   const start = startTimeOf(pid);
   if (start === undefined) return isHidden(pid) ? undefined : false;
-  // Without a start time, the process with that pid may be any other one.
+  // Without a start time, the process with that pid may be a different one.
   if (processStart === '') return undefined;
   return start === processStart;
 }
@@ -56,7 +56,7 @@ interface ProcessIdentity {
   processStart: string;
 }
 
-/** Whether the process is in another PID namespace since the same boot. After another boot, no earlier process runs. */
+/** Whether the process is in another PID namespace of the same boot. No process survives a reboot. */
 function isElsewhere(processStart: string): boolean {
   const [boot, namespace] = placeOf(processStart).split('/');
   const [ourBoot, ourNamespace] = placeOf(startTimeOf(process.pid) ?? '').split('/');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { otherWriter } from '../../machine/own-files.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
 
-/** The file that names the owner of a session's directory. It is there from the start. */
+/** The file that names the owner of a session's directory. It exists as soon as the directory does. */
 export const OWNER = 'devloop.json';
 
 export interface Owner {
@@ -14,11 +14,11 @@ export interface Owner {
   checkout: string;
   /** The manager that the session takes over; one checkout can have several. */
   operator?: string;
-  /** This is not a session: `reviews verify` runs a manager of its own. */
+  /** The directory belongs to `reviews verify`, which runs a manager of its own, and not to a session. */
   verifies?: true;
 }
 
-/** Returns none if others can write to the directory: then it is not devloop's, and its records could name anything. */
+/** Returns none if other users can write to the directory: they could have put any process into its records. */
 export function sessionIds({ stateDirectory }: LocalMachine): string[] {
   if (otherWriter(stateDirectory) !== undefined) return [];
   return namesIn(stateDirectory).filter((name) => !name.startsWith('.'));
@@ -70,7 +70,7 @@ export function ownerOf(directory: string): Owner | undefined {
   }
 }
 
-/** After a crash of the machine, a file can contain anything. */
+/** Checks the contents of the file: after a crash of the machine, it can contain anything. */
 function isOwner(value: unknown): value is Owner {
   const { host, pid, processStart } = (value ?? {}) as Partial<Owner>;
   return (

@@ -4,7 +4,7 @@ import type { Marked } from '../../cluster/takeover/find-marked.ts';
 import { isChanged } from '../../cluster/takeover/restore.ts';
 import type { TakenObject } from '../../operator/closed-webhooks.ts';
 
-/** Objects as `[namespace/]name`, and the namespace of those without one. */
+/** Objects as `[namespace/]name`, and the namespace for names without one. */
 export interface Named {
   services: string[];
   deployment?: string | undefined;
@@ -12,15 +12,15 @@ export interface Named {
 }
 
 /**
- * The sessions that the user asked about, each with all of its marked objects: those that hold a named object, or else those with
- * something in the namespace, or else all.
+ * The sessions that the user asked about, each with all of its marked objects. If objects are named, these are the sessions that hold one
+ * of them; if only a namespace is named, those with an object in it; otherwise all.
  */
 export function namedSessions(marked: Marked[], named: Named): Map<string, Marked[]> {
   const ids = new Set(marked.filter(({ ref }) => isNamed(ref, named)).map((one) => one.sessionId));
   return new Map([...ids].sort().map((id) => [id, marked.filter((one) => one.sessionId === id)]));
 }
 
-/** A Lease counts as the object that it is for, which may be restored already. */
+/** A Lease counts as the object that it stands for, which may already be restored. */
 function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): boolean {
   const { kind, ...taken } = leasedBy(ref) ?? ref;
   const isHere = namespace === undefined || taken.namespace === namespace;
@@ -32,8 +32,8 @@ function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): bo
 }
 
 /**
- * The objects that a session took over: those that have its mark, and those that only its Leases still name, because they are restored
- * already.
+ * The objects that a session took over: those that have its mark, and those that are already restored, so that only its Leases still name
+ * them.
  */
 export function takenBy(sessionId: string, objects: Marked[]): TakenObject[] {
   const changed = objects.filter(({ ref }) => TAKEN_KINDS.includes(ref.kind) && isChanged(ref, sessionId));

@@ -8,7 +8,7 @@ import type { CommandContext } from './context.ts';
 type Named = Pick<CommandContext, 'api' | 'wanted'>;
 
 /**
- * The result of work in the namespaces that the user named, while the cluster is asked whether they exist. If one does not, the error is
+ * The result of work in the namespaces that the user named. Checks at the same time that these exist. If one does not, the error is
  * `target.not-found`, whatever else failed because of that.
  */
 export async function inNamedNamespaces<T>(context: Named, work: Promise<T>): Promise<T> {
@@ -24,7 +24,10 @@ function namedNamespaces({ wanted: { namespace, services, deployment } }: Named)
   return [...new Set(namespace === undefined ? named : [namespace, ...named])];
 }
 
-/** True if the account is not allowed to read namespaces: the refusals of other calls then show the user what it is not allowed to do. */
+/**
+ * Whether the namespace may exist. True if the account is not allowed to read namespaces: the errors of other calls then show which
+ * permissions are missing.
+ */
 export async function mayExist(api: ClusterApi, name: string): Promise<boolean> {
   try {
     return (await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined;

@@ -4,7 +4,7 @@ import type { Emit } from '../../report/events.ts';
 import type { SessionState } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
 
-/** What the user can say about the cluster and the operator. devloop discovers the rest. */
+/** What the user can specify about the cluster and the operator. devloop discovers the rest. */
 export interface CommonOptions {
   kubeconfig?: string;
   context?: string;
@@ -34,18 +34,18 @@ export interface PauseOptions {
 }
 
 export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
-  /** false: the user starts the process that answers the reviews. */
+  /** Whether devloop starts the controller; otherwise the user starts the process that answers the reviews. */
   controller: boolean;
   /** Take over even if a live session holds the operator. */
   takeOver: boolean;
   dryRun: boolean;
-  /** Each answer carries a warning that says which build gave it. */
+  /** Each answer carries a warning that names the build that gave it. */
   stamp: boolean;
   /** After each restart, recorded reviews are sent to the new build. */
   replay: boolean;
   /** JSONPaths of values that are replaced before a review is recorded, besides those of devloop.yaml. */
   redact: string[];
-  /** The controller runs under a debugger; absent: it does not. */
+  /** Set if the controller runs under a debugger. */
   debug?: DebugOptions;
   /** All Deployments that are taken over, each by a session of its own; absent if there is only one. */
   deployments?: string[];
@@ -67,7 +67,7 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
 export const DEBUG_PORT = 2345;
 
 export interface DebugOptions {
-  /** Where editors connect. */
+  /** The port to which editors connect. */
   port: number;
   /** While the controller is debugged, reviews that the webhooks do not answer are admitted. */
   ignore: boolean;
@@ -106,7 +106,7 @@ export interface CertsOptions extends CommonOptions {
 /** The AdmissionReview as JSON, a command for a shell, or a test for the operator's own suite. */
 export type ExportFormat = 'review' | 'curl' | 'go';
 
-/** Which reviews are meant, and from where. */
+/** Which reviews to use, and where they come from. */
 export interface ReviewsOptions {
   action: 'list' | 'show' | 'export' | 'save' | 'replay' | 'verify';
   /** What `export` prints. */
@@ -119,16 +119,16 @@ export interface ReviewsOptions {
   sideEffects: boolean;
   /** Whether `save` replaces a set of the same name, and `verify` the answers that changed. */
   update: boolean;
-  /** A session of this machine, by its id; by default the one of this checkout. */
+  /** The id of a session on this machine; by default, that of this checkout's session. */
   session?: string;
   /** A saved set instead of a session. */
   set?: string;
 }
 
 export interface HoldOptions {
-  /** false: release. */
+  /** Whether reviews are held; otherwise they are released. */
   on: boolean;
-  /** A session of this machine, by its id; by default the one of this checkout. */
+  /** The id of a session on this machine; by default, that of this checkout's session. */
   session?: string;
 }
 
@@ -140,18 +140,18 @@ export interface AttendedSession {
   state(): SessionState;
   /** Calls the listener after each change. */
   onState(listener: () => void): Disposable;
-  /** Gets each key that the terminal does not take itself. */
+  /** Called with each key that the terminal does not handle itself. */
   onKey(key: string, all: SessionState[]): void;
 }
 
 /** What a command gets from the process that runs it. */
 export interface Io {
   emit: Emit;
-  /** Absent without a terminal. */
+  /** Asks the user; absent without a terminal. */
   ask?: Ask;
-  /** Shows the session at the bottom of the terminal, and hands over keys, until disposed. Absent without a terminal. */
+  /** Shows the session at the bottom of the terminal, and passes keys to it, until disposed. Absent without a terminal. */
   attend?: (session: AttendedSession) => Promise<Disposable>;
-  /** Called when it is known which cluster the command uses, if that is not simply the current context. */
+  /** Called with the context and kubeconfig that the user chose, if any, before the command uses the cluster. */
   onCluster?: (chosen: { context?: string | undefined; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;

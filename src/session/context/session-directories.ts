@@ -15,7 +15,7 @@ export function newSessionId(): string {
 }
 
 /**
- * Creates a session's directory. It appears with its owner's name already in it, so that another devloop that starts at the same
+ * Creates a session's directory. The file that names its owner is in it from the start, so that another devloop that starts at the same
  * moment does not mistake it for the directory of a dead session.
  */
 export async function claimDirectory(
@@ -76,7 +76,7 @@ export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<
     emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });
 }
 
-/** A single argument can have 128 KiB. */
+/** In characters. A single argument can have 128 KiB. */
 const MOST_SHOWN = 200;
 
 function orphanText({ pid, command }: Orphan): string {

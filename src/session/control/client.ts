@@ -4,14 +4,14 @@ import type { Emit } from '../../report/events.ts';
 import { PROTOCOL_VERSION, type Reply, type RequestName, type Requests, socketPath } from './requests.ts';
 
 export interface Asking {
-  /** Gets the events that come before the answer. */
+  /** Receives the events that come before the answer. */
   emit: Emit;
   signal: AbortSignal;
   /** How long to wait for the answer; absent: as long as it takes. */
   limitMs?: number;
 }
 
-/** Asks a session of this machine. Rejects with the session's error, or with 'session.not-ready' if it cannot be asked. */
+/** Sends a request to a session on this machine. Rejects with the session's error, or with 'session.not-ready' if it cannot be reached. */
 export async function askSession<Name extends RequestName>(
   { id, directory }: { id: string; directory: string },
   name: Name,
@@ -37,7 +37,7 @@ export async function askSession<Name extends RequestName>(
   }
 }
 
-/** Rejects with an error of the stream. Loading node:readline would take longer than most answers do. */
+/** Rejects with the stream's error. Does not use node:readline, because loading it takes longer than most answers. */
 async function* linesOf(stream: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   for await (const text of stream) {

@@ -17,7 +17,7 @@ export interface Control {
   release(): number;
   /** Builds and restarts the controller, even if nothing has changed. Throws 'session.not-ready'. */
   restart(): void;
-  /** false: changed files are only noted, and built as soon as files are followed again. Throws 'session.not-ready'. */
+  /** If false, changed files are only noted, and built as soon as files are followed again. Throws 'session.not-ready'. */
   followFiles(on: boolean): void;
   /** What is needed to send recorded reviews again. */
   replaying(): ReplayFacts;
@@ -30,7 +30,7 @@ export interface Control {
 export type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
 
 export interface ReplayFacts {
-  /** JSONPaths of values that are replaced in answers, too. */
+  /** JSONPaths of values that are to be replaced in the new answers, too. */
   paths: string[];
   /** The build that answers now. */
   build?: string | undefined;
@@ -60,7 +60,7 @@ export interface ControlOptions {
 }
 
 export interface ObservingControl extends Control {
-  /** Gets each event of the session. */
+  /** Called with each event of the session. */
   observe(event: DevloopEvent): void;
 }
 

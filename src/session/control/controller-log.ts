@@ -46,7 +46,7 @@ const FIELD = /(?:^|[\s{,"])(?:level|lvl|severity|log\.level)"?\s*[=:]\s*"?([a-z
 const WORD = new RegExp(`(?:^|[\\s[(|])(${LEVELS.toUpperCase()})(?=[\\s\\])|:]|$)`);
 const LOWER_CASE_WORD = new RegExp(`(?:^|\\t)(${LEVELS})(?=\\t|:)`);
 const BEGINNING = 120;
-/** What a runtime prints when the program ends. */
+/** What a runtime prints when the program crashes. */
 const CRASH = /^(?:panic: |fatal error: |SIGSEGV|Traceback |Exception in thread |thread '.*' panicked)/;
 
 /** Whether a line of a log is a warning or worse; undefined if it has no level of its own. */

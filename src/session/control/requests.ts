@@ -50,10 +50,10 @@ export function handlersOf(control: Control): Handlers {
   };
 }
 
-/** Raised when a field is removed or changes its meaning. */
+/** Increased when a field is removed or changes its meaning. */
 export const PROTOCOL_VERSION = 1;
 
-/** One line that comes back. */
+/** One line of what the session sends back. */
 export type Reply = { v: number } & (
   | { event: DevloopEvent }
   | { answer: unknown }

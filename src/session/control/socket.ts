@@ -11,8 +11,8 @@ const LONGEST_REQUEST = 2 ** 20;
 const REQUEST_MS = 5_000;
 
 /**
- * Lets other processes of this user control the session, through a socket in its directory. The session runs without one, too,
- * so a failure is only reported.
+ * Lets other processes of this user control the session, through a socket in its directory. The session also works without the socket, so a
+ * failure is only reported.
  */
 export async function openSocket(
   directory: string,
@@ -36,7 +36,7 @@ export async function openSocket(
       server.once('error', reject);
       server.listen({ path }, resolve);
     });
-    // Only in addition: the directory already keeps other users out.
+    // An extra precaution: the directory already keeps other users out.
     await chmod(path, 0o600);
   } catch (error) {
     const message = `Other terminals cannot control this session, because its socket cannot be created: ${messageOf(error)}`;

@@ -3,7 +3,7 @@ import type { DevloopEvent } from '../../report/events.ts';
 import type { ReviewSummary } from '../../report/review.ts';
 import type { SessionPhase, SessionState } from '../../report/session-state.ts';
 
-/** What the events of a session say about it. */
+/** What is known about a session from its events. */
 export interface Observed {
   isReady: boolean;
   isHeld: boolean;
@@ -28,7 +28,7 @@ export const NOTHING_YET: Observed = {
   last: undefined,
 };
 
-/** Returns the same value if the event says nothing about the session. */
+/** Returns the same value if the event changes nothing in it. */
 export function observedAfter(before: Observed, event: DevloopEvent): Observed {
   switch (event.type) {
     case 'session.ready':

@@ -7,7 +7,7 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf } from './check.ts';
 import { targetWithServices } from './run.ts';
 
-/** Will kube-apiserver accept each webhook Service's key pair: names, dates, chain, and every caBundle that trusts it? */
+/** Will kube-apiserver accept each webhook Service's key pair (names, dates and chain), and does every caBundle trust it? */
 export const certificateCheck: Check = {
   name: 'certificate',
   limitSeconds: 60,
@@ -79,7 +79,7 @@ function describeCommand({ namespace, name, certificate }: FoundPair['secret']):
     : `kubectl -n ${namespace} describe certificate ${certificate}`;
 }
 
-/** How these objects get a caBundle that trusts the key pair of a Secret. */
+/** How the callers get a caBundle that trusts the key pair of a Secret. */
 function trustHint(
   distrusting: { caller: ObjectRef }[],
   { namespace, name, certificate }: FoundPair['secret'],

@@ -11,7 +11,7 @@ import type { Allowed } from '../start/permissions.ts';
 export interface Finding {
   verdict: Verdict;
   answer: string;
-  /** How the answer is known, one fact each. */
+  /** The facts behind the answer, one per entry. */
   proof?: string[];
   latencyMs?: number;
   /** What to do next, ideally a command. */
@@ -20,20 +20,20 @@ export interface Finding {
   code?: ErrorCode;
 }
 
-/** One question of the doctor. The list of all checks is in ../doctor.ts. */
+/** One check of `devloop doctor`. The list of all checks is in ../doctor.ts. */
 export interface Check {
   name: string;
   limitSeconds: number;
-  /** `up` does not need it, so a check without an answer is `unknown` rather than `fail`. */
+  /** `up` does not need this check, so without an answer its verdict is `unknown` rather than `fail`. */
   optional?: true;
-  /** The error that a timeout stands for; `cluster.unreachable` by default. */
+  /** The error code of a timeout; `cluster.unreachable` by default. */
   timeoutCode?: ErrorCode;
   /** Throws NotChecked, or the same error with which `up` would fail. */
   run(doctorRun: DoctorRun, signal: AbortSignal): Promise<Finding | Finding[]>;
 }
 
 /**
- * What the checks share. The work behind each promise is done only once. If it fails, the checks that need its result are not made. Without
+ * What the checks share. The work behind each promise is done only once. If it fails, the checks that need its result are skipped. Without
  * a cluster, `context` rejects, and only the checks of this machine give an answer.
  */
 export interface DoctorRun {
@@ -77,10 +77,10 @@ export interface Version {
 /** What the check needs is missing; another check reports why. */
 export class NotChecked extends Error {}
 
-/** There is no cluster, or no checkout. One finding says so; this check prints nothing. */
+/** There is no cluster, or no checkout. One finding reports that; this check prints nothing. */
 export class NothingToCheck extends NotChecked {}
 
-/** The result of earlier work. If that failed, this check cannot be made. */
+/** The result of earlier work. If that failed, this check is skipped. */
 export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise<T> {
   try {
     return await earlier;
@@ -91,12 +91,12 @@ export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise
   }
 }
 
-/** The operator, for checks that let another check say why there is none. */
+/** The operator. If there is none, another check reports why. */
 export function neededOperator<T>(operator: Promise<T>): Promise<T> {
   return needed(operator, 'no operator was found');
 }
 
-/** The cluster's answer, for checks that let another check say why there is none. */
+/** The cluster's answer. If there is none, another check reports why. */
 export async function neededOfCluster<T>(earlier: Promise<T>): Promise<T> {
   return await earlier.catch(() => Promise.reject(new NothingToCheck('the cluster does not answer')));
 }

@@ -5,7 +5,7 @@ import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
-/** Could `up --debug` stop the controller at breakpoints? Nothing else needs it. */
+/** Could `up --debug` stop the controller at breakpoints? Only `--debug` needs this. */
 export const debuggerCheck: Check = {
   name: 'debugger',
   limitSeconds: 30,
@@ -53,8 +53,8 @@ export function tracingLimitsIn(yama: string, status: string): TracingLimits {
 }
 
 /**
- * delve starts the program that it traces, so limits for tracing other processes do not matter. If the known limits do not decide, delve is
- * tried.
+ * delve starts the program that it traces, so limits for tracing other processes do not matter. If the known limits do not answer the
+ * question, delve is tried.
  */
 export async function tracingFinding(
   dlv: string,
@@ -75,7 +75,7 @@ export async function tracingFinding(
 
 const LATER = 'Set kernel.yama.ptrace_scope=1 in /etc/sysctl.d, and restart the machine.';
 
-/** Has delve debug the go tool, which exists whatever the checkout is. Undefined if that works. */
+/** Debugs the go tool with delve, because that program always exists. Undefined if it works. */
 async function refusal(dlv: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { stdout } = await runTool(['go', 'env', 'GOROOT'], { signal });
   const go = join(stdout.trim(), 'bin', 'go');

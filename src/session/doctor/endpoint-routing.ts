@@ -64,7 +64,7 @@ function headless(sessionId: string, namespace: string): Service {
   };
 }
 
-/** Older versions look for the Endpoints object first. */
+/** Older versions of kube-apiserver name the Endpoints object that they did not find. */
 export function routingOf(cause: string): 'endpoints' | 'clusterIP' | undefined {
   if (cause.includes('cannot route to service with ClusterIP "None"')) return 'clusterIP';
   if (/no endpoints available for service|endpoints "[^"]*" not found/.test(cause)) return 'endpoints';

@@ -5,7 +5,7 @@ import { missingAssets } from '../../operator/envtest-assets.ts';
 import { isCheckout } from '../context/checkout.ts';
 import { type Check, type Finding, NothingToCheck } from './check.ts';
 
-/** What will the operator's own tests run against? `up` does not need it, but its author does. */
+/** What will the operator's own tests run against? `up` does not need to know, but the operator's author does. */
 export const envtestCheck: Check = {
   name: 'envtest',
   limitSeconds: 20,
@@ -26,7 +26,7 @@ export const envtestCheck: Check = {
 
 /**
  * The ENVTEST_K8S_VERSION of a Makefile. kubebuilder's Makefile derives it from the module k8s.io/api, whose v0.36.2 means Kubernetes 1.36;
- * a replacement of that module counts.
+ * if go.mod replaces that module, the replacement's version counts.
  */
 export function envtestVersion(makefile: string, goMod: string): string | undefined {
   const value = /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*((?:[^\n]*\\\n)*[^\n]*)/m.exec(makefile)?.[1] ?? '';
@@ -53,7 +53,7 @@ export interface Envtest {
   existingCluster: string | undefined;
   /** The version that the Makefile asks for. */
   wanted: string | undefined;
-  /** Undefined if the cluster does not answer. */
+  /** The version of the cluster; undefined if the cluster does not answer. */
   cluster: string | undefined;
 }
 
@@ -93,7 +93,7 @@ export function envtestFinding({ assets, existingCluster, wanted, cluster }: Env
   };
 }
 
-/** `1.36` of `v1.36.3`. */
+/** The minor version: `1.36` of `v1.36.3`. */
 function minorOf(version: string | undefined): string | undefined {
   return /(\d+\.\d+)/.exec(version ?? '')?.[1];
 }

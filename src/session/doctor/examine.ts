@@ -57,7 +57,7 @@ function start(check: Check, doctorRun: DoctorRun): Running {
       return [deadline.aborted ? timeoutFinding(check) : findingOf(error, check.optional)];
     },
   );
-  // Both are awaited in turn; until then a failure must not count as unhandled.
+  // Both are awaited later; until then a failure must not count as unhandled.
   for (const one of [ended, findings]) one.catch(() => {});
   return { check, findings, ended };
 }
@@ -69,7 +69,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** The last line. Throws if `up` would fail, with the code of the first problem that it would meet. */
+/** The last line of the output. Throws if `up` would fail, with the code of the first problem that it would meet. */
 export function conclude(findings: NamedFinding[]): string {
   const failures = findings.filter(({ verdict }) => verdict === 'fail');
   const [first] = failures;

@@ -5,7 +5,7 @@ import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
 import { type Check, type Finding, neededOperator } from './check.ts';
 
-/** The most objects listed per kind. If there are more, the finding says so. */
+/** The most objects that are listed per kind. If there are more, the finding reports that. */
 const LIMIT = 500;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 

@@ -1,7 +1,7 @@
 import type { Finding } from './check.ts';
 
 export interface LocalGo {
-  /** `go1.26.8` */
+  /** The version of Go, such as `go1.26.8`. */
   version: string;
   /** GOTOOLCHAIN: `auto`, `local`, `path`, `go1.27.1`, `go1.26.0+auto`. */
   toolchain: string;
@@ -10,7 +10,7 @@ export interface LocalGo {
 }
 
 export interface GoMod {
-  /** The oldest version that builds the module, such as `1.26.0`; empty if go.mod does not say. */
+  /** The oldest version that builds the module, such as `1.26.0`; empty if go.mod names none. */
   go: string;
   /** The toolchain that go.mod suggests, such as `go1.27.1`; empty if it suggests none. */
   toolchain: string;
@@ -56,7 +56,7 @@ export function goFinding(local: LocalGo, mod: GoMod): Finding {
   };
 }
 
-/** 1.26rc1 < 1.26.0 < 1.26.8. A version without a patch number (the language 1.21) counts as its first release. */
+/** 1.26rc1 < 1.26.0 < 1.26.8. A version without a patch number (the language version 1.21) counts as its first release. */
 export function isOlder(version: string, wanted: string): boolean {
   const [left, right] = [numbers(version), numbers(wanted)];
   const differs = left.findIndex((part, index) => part !== right[index]);

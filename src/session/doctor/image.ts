@@ -45,7 +45,10 @@ export interface NewestSource {
 
 const CHANGED = 'status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all'.split(' ');
 
-/** The last commit of Go sources, or a later edit. The times of files that git has written mean nothing. */
+/**
+ * The last commit of Go sources, or a later edit. The modification times of unchanged files mean nothing, because git sets them at
+ * checkout.
+ */
 export async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
   const sources = ['--', '*.go', 'go.mod', 'go.sum'];
   const options = { cwd: root, signal };

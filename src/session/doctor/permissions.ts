@@ -7,7 +7,7 @@ import type { Check, DoctorRun, Finding } from './check.ts';
 
 type Base = Pick<DoctorRun, 'context' | 'options' | 'operator' | 'pause'>;
 
-/** Which of the things that `up` does the account is allowed to do. */
+/** The permissions that `up` needs, and which of them the account has. */
 export async function allowedTo(run: Base): Promise<Allowed> {
   return await askPermissions((await run.context).api, await planOf(run));
 }

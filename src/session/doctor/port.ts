@@ -13,7 +13,7 @@ import { requireControllerPort, requirePermittedPort } from '../context/controll
 import { orphanPids } from '../context/session-directories.ts';
 import { type Check, type DoctorRun, type Finding, NotChecked, neededOperator } from './check.ts';
 
-/** Are the ports on which the controller will listen free? */
+/** Are the controller's ports free? */
 export const portCheck: Check = {
   name: 'port',
   limitSeconds: 20,
@@ -49,7 +49,7 @@ export const portCheck: Check = {
   },
 };
 
-/** Like `up`, which requires this only for what it builds. */
+/** Like `up`, which requires this permission only for a program that it builds. */
 async function requirePermission(port: number, isForbidden: boolean, { context }: DoctorRun): Promise<void> {
   if (isForbidden && (await context).config.controller?.run === undefined) await requirePermittedPort(port);
 }

@@ -9,12 +9,12 @@ import { verifyStep } from '../route/verify-route.ts';
 import { type Check, type DoctorRun, type Finding, findingOf, NotChecked, needed } from './check.ts';
 import { targetWithServices } from './run.ts';
 
-/** Consecutive probes: the first one may have waited until the proxy knew the Service. */
+/** How many probes to send: several, because the first one may have to wait until kube-proxy knows the Service. */
 const PROBES = 5;
 
-/** Each address can take 12 s until the probe gives up. */
+/** How long to verify a route. One address alone can take 12 s. */
 const VERIFY_SECONDS = 120;
-/** The same, plus time to delete the temporary objects. */
+/** The same time, plus the time to delete the temporary objects. */
 const LIMIT_SECONDS = 150;
 
 /** Does each route work? One check per route that `up` would try; without a cluster, per route that it tries by default. */
@@ -43,7 +43,7 @@ export async function routeChecks({
   }));
 }
 
-/** Gives up before the check's own time limit, so that the failure can be weighed against the other routes. */
+/** Gives up before the check's own time limit, so that there is time left to compare the failure with the other routes. */
 async function verifyInTime(run: DoctorRun, route: string, signal: AbortSignal): Promise<Finding> {
   const deadline = AbortSignal.timeout(VERIFY_SECONDS * 1000);
   try {
@@ -54,7 +54,7 @@ async function verifyInTime(run: DoctorRun, route: string, signal: AbortSignal):
   }
 }
 
-/** A route that does not work is no problem as long as another one does. */
+/** A route that does not work is no problem as long as another one works. */
 export function oneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
   const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'ok');
   if (finding.verdict !== 'fail' || !works) return finding;
@@ -81,7 +81,7 @@ export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions
   return { ...target, services: target.services.map(withSomePort) };
 }
 
-/** The probe uses a Service of devloop, so any port will do if the user's are wrong. */
+/** The probe uses a Service that devloop creates, so any port will do if the user's ports are wrong. */
 function withSomePort(service: TargetService): TargetService {
   return service.ports.length > 0
     ? service

@@ -66,7 +66,7 @@ async function planOfPause(
 ): Promise<PauseStep[]> {
   const { context, options, io } = run;
   const opened = await context;
-  // The check that awaits this reports the wait.
+  // No events: the check that awaits this reports the wait.
   const observer = { api: opened.api, emit: () => {}, signal: io.signal };
   return await planPause(observer, target, pauseChoice(options, opened));
 }
@@ -89,13 +89,13 @@ async function discoverOperator({
   return { target, groups: facts.groups, events, refusals };
 }
 
-/** May watch a Lease for up to 15 s. */
+/** The dead sessions that left changes on the target. May watch a Lease for up to 15 s. */
 async function findDeadSessions(
   run: Pick<DoctorRun, 'context' | 'operator' | 'machine' | 'io'>,
 ): Promise<string[]> {
   const { target } = await neededOperator(run.operator);
   const { api } = await run.context;
-  // The check that awaits this reports the wait.
+  // No events: the check that awaits this reports the wait.
   return (await sessionsInTheWay({ api, emit: () => {}, signal: run.io.signal }, target, run.machine, false))
     .sessions;
 }

@@ -17,7 +17,7 @@ interface ToolchainQuestion {
   root: string;
   env: Env;
   signal: AbortSignal;
-  /** devloop.yaml says how to run the controller. */
+  /** devloop.yaml sets the controller's command. */
   hasOwnCommand: boolean;
 }
 

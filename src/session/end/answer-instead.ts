@@ -35,9 +35,9 @@ export function answerMeans(context: CommandContext, { env, ask }: Io, options: 
 }
 
 /**
- * Answers the webhooks of an operator in place of its dead session, until it is disposed: allows what restores the operator, and refuses
- * everything else, as before. The endpoints that the session left are pointed to this machine, but keep its mark, so they are restored with
- * the rest in any case. Writes nothing that a webhook for Services reviews.
+ * Answers the webhooks of an operator in place of its dead session, until disposed: allows what restores the operator, and refuses
+ * everything else, which nothing answered before either. The endpoints that the session left are pointed to this machine, but keep its
+ * mark, so they are restored with the rest in any case. Writes only objects that no webhook for Services reviews.
  */
 export async function answerInstead(work: Work, target: Target, means: AnswerMeans): Promise<OpenRoute> {
   const { api, sessionId } = work;
@@ -72,7 +72,7 @@ type Ends = Pick<OpenRoute, 'route' | 'gateways'>;
 
 const OF_SESSION = 'of the dead session';
 
-/** Where the dead session listened, if at an address of this machine: then no endpoint has to change. */
+/** Where the dead session listened, if that was an address of this machine: then no endpoint has to change. */
 async function addressBefore(
   { api, sessionId }: Work,
   { services }: Target,
@@ -95,7 +95,7 @@ async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: num
     target.services.map(async (service) => {
       await using prober = await serviceProber(routing, service);
       await pointHere(routing, ends, service);
-      // If the session was killed early, or late in its restore, the manager answers, too.
+      // If the session was killed early, or late in its restore, the in-cluster manager may still answer; its answers count, too.
       return await probeUntil(prober, { wanted: 'any', limitMs }, signal);
     }),
   );
@@ -109,7 +109,7 @@ async function pointHere(routing: Routing, ends: Ends, service: TargetService): 
   const address = await addressOf(routing, ends, metadata.namespace!);
   const ref = sliceRef(refOf('Service', metadata), sessionId);
   const slice = await api.get<EndpointSlice>(ref);
-  // The family of a slice cannot change.
+  // The address type of a slice cannot change.
   if (slice !== undefined && slice.addressType !== familyOf(address))
     await api.remove(ref, slice.metadata.uid);
   const to = (): Destination => ({ address, ports: routePorts(ends, service) });

@@ -18,7 +18,7 @@ const LIMIT_MS = 10_000;
 const ELSEWHERE = { wanted: 'other', limitMs: LIMIT_MS } as const;
 const POLL_MS = 100;
 
-/** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods. */
+/** At the end of `up`: waits until kube-apiserver gets its answers from the in-cluster Pods. The gateway stays open until then. */
 export async function waitUntilLetGo(work: Work, { services }: Target): Promise<void> {
   const waitForOne = async (service: TargetService): Promise<void> => {
     if (!(await hasReadyPods(work.api, service.service))) return;
@@ -38,9 +38,9 @@ function warn({ emit }: Work, why: string): void {
 }
 
 /**
- * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. That helps whoever uses the webhooks
- * next, so the wait is limited, and an account that is not allowed to probe does not wait. A single answer may be chance: while kube-proxy
- * catches up, some calls still go to the old endpoint.
+ * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. Only those who use the webhooks next
+ * benefit from this, so the wait is limited, and an account that is not allowed to probe does not wait. One answer is not enough: while
+ * kube-proxy catches up, some calls still go to the old endpoint.
  */
 export async function waitUntilAnswering(
   work: Work,
@@ -83,7 +83,7 @@ async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeOb
   });
 }
 
-/** Whether anything could answer. An account without permission to read slices, which the relay does not need, waits in any case. */
+/** Whether anything could answer. Assumed if the account is not allowed to read slices, a permission that the relay does not need. */
 async function hasReadyPods(api: ClusterApi, service: Parameters<typeof slicesOf>[1]): Promise<boolean> {
   try {
     return (await slicesOf(api, service)).some(isReadySlice);

@@ -11,9 +11,9 @@ import { wasUnready } from './restore.ts';
 import { reportKept } from './unfinished.ts';
 
 /**
- * Prints what `down` would restore and delete of a session, with the values of each field before and after. Returns what it would leave as
- * it is. Throws if `down` would, because the account is not allowed to list something. A `holder` that is alive restores its own session,
- * and guards it until then.
+ * Prints what `down` would restore and delete, with the values of each field before and after. Returns what `down` would leave unchanged.
+ * Like `down`, throws if the account is not allowed to list something that may have changed. A live session (`holder`) guards its objects
+ * and restores them itself, so nothing would be left.
  */
 export async function printRestore(
   work: Work,

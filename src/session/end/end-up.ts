@@ -16,18 +16,18 @@ import { MANAGER_READY_SECONDS } from './restore.ts';
 import { refuseUnfinished, reportKept } from './unfinished.ts';
 import { restore } from './until-restored.ts';
 
-/** Somebody who leaves a terminal open gets the cluster restored as soon as the network is back. */
+/** An hour, so that the cluster is also restored after a long network failure if the terminal stays open. */
 const AWAY_LIMIT_MS = 3_600_000;
 
 /** What is running when `up` ends. */
 export interface Standing {
   route?: ChosenRoute | undefined;
   supervisor?: Supervisor | undefined;
-  /** Lets a controller at a breakpoint run. */
+  /** `end` lets a controller that is stopped at a breakpoint continue. */
   debug?: (AsyncDisposable & { end(): Promise<void> }) | undefined;
   pausing?: Pausing[];
   recorder?: AsyncDisposable;
-  /** The objects that were not ready before. */
+  /** The objects that were not ready before the session. */
   unready?: ObjectRef[];
   /** Something may have been written to the cluster. */
   mayHaveChanged: boolean;
@@ -36,16 +36,16 @@ export interface Standing {
 /** Why `up` ends. */
 export interface Ending {
   reason: string;
-  /** It failed, and nobody pressed Ctrl-C: if nothing had been changed, only the error is reported. */
+  /** `up` failed, and nobody pressed Ctrl-C: if nothing had been changed, only the error is reported. */
   isFailure: boolean;
   /** When the end began, on the clock of performance.now(). */
   since: number;
 }
 
 /**
- * The end of `up`: the cluster first, while the local controller still answers; then the gateways; then the controller. As long as
- * the API server is away, the reviews are answered here. Never interrupted: a second Ctrl-C ends the process, and `devloop down`
- * restores the rest.
+ * Restores the cluster while the local controller still answers, then closes the gateways, then stops the controller. While the API server
+ * is unreachable, reviews are still answered here. Never interrupted: a second Ctrl-C ends the process, and `devloop down` restores the
+ * rest.
  */
 export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
   // The event comes after the last output of the controller.
@@ -72,11 +72,11 @@ async function restoreAndStop(
   ending: Ending,
 ): Promise<Result | undefined> {
   await using local = new AsyncDisposableStack();
-  // Ends last, so that it gets all reviews.
+  // The recorder ends last, so that it gets all reviews.
   if (standing.recorder) local.use(standing.recorder);
   if (standing.debug) local.use(standing.debug);
   if (standing.supervisor) local.use(standing.supervisor);
-  // Ends before the controller, so that a last review still reaches the controller.
+  // The route ends before the controller, so that a last review still reaches the controller.
   if (standing.route) local.use(standing.route);
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
 }
@@ -90,11 +90,11 @@ async function restoreAll(
   const { reason, isFailure, since } = ending;
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
-  // A controller at a breakpoint answers nothing.
+  // A controller that is stopped at a breakpoint answers no reviews.
   await debug?.end();
-  // From now on the manager can come back, whatever has become of the controller.
+  // From now on the manager can be resumed even if the controller no longer answers.
   route?.gateways.answerOwn(ownAnswers(target, sessionId));
-  // If no controller answers, a review that waits would only delay the manager's own Pods.
+  // Reviews that the user holds would only delay the manager's own Pods.
   route?.gateways.releaseForUser();
   if (route) refuseUnanswered(route.gateways, supervisor);
   // A review that arrives while an idle connection is being closed is lost, so each connection in use is closed together with an answer.

@@ -6,7 +6,7 @@ export interface Failure {
   error: unknown;
 }
 
-/** What became of a run of `up`. */
+/** How a run of `up` went. */
 export interface Run {
   /** Why the take-over or the session failed. */
   failure: Failure | undefined;
@@ -23,19 +23,19 @@ export interface Outcome {
   failure?: Failure;
 }
 
-/** The command's error is what failed first. A failed restoration is reported in addition. */
+/** The command's error is the first failure. A failed restoration is reported in addition. */
 export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }: Run): Outcome {
   const own = failure && isInterrupted && isExpected(failure.error) ? undefined : failure;
   if (restoring === undefined) {
     if (own !== undefined) return { failure: own };
-    // `session.restored` has said that everything is restored.
+    // The event `session.restored` has already reported that everything is restored.
     return failure === undefined || mayHaveChanged ? {} : { failure: { error: interrupted() } };
   }
   if (own === undefined) return { failure: { error: notRestored(restoring.error) } };
   return { failure: own, warning: warningOf(restoring.error) };
 }
 
-/** Which step Ctrl-C ended, and how that step failed, no longer matters. A bug still does. */
+/** After Ctrl-C, the error of the step that it interrupted no longer matters. A bug still does. */
 function isExpected(thrown: unknown): boolean {
   const error = originOf(thrown);
   return error instanceof DevloopError || !(error instanceof Error) || error.name === 'AbortError';

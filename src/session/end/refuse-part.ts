@@ -8,8 +8,9 @@ import { DevloopError } from '../../errors.ts';
 export type Changing = Pick<Holder, 'targets' | 'route'>;
 
 /**
- * A Lease names the objects that may have been changed: the one that it is for, and those that its holder wrote into it. A session that
- * ends itself knows them anyway. If the account cannot list their kinds, nothing shows whether they were restored.
+ * Throws if the account is not allowed to list the kind of an object that the session may have changed: then nothing shows whether that
+ * object is restored. A Lease names such objects: the one that it stands for, and those that its holder wrote into it. A session that ends
+ * itself knows them without a Lease (`own`).
  */
 export function refusePart(
   sessionId: string,
@@ -31,7 +32,9 @@ export function refusePart(
   );
 }
 
-/** Over the relay, Kubernetes itself writes the endpoints, so an account without permission to list them, as is common, is not refused. */
+/**
+ * With the relay, Kubernetes itself writes the endpoints, so an account that is not allowed to list them, which is common, is not refused.
+ */
 function mayHaveChanged({ targets, route }: Changing, { kind, namespace }: Unseen): boolean {
   const isOfRoute = kind === 'EndpointSlice' || kind === 'Endpoints';
   const wanted = isOfRoute && /^(direct|ssh)\b/.test(route) ? 'Service' : kind;

@@ -31,16 +31,16 @@ import { AWAY_LIMIT_MS, restore } from './until-restored.ts';
 /** A relay exits a minute after it has lost its client. */
 const RELAY_EXIT_SECONDS = 75;
 
-/** A session whose process is gone. */
+/** A session that is restored by another process, usually because its own is gone. */
 export interface DeadSession {
-  /** Where its objects are. */
+  /** The namespaces that contain its objects. */
   namespaces: string[];
   taken: TakenObject[];
-  /** It may still run and answer: it is restored whether its process is gone or not. */
+  /** The session may still be running and answering: `--take-over` restores it without checking. */
   mayAnswer: boolean;
   /** Whether to wait until the in-cluster Pods answer again. */
   isAwaited: boolean;
-  /** The operator that it took over. */
+  /** The operator that the session took over. */
   target(): Promise<Target>;
 }
 
@@ -92,7 +92,9 @@ export async function restoreDead(
   });
 }
 
-/** Whether the session ended before it changed the operator, or after it was restored: then the operator answers its own webhooks. */
+/**
+ * Whether the session ended before it changed the operator, or after the operator was restored: then the operator answers its own webhooks.
+ */
 async function isUntouched(
   { api, sessionId }: Work,
   { marked, unseen }: Found,
@@ -131,7 +133,7 @@ async function answerOrRefuse(
 
 /**
  * Only the dead session could use its relay, whose Pods hold connections for it as long as they run. If a webhook that does not answer
- * keeps them from being deleted, they exit on their own.
+ * blocks their deletion, the Pods exit on their own.
  */
 async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   const { api, emit, signal } = work;
@@ -146,7 +148,7 @@ async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   await reportWhileWaiting(pollUntil(answered(haveEnded), timing), what, emit);
 }
 
-/** Pauses the manager once more if its Pods were refused while nothing answered. */
+/** Pauses the manager again if its new Pods were refused because nothing answered a webhook. */
 async function pauseBlocked(work: Work, { manager }: Target): Promise<void> {
   if (manager === undefined) return;
   const pause = pauseFor(manager);

@@ -33,16 +33,16 @@ export interface RestoreOptions {
   readySeconds: number;
   /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
   taken?: ObjectRef[] | undefined;
-  /** What a session that ends itself knows of its changes, in addition to its Leases. */
+  /** What a session that ends itself knows about its changes, in addition to its Leases. */
   own?: Changing | undefined;
   /** What was not ready before the session, in addition to what its Leases name. */
   unready?: ObjectName[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
-  /** What was found a moment ago; absent: the restore looks for it. */
+  /** The session's objects, if they have just been listed; otherwise the restore lists them. */
   found?: Found | undefined;
   /**
-   * Nothing answers the reviews of the session, so no order has to be kept: the Services are restored while the manager is being resumed,
+   * Nothing answers the reviews of the session, so the order does not matter: the Services are restored while the manager is being resumed,
    * and probed while devloop's own objects are deleted.
    */
   isUnanswered?: boolean | undefined;
@@ -54,7 +54,7 @@ export interface RestoreOptions {
 
 export interface Restored {
   context: string;
-  /** The number of restored changes, including those of which others have changed a part. */
+  /** The number of restored changes, including those that others have changed in part. */
   changes: number;
   left: Left[];
   /** Managers that are resumed, but cannot start, although they were ready before. */
@@ -63,7 +63,7 @@ export interface Restored {
 
 /** The result of one pass. */
 interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
-  /** What had been taken over; the next pass waits for these, too. */
+  /** What the session had taken over; the next pass waits for these objects, too. */
   taken: ObjectRef[];
   /** What failed, in order. As long as there are failures, the Leases stay. */
   failures: unknown[];
@@ -71,7 +71,7 @@ interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
 
 /**
  * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is resumed first,
- * then the Services select it again, then devloop's own objects are deleted. All of that is read from the cluster, so the end of `up`,
+ * then the Services select it again, then devloop's own objects are deleted. What to restore is read from the cluster, so the end of `up`,
  * `down` and the recovery after a crash are the same. A second run does nothing.
  */
 export async function restoreOnce(
@@ -90,13 +90,14 @@ export async function restoreOnce(
   const beside = (task: Promise<void>): void =>
     void besides.push(task.catch((error) => failures.push(error)));
   const work: Work = { ...ending, beside };
-  // If a step fails, the other steps are still tried, since each leaves less behind. But if the API server is only away for a while, this
-  // machine goes on answering until the next pass.
+  // If a step fails, the other steps are still tried, so that less is left to restore. But if the API server is unreachable, they are left
+  // to the next pass, and this machine keeps answering until then.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
-  // With the stand-in, Kubernetes deletes what it owns, such as the lock of a leader for life. While that lock exists, a manager may not
-  // even start to serve. A webhook whose server is not up yet may block this, so it is tried again at the end.
+  // Together with the stand-in, Kubernetes deletes the objects that the stand-in owns, such as a leader-for-life lock. While that lock
+  // exists, some managers do not even start to serve. A webhook whose server is not ready yet can block the deletion, so the deletion is
+  // tried again at the end.
   const released = removeStandIns(work, marked).then(
     () => true,
     () => false,
@@ -126,7 +127,7 @@ export async function restoreOnce(
   await attempt(async () => left.push(...(await findUnmarked(work, taken, marked, wasEmpty))));
   const kept = left.filter((one) => one.kept.length > 0);
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
-  // As long as something is left to restore, the Lease says whose it is.
+  // As long as something is left to restore, the Lease shows which session it belongs to.
   if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
   await Promise.all(besides);
   return { left: kept, notStarted, taken, failures };
@@ -142,8 +143,8 @@ async function slicesBack(
 }
 
 /**
- * How long to wait for the slices of Kubernetes' controller, in ms. If a manager is ready, they come, even if the controller is slow, and until
- * then only devloop's own slices lead anywhere. Without a ready Pod, none come.
+ * How long to wait for the slices of Kubernetes' controller, in ms. If the manager is ready, they will be written, perhaps late, and until
+ * then only devloop's own slices have an endpoint that answers. Without a ready Pod, none will be written.
  */
 export function slicesLimitMs(resumed: Left[], wasEmpty: (ref: ObjectRef) => boolean): number {
   const isReady = ({ ref, isLate, isBlocked }: Left): boolean => !isLate && !isBlocked && !wasEmpty(ref);
@@ -172,7 +173,7 @@ export function isAway(error: unknown): boolean {
   return isTransient(error) || (error instanceof DevloopError && error.code === 'cluster.unauthorized');
 }
 
-/** That the writes were answered is not proof enough: something in front of the API server may have made the answers up. */
+/** Successful answers to the writes are not proof enough: a proxy in front of the API server may have made them up. */
 async function assertNothingLeft(
   { api, sessionId }: Work,
   namespaces: string[],

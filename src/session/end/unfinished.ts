@@ -10,7 +10,7 @@ import type { Emit } from '../../report/events.ts';
 import type { Restored } from './restore.ts';
 
 /**
- * Called when everything that devloop can restore is restored. Throws if that is not all that the user expects: if devloop left objects
+ * Called after everything that devloop can restore is restored. Throws if the user still has something to do: if devloop left objects
  * unchanged, or if a manager cannot start.
  */
 export function refuseUnfinished(left: Left[], notStarted: NotStarted[]): void {
@@ -59,7 +59,10 @@ function keptText(
   };
 }
 
-/** The session's label stays on such an object, so that it is found again. The command removes it together with the undo. */
+/**
+ * The session's label stays on such an object, so that `down` finds it again. The command in the hint removes the label together with the
+ * undo.
+ */
 export function faultText(
   context: string,
   ref: ObjectRef,
@@ -99,7 +102,7 @@ function webhookPatch([list = '', name = '', field = '']: string[], before: unkn
   return ['strategic', { [list]: [{ name, [field]: before ?? null }] }];
 }
 
-/** Not a merge patch, which would merge values that are maps. */
+/** Uses a JSON patch, because a merge patch would merge values that are maps. */
 function jsonPatch(path: string[], before: unknown): [string, object] {
   const pointer = path.map((key) => `/${escapeToken(key)}`).join('');
   const patch = [

@@ -12,20 +12,20 @@ import {
   StillMarked,
 } from './restore.ts';
 
-/** How long `down`, and the recovery of a dead session, wait for an API server that is away. */
+/** How long `down`, and the recovery of a dead session, wait for an API server that is unreachable. */
 export const AWAY_LIMIT_MS = 60_000;
 const PASSES_WITH_REST = 5;
 
 export interface UntilRestored extends RestoreOptions {
-  /** How long to wait for an API server that is away. */
+  /** How long to wait for an API server that is unreachable. */
   awayLimitMs?: number;
-  /** Called once, when the API server is away for the first time. */
+  /** Called once, when the API server is unreachable for the first time. */
   onAway?: (error: unknown) => void;
 }
 
 /**
- * Restores everything, in as many passes as it takes: each one looks at the cluster again, and does what is left to do. Between two
- * passes, whatever answers the reviews goes on answering them.
+ * Restores everything, in as many passes as it takes: each one reads the cluster again, and does what is left to do. Between two passes,
+ * whatever answers the reviews keeps answering them.
  */
 export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
   const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, found: seen, ...rest } = options;

@@ -7,12 +7,12 @@ import { DEPLOY_AGAIN } from './causes.ts';
 
 /** Some managers delete their webhook configurations when they stop, and create them again when they are ready. */
 const GRACE_MS = 60_000;
-/** Others delete their earlier configurations, and create them again at once. */
+/** Other managers delete their earlier configurations, and create them again at once. */
 const AT_ONCE_MS = 2_000;
 
 /**
- * The function gets all calls to the Services, at first and after each change. It reports a webhook configuration or CRD that no longer
- * calls them. If none has called them for a while, the operator is uninstalled, and `end` is called.
+ * Returns a function that is called with all calls to the Services, at first and after each change. It warns of a webhook configuration or
+ * CRD that no longer calls them. If nothing has called them for a while, the operator is uninstalled, and `end` is called.
  */
 export function noticeUninstall(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,

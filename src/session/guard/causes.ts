@@ -27,7 +27,7 @@ function targetGone(message: string): DevloopError {
   return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
 }
 
-/** False if the account is not allowed to read Namespaces. */
+/** Whether the object's namespace is gone or being deleted; false if the account is not allowed to read Namespaces. */
 async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
   if (namespace === undefined) return false;
   try {
@@ -64,14 +64,14 @@ export async function fought(
   });
 }
 
-/** A deleted object does not show who deleted it. */
+/** Somebody keeps deleting an object. A deleted object does not show who deleted it. */
 export function deletedAgain(ref: ObjectRef): DevloopError {
   const message = `Somebody keeps deleting ${describe(ref)}, whenever devloop creates it.`;
   const hint = `Kubernetes does not record who deletes an object, except in the API server's audit log.\n${otherWay(ref)}`;
   return new DevloopError('session.overwritten', message, { hint });
 }
 
-/** How to do without the field that somebody else keeps writing. */
+/** A way to work without the field that somebody else keeps writing. */
 function otherWay({ kind }: ObjectRef): string {
   if (isWorkload(kind))
     return `If the manager elects a leader, its Lease can be held instead: ${AGAIN} --pause lease`;
@@ -114,7 +114,10 @@ function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string 
   return `${stop}; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
 }
 
-/** Most programs write under their own name, which is often that of their Deployment, too. A line with the command that pauses it, or nothing. */
+/**
+ * A line with the command that pauses the writer, or nothing. Most programs write under their own name, which is often also the name of
+ * their Deployment.
+ */
 async function pauseOf(
   api: ClusterApi,
   { namespace }: ObjectRef,

@@ -17,13 +17,14 @@ import { reportOverwritten } from './react.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
 /**
- * Kubernetes' controllers write the endpoints of a Service that gets a selector, until the Service's own guard has removed the selector.
+ * The wait before a reaction: when a Service gets a selector, Kubernetes' controllers write its endpoints until the Service's own guard has
+ * removed the selector.
  */
 const SETTLE_MS = 250;
 
 export interface GuardedPointer extends Pointer {
   service: ObjectRef;
-  /** Makes the gateways answer the reviews of what devloop writes here, until disposed. */
+  /** Makes the gateways answer the reviews of devloop's own writes to this object, until disposed. */
   answerOwn?: () => Disposable | undefined;
 }
 

@@ -10,17 +10,17 @@ import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 export interface Watched {
   ref: ObjectRef;
   rounds: Rounds;
-  /** The session continues even if somebody else does not give in. */
+  /** The session continues even if somebody else keeps overwriting the object. */
   isOptional?: true | undefined;
-  /** Sees every version of the object, even if `react` does not, because a newer one has arrived. */
+  /** Called for every version of the object, whereas `react` is not called for a version if a newer one arrives first. */
   onObject?(object: KubeObject): void;
   /** Deals with one version; undefined if there is no object. Returns why the session has to end, if it has to. */
   react(work: Work, object: KubeObject | undefined): Promise<DevloopError | undefined>;
 }
 
 /**
- * Watches objects of the session. What somebody else overwrites is written again; `end` is called if they do not give in, or if an object
- * is gone that the session cannot create. Disposing waits for a write that is under way, and never rejects.
+ * Watches objects of the session. What somebody else overwrites is written again; `end` is called if they keep overwriting it, or if an
+ * object is gone that the session cannot create. Disposing waits for a write that is under way, and never rejects.
  */
 export function startGuard(work: Work, objects: Watched[], end: (error: unknown) => void): AsyncDisposable {
   const ending = new AbortController();
@@ -80,7 +80,7 @@ interface Newest<T> {
   put(value: T): void;
   /** The newest value that was not taken yet, without waiting. */
   take(): { value: T } | undefined;
-  /** The same, but waits for a value; undefined once the signal has aborted. */
+  /** Like `take`, but waits for a value; undefined once the signal has aborted. */
   next(signal: AbortSignal): Promise<{ value: T } | undefined>;
 }
 

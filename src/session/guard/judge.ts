@@ -31,7 +31,7 @@ export type Judgement =
 export interface Ours {
   sessionId: string;
   own: OwnChange;
-  /** The changes as this session wrote them, whatever the object's mark says later. Undefined before that write. */
+  /** The changes as this session wrote them, whatever the object's mark contains later. Undefined before that write. */
   changes: FieldChange[] | undefined;
 }
 
@@ -56,7 +56,7 @@ export function judge(object: KubeObject | undefined, ours: Ours): Judgement {
   return fields.length === 0 ? { is: 'intact' } : { is: 'overwritten', fields, observed };
 }
 
-/** The mark says how to restore the object, so it is guarded as the fields are. */
+/** The mark contains the undo, so it is guarded like the fields. */
 function markDifferences(
   object: KubeObject,
   { sessionId, own, changes }: Required<Ours>,
@@ -85,16 +85,16 @@ export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange
   return same(undoOf(object, own) as unknown as Json, changes as unknown as Json);
 }
 
-/** Undefined if devloop was the writer, or if nobody is recorded. */
+/** The last writer; undefined if it was devloop, or if none is recorded. */
 export function lastOther({ lastWriter }: Observed): Writer | undefined {
   return lastWriter?.manager === OWN_MANAGER ? undefined : lastWriter;
 }
 
 /**
- * Whether devloop wrote the old values back: a `devloop down` elsewhere does that, and this session does not while it guards the object.
- * Once the mark is gone, `down` also returns the fields to their owners. Anybody else who writes such a value becomes its owner from then
- * on. So a value that has no owner, or only owners with the times in the undo, was written by devloop. A removed field has no owner; it
- * counts if the mark is gone or says that the object is being restored.
+ * Whether another devloop wrote the old values back, as `devloop down` does: this session does not do that while it guards the object.
+ * After `down` has removed the mark, it also returns the fields to their earlier owners, whereas anybody else who writes a value becomes
+ * its owner at that moment. So a value that has no owner, or only owners with the times in the undo, was written by `down`. A removed field
+ * has no owner; it counts if the mark is gone or shows that the object is being restored.
  */
 function isRestored(
   object: KubeObject,

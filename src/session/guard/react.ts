@@ -16,19 +16,19 @@ import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 export interface Guarded {
   ref: ObjectRef;
   own: OwnChange;
-  /** What has to follow when the object itself is written again: the endpoints of a Service. */
+  /** Called after the object itself was written again: writes the endpoints of a Service again. */
   again?: () => Promise<void>;
-  /** Makes the gateways answer the reviews of what devloop writes here, until disposed. */
+  /** Makes the gateways answer the reviews of devloop's own writes to this object, until disposed. */
   answerOwn?: () => Disposable | undefined;
-  /** The session continues even if the object is gone, or if somebody else does not give in. */
+  /** The session continues even if the object is gone, or if somebody else keeps overwriting it. */
   isOptional?: true;
-  /** Sees every version of the object. */
+  /** Called for every version of the object. */
   onObject?: (object: KubeObject) => void;
 }
 
 /** What the guard remembers of one object. */
 export interface Memory extends Rounds, Callable {
-  /** What this session changed, as its mark said when it appeared. A later mark may be somebody else's. */
+  /** What this session changed, according to its mark when that was first seen. A later mark may be somebody else's. */
   changes: FieldChange[] | undefined;
   /** The changes of a write whose answer may have been lost. */
   sent?: FieldChange[];
@@ -124,7 +124,7 @@ export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Ove
   }
 }
 
-/** The writer if none is recorded. */
+/** The writer that is shown if none is recorded. */
 export const NOBODY = { manager: 'unknown', operation: '' };
 
 async function followUp({ again, answerOwn }: Guarded, memory: Memory): Promise<undefined> {

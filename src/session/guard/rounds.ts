@@ -7,7 +7,7 @@ export interface Rounds {
   tries: number[];
 }
 
-/** After this many writes within a minute, devloop concludes that somebody else will not give in. */
+/** After this many writes within a minute, devloop concludes that somebody else will keep overwriting the object. */
 const MOST_WRITES = 5;
 /** A try fails when somebody writes in between, often a controller that writes the status. */
 const MOST_TRIES = 25;
@@ -19,7 +19,7 @@ export function noRounds(): Rounds {
   return { writes: [], tries: [] };
 }
 
-/** Forgets what is older than a minute, and returns whether somebody else fights for the object. */
+/** Forgets what is older than a minute, and returns whether somebody else keeps overwriting the object. */
 export function isFight(rounds: Rounds): boolean {
   const recent = (at: number): boolean => performance.now() - at < ROUNDS_MS;
   rounds.writes = rounds.writes.filter(recent);
@@ -33,7 +33,7 @@ export function pauseMs({ writes }: Rounds): number {
   return last === undefined ? 0 : Math.max(0, retryMs(writes.length - 1) - (performance.now() - last));
 }
 
-/** The pause after this many writes that did not last, or failed. */
+/** The pause after this many writes that failed or were overwritten. */
 export function retryMs(failures: number): number {
   return backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 }

@@ -4,13 +4,13 @@ import { same } from '../../cluster/marks/marks.ts';
 
 /** What a new version of the manager's workload changes for the program of one container. */
 export interface TemplateChanges {
-  /** For display, without values of variables: `args: --zap-devel added`. */
+  /** The changes for display, without values of variables: `args: --zap-devel added`. */
   lines: string[];
   /** Something other than the image changed, so the controller has to run differently. */
   affectsController: boolean;
 }
 
-/** Undefined if nothing changed that matters for the program. */
+/** The changes that matter for the program; undefined if there are none. */
 export function templateChanges(
   before: Workload,
   now: Workload,

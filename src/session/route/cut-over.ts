@@ -13,19 +13,19 @@ import { notReached, type ProbeResult, probeUntil, serviceProber } from './verif
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
 /**
- * kube-proxy usually needs a little longer. A probe that is sent too early is answered in the cluster and has to be repeated, which takes
- * longer.
+ * The wait before the first probe. kube-proxy needs a moment to follow: a probe that is sent too early is answered in the cluster and has
+ * to be repeated, which takes longer.
  */
 const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
-/** Every webhook Service points to this machine, and kube-apiserver calls it here. */
+/** Every webhook Service points to this machine, and kube-apiserver calls the webhooks here. */
 export interface CutOver {
-  /** Resolves when the EndpointSlices of Kubernetes are deleted. No review has to wait for that. */
+  /** Resolves when the EndpointSlices that Kubernetes wrote are deleted. No review has to wait for that. */
   cleared: Promise<void>;
 }
 
-/** Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver has followed. */
+/** Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver calls this machine. */
 export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
   for (const { serverName } of routing.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
@@ -41,11 +41,11 @@ async function cutOverOne(
   open: OpenRoute,
   { service, apply }: PointStep,
 ): Promise<CutOver> {
-  // kube-apiserver learns of the prober's webhook while the Service is being changed.
+  // The prober is created at the same time, so that kube-apiserver notices its webhook while the Service is being changed.
   const creating = serviceProber(routing, service);
   const pointed = Promise.withResolvers<void>();
   const applying = apply(routing, open, pointed.resolve);
-  // The same for a failure before the prober exists.
+  // A failure before the prober exists must not count as unhandled either.
   applying.catch(() => {});
   const probe = async (): Promise<ProbeResult> => {
     await using stack = new AsyncDisposableStack();
@@ -84,9 +84,10 @@ function hintFor({ route }: OpenRoute): string {
 }
 
 /**
- * After a reconnect the route may have other ports. The endpoints follow until this is disposed, even during the cut-over and the restore,
- * which may need answers from this machine. Once the cut-over is done, the route is verified again, one verification at a time, each with
- * the current ports. Disposing waits for the last verification: the signal ends it, but it still removes what it created in the cluster.
+ * Moves the endpoints after each reconnect, because the route may have other ports then. This continues until disposed, also during the
+ * cut-over and the restore, which may need answers from this machine. Once the cut-over is done, the route is also verified again, one
+ * verification at a time, each with the current ports. Disposing waits for the last verification: the signal ends it, but it still removes
+ * what it created in the cluster.
  */
 export function followReconnects(
   routing: Routing,
@@ -122,7 +123,10 @@ export function followReconnects(
   };
 }
 
-/** What cut the route, such as a sleep of this machine or a VPN, may have cut off the API server, too, and that may come back later. */
+/**
+ * Whatever interrupted the route, such as a VPN or this machine's sleep, may also have interrupted the connection to the API server, which
+ * may come back later than the route.
+ */
 async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
   return await whileAway(step, { limitMs: Number.POSITIVE_INFINITY, signal });
 }
@@ -142,7 +146,7 @@ async function verifyAgain(routing: Routing, open: OpenRoute): Promise<void> {
   for (const event of events) routing.emit(event);
 }
 
-/** The far end is connected, but might not be what it was before: an sshd with other settings, for example. */
+/** The far end is connected again, but may have changed: an sshd with other settings, for example. */
 function warnUnreached({ emit, signal }: Routing, error: unknown): void {
   if (signal.aborted) return;
   const hint = error instanceof DevloopError ? error.hint : undefined;

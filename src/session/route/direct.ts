@@ -11,7 +11,7 @@ import type { OpenRoute, RouteKind, Routing } from './routing.ts';
 import { verifyRoute } from './verify-route.ts';
 
 const VERIFY_MS = 12_000;
-/** If another route can be tried, a slow kube-proxy may make this route fail, but not the session. */
+/** The limit if another route can be tried after this one: then a slow kube-proxy may make this route fail, but not the session. */
 const HASTY_VERIFY_MS = 6_000;
 
 const NODES = permissionsOn('Node', 'list', {

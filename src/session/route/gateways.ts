@@ -20,9 +20,9 @@ export interface Gateways extends Together, AsyncDisposable {
   portFor(targetPort: number): number;
   /** The port of the Pod for a gateway's port. */
   targetFor(port: number): number | undefined;
-  /** From now on refuses reviews on these paths, and no longer on earlier ones, because the controller does not serve them. */
+  /** From now on refuses reviews on these paths, and only on these, because the controller does not serve them. */
   refuse(called: CalledPath[]): void;
-  /** From now on reviews on these paths, and no longer on earlier ones, wait while the controller is asked whether it serves them. */
+  /** From now on reviews on these paths, and only on these, wait while the controller is asked whether it serves them. */
   ask(called: CalledPath[]): void;
   /** Posts to the controller, over the connections of the gateway that forwards such reviews. */
   post: PostReview;
@@ -32,7 +32,7 @@ export interface Gateways extends Together, AsyncDisposable {
   readonly held: number;
 }
 
-/** What all gateways do alike; see `Gateway`. */
+/** What is done to all gateways at once; see `Gateway`. */
 interface Together
   extends Pick<
     Gateway,
@@ -64,14 +64,14 @@ export interface GatewayPlan {
   target: Pick<Target, 'services' | 'apis'>;
   sessionId: string;
   settings: GatewaySettings;
-  /** Get each review: when it has arrived, and when its answer is sent. */
+  /** Called for each review: when it has arrived, and when its answer is sent. */
   arrived?: GatewayOptions['arrived'];
   served?: GatewayOptions['served'];
   late?: GatewayOptions['late'];
   /** A warning that is added to the controller's answers. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
-  /** Ports of the Pod, and where the controller listens instead. */
+  /** Ports of the Pod, each with the port on which the controller listens instead. */
   moved?: ReadonlyMap<number, number> | undefined;
   emit: Emit;
 }
@@ -186,7 +186,7 @@ function disposeAll(some: Disposable[]): Disposable {
   return stack;
 }
 
-/** Answers reviews of changes that pause or restore the manager. They must not depend on a controller that may be gone. */
+/** Answers reviews of changes that pause or restore the manager. These answers must not depend on a controller that may be gone. */
 export function ownAnswers(
   target: Target,
   sessionId: string,
@@ -198,7 +198,7 @@ export function ownAnswers(
 
 const LOOPBACK = '127.0.0.1';
 
-/** Behind a tunnel or a relay all connections come from this machine. */
+/** Not used behind a tunnel or a relay, where all connections come from this machine. */
 function whoConnects({ allowFrom = [] }: GatewaySettings): Pick<GatewayOptions, 'allows' | 'hint'> {
   if (allowFrom.length === 0) return { hint: KEEP_THEM_OUT };
   return { allows: within(allowFrom) };

@@ -10,7 +10,7 @@ import type { Work } from '../../cluster/work.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { OpenRoute, PointStep } from './routing.ts';
 
-/** Points a webhook Service to the address of an open route; `place` names its owner, for display. */
+/** Points a webhook Service to the address of an open route; `place` names the owner of that address, for display. */
 export function pointToRouteAddress(service: TargetService, place: string): PointStep {
   const { apply, ...step } = pointToAddress(service.service, place);
   return {

@@ -126,7 +126,7 @@ function portsBeside(taken: number[]): [control: number, proxy: number] {
   return [free[0]!, free[1]!];
 }
 
-/** One route with several ends: they have the same labels in every namespace, and the ports of the manager's Pods. */
+/** One route over the relays of all namespaces: their Pods have the same labels everywhere, and the ports of the manager's Pods. */
 export function together(routes: Route[], gateways: Gateways): Route {
   return {
     ...routes[0]!,

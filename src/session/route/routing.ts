@@ -44,13 +44,13 @@ export interface Routing extends Work, GatewayPlan {
   target: Target;
   settings: RouteSettings;
   env: Record<string, string | undefined>;
-  /** Absent without a terminal. */
+  /** Asks the user; absent without a terminal. */
   ask?: Ask | undefined;
   /** Called with the pending removal of temporary objects: only the end of the session has to wait for it. */
   removing?: (removed: Promise<void>) => void;
   /** How many probes verify a route; 1 by default. */
   probes?: number;
-  /** Verifies a route in another way than by temporary Services. */
+  /** Verifies a route by other means than temporary Services. */
   verify?: (ends: Pick<OpenRoute, 'route' | 'gateways'>, limitMs: number) => Promise<ProbeResult>;
 }
 
@@ -69,7 +69,7 @@ export interface OpenRoute extends AsyncDisposable {
   gateways: Gateways;
 }
 
-/** Waits until temporary objects are removed, unless the caller of the routing waits for that. */
+/** Waits until temporary objects are removed, or passes that wait on to `removing`. */
 export async function removeBeside(
   { removing }: Pick<Routing, 'removing'>,
   removed: Promise<void>,

@@ -18,7 +18,7 @@ export interface ServedCheck {
   work: Pick<Work, 'emit' | 'signal'>;
   target: Pick<Target, 'services'>;
   gateways: Pick<Gateways, 'refuse' | 'ask' | 'post' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
-  /** Ports of the Pod, and where the controller listens instead. */
+  /** Ports of the Pod, each with the port on which the controller listens instead. */
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
@@ -26,7 +26,7 @@ export interface ServedCheck {
   settled?: (() => Promise<void>) | undefined;
 }
 
-/** The paths of the webhooks, each once for each port. */
+/** The paths of the webhooks, each once per port. */
 export function calledPaths(services: TargetService[], moved?: ReadonlyMap<number, number>): CalledPath[] {
   const all = services.flatMap(({ serverName, calls, ports }) =>
     calls.flatMap(({ path, port, from }): CalledPath[] => {
@@ -42,11 +42,14 @@ export function calledPaths(services: TargetService[], moved?: ReadonlyMap<numbe
 /** The controller's gate: it opens only when the program has been asked whether it serves each path. */
 export interface ServedGate extends Gate {
   /**
-   * For the first program. Throws 'controller.wrong-program' if it serves none of the paths; if it serves only some, this warns, and the
-   * gateways refuse the others.
+   * Called for the first program. Throws 'controller.wrong-program' if it serves none of the paths; if it serves only some, this warns, and
+   * the gateways refuse the others.
    */
   requireServed(): Promise<void>;
-  /** Called when the calls to the Services change. Reviews on new paths wait until the program that runs has been asked for them. */
+  /**
+   * Called when the calls to the Services change. Reviews on new paths wait until the running program has been asked whether it serves
+   * them.
+   */
   called(services: TargetService[]): void;
 }
 
@@ -57,7 +60,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
   let program = newProgram([]);
   let isHeld = true;
   const asks = createAsks();
-  /** Resolves to the paths to warn of. The answers of a program that has been replaced in the meantime do not count. */
+  /** Resolves to the paths to warn about. The answers of a program that has been replaced in the meantime do not count. */
   const ask = async (some: CalledPath[]): Promise<CalledPath[]> => {
     const asked = program;
     for (const one of some) asked.known.add(keyOf([one]));
@@ -108,13 +111,13 @@ export function createServedGate(check: ServedCheck): ServedGate {
   };
 }
 
-/** How late devloop may see the end of a process. */
+/** How late devloop may notice the end of a process. */
 const SEEN_LATE_MS = 500;
 
 const GIVEN_UP =
   'The controller ended while devloop sent it reviews without an object, to see which webhooks it serves.\nSo devloop does not ask it again in this session, and forwards all reviews.';
 
-/** A server that only expects the reviews of its own webhooks may end when it gets another one. */
+/** A server that expects only the reviews of its own webhooks may crash on any other. After such a crash, devloop stops asking. */
 function createAsks() {
   let under = 0;
   let lastAt = Number.NEGATIVE_INFINITY;
@@ -128,7 +131,7 @@ function createAsks() {
       lastAt = performance.now();
       return isGivenUp ? [] : unserved;
     },
-    /** Called if a program ended on its own. Returns whether it was being asked then; true only once. */
+    /** Called if a program ended on its own. Returns whether devloop was asking it at that time; true only once. */
     giveUp(): boolean {
       const isBecause = !isGivenUp && (under > 0 || performance.now() - lastAt < SEEN_LATE_MS);
       isGivenUp ||= isBecause;
@@ -137,13 +140,13 @@ function createAsks() {
   };
 }
 
-/** What is known of the program that runs. */
+/** What is known about the program that runs. */
 interface AskedProgram {
-  /** The paths that it does not serve; at first, those that the program before did not serve. */
+  /** The paths that it does not serve; at first, those that the previous program did not serve. */
   unserved: CalledPath[];
-  /** New paths for which it is being asked while reviews arrive. */
+  /** New paths about which it is being asked while reviews arrive. */
   asking: CalledPath[];
-  /** The keys of all paths for which it was asked, or is being asked. */
+  /** The keys of all paths about which it was asked, or is being asked. */
   known: Set<string>;
 }
 
@@ -156,7 +159,10 @@ function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
   return (one) => keys.has(keyOf([one]));
 }
 
-/** Does not wait for paths that were unserved before. */
+/**
+ * The paths that the program does not serve. Waits for handlers that are registered late, but not for those of paths that were unserved
+ * before.
+ */
 async function findUnserved(
   { work: { signal }, gateways }: ServedCheck,
   called: CalledPath[],

@@ -19,8 +19,8 @@ import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './ve
 export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
 
 /**
- * First tries a Service with the address as its external name: kube-apiserver calls that directly, whereas kube-proxy needs a second to
- * learn of a Service with endpoints. If that fails, or if many probes have to prove it, the Service gets endpoints of our own: see
+ * First tries a Service with the address as its external name: kube-apiserver calls that directly, whereas kube-proxy needs a second until
+ * it serves a Service with endpoints. If that fails, or if several probes are required, devloop writes endpoints for the Service: see
  * docs/adr/0026-verified-by-name.md.
  */
 export async function verifyLike(
@@ -41,7 +41,7 @@ export async function verifyLike(
   const probed = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count: routing.probes ?? 1 };
   const resultOf = async (probing: Promise<Probed>): Promise<ProbeResult> => {
     const { removed, ...result } = await probing;
-    // Another attempt creates objects with the same names.
+    // Another attempt creates objects with the same names, so the removal is awaited after a failure.
     await (result.reached ? removeBeside(routing, removed) : removed);
     return result;
   };
@@ -68,7 +68,7 @@ function callableName({ spec }: Service, target: RouteTarget): { externalName: s
   return otherFamily(spec, target) === undefined ? { externalName: target.address } : undefined;
 }
 
-/** A policy of the cluster may refuse such a Service, or the endpoints; the second attempt then reports that. */
+/** A policy of the cluster may refuse a Service with an external name. The second attempt shows whether it also refuses endpoints. */
 function notByName(error: unknown): Probed {
   if (!(error instanceof DevloopError && REFUSED.has(error.code))) throw error;
   return { reached: false, latencyMs: 0, cause: error.message, removed: Promise.resolve() };
@@ -93,7 +93,7 @@ async function probeThrough(
   probing: Probing,
 ): Promise<Probed> {
   await using stack = new AsyncDisposableStack();
-  // In parallel: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
+  // In parallel: kube-apiserver needs a moment to notice the webhook, and kube-proxy to notice the Service.
   const creating = createProbeService(like).apply(routing, to, port);
   const probingIt = createProber(probed).apply(routing, PROBE_LANGUAGE);
   await allDone<unknown>([
@@ -108,7 +108,10 @@ async function probeThrough(
   return { ...result, removed: removed.then(() => {}) };
 }
 
-/** The first family of a Service and an address of another family: only endpoint routing reaches that, and it does so at once. */
+/**
+ * The Service's first IP family and the address, if that has another family. Only with endpoint routing does kube-apiserver reach such an
+ * address, and then at the first probe.
+ */
 export function otherFamily(
   { ipFamilies: [first] = [] }: Service['spec'],
   target: RouteTarget,

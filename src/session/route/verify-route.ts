@@ -49,7 +49,7 @@ export async function verifyRoute(routing: Routing, ends: RouteEnds, limitMs: nu
   return result;
 }
 
-/** One Service of each namespace and combination of families. */
+/** One Service per namespace and combination of IP families. */
 function likelyServices({ services }: Target): TargetService[] {
   const alike = Map.groupBy(services, ({ service: { metadata, spec } }) =>
     [metadata.namespace, ...(spec.ipFamilies ?? [])].join(),

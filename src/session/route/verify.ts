@@ -7,9 +7,9 @@ import { probePath, readProbe } from '../../gateway/probe.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
 
-/** What gateways and probers agree on. */
+/** The protocol between gateways and probers. */
 export const PROBE_LANGUAGE = { path: probePath, read: readProbe };
-/** Each miss changes the webhook configuration of the probe, which every kube-apiserver then reads again. */
+/** The pauses between probes. Each failed probe changes its webhook configuration, which every kube-apiserver then reads again. */
 const PAUSE_MS = { first: 25, most: 100, factor: 1.25 };
 /** While kube-proxy catches up, either end may answer by chance. Ten equal answers are proof. */
 export const PROBES = 10;
@@ -17,11 +17,11 @@ export const PROBES = 10;
 const UNKNOWN = /services? "[^"]+" not found/;
 
 export interface ProbeResult {
-  /** Whether whoever was wanted answered in time. */
+  /** Whether the wanted end answered in time. */
   reached: boolean;
-  /** Of the gateway's answer; 0 if something else answered. */
+  /** The latency of the gateway's answer; 0 if something else answered. */
   latencyMs: number;
-  /** The last reason that kube-apiserver gave for not reaching the gateway; empty if it reached it. */
+  /** The last reason that kube-apiserver gave for not reaching the gateway; empty if the gateway was reached. */
   cause: string;
 }
 
@@ -31,22 +31,22 @@ export type Wanted = 'us' | 'other' | 'any';
 export interface Probing {
   wanted: Wanted;
   limitMs: number;
-  /** The first answer about the route is the result. */
+  /** Stops at the first answer about the route, whatever it is. */
   isImpatient?: true;
-  /** Whether it is already known that nothing will answer. Asked once, when the answer has taken longer than kube-proxy needs. */
+  /** Whether it is already known that nothing will answer. Called once, when the answer has taken longer than kube-proxy needs. */
   isHopeless?: (() => Promise<boolean>) | undefined;
 }
 
 const DOUBT_MS = 4_000;
 
-/** The errors of a call that nothing answered. After any other error of kube-apiserver, something did answer. */
+/** The errors of a call that nothing answered. With any other error of kube-apiserver, something did answer. */
 const UNANSWERED =
   /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
 
 /**
- * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober requires, or the time is up. Several
- * probes, because each kube-proxy and kube-apiserver learns of a new endpoint at its own time; at the same moment, because a cluster can be
- * far away.
+ * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober requires, or the time is up. One probe
+ * is not enough, because each kube-proxy and kube-apiserver notices a new endpoint at its own time. The probes are sent at the same moment,
+ * because a cluster can be far away.
  */
 export async function probeUntil(
   prober: Pick<Prober, 'once' | 'others' | 'reachesTogether'>,
@@ -80,7 +80,7 @@ async function otherAnswers(
   return wanted === 'us' && (await prober.reachesTogether()) ? [] : await prober.others();
 }
 
-/** Asks only after an answer about the route, since only that shows that there was time enough. */
+/** Calls `isHopeless` only after an answer about the route, since only such an answer shows that there was enough time. */
 function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) => Promise<boolean> {
   let ask = isHopeless;
   const from = performance.now() + DOUBT_MS;
@@ -92,7 +92,7 @@ function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) =
   };
 }
 
-/** Whether the answer says nothing about the route yet: kube-apiserver does not know the probe, or its Service. */
+/** Whether the answer is not about the route yet, because kube-apiserver does not know the probe or its Service. */
 function isPending(answer: ProbeAnswer): boolean {
   return !answer.reached && (answer.pending || UNKNOWN.test(answer.cause));
 }
@@ -106,7 +106,7 @@ function isWanted(answer: ProbeAnswer, wanted: Wanted): boolean {
   return wanted !== 'us' && !answer.pending && !UNANSWERED.test(answer.cause);
 }
 
-/** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */
+/** Probes the user's own Service with the caBundle of the user's own configuration, which verifies address, port, certificate and trust. */
 export async function serviceProber(
   work: Work,
   { service, calls, ports }: TargetService,

@@ -147,7 +147,7 @@ export async function connectionFor({
   return isOpened ? await openPodConnection(api) : undefined;
 }
 
-/** Asks the go tool for the user's GOFLAGS while the cluster is being asked, unless the build that was begun knows them. */
+/** Reads the user's GOFLAGS with the go tool while devloop reads the cluster, unless they are already known from the begun build. */
 export function beginGoFlags(
   context: CommandContext,
   options: UpOptions,

@@ -14,13 +14,13 @@ import type { Emit } from '../../report/events.ts';
 export interface SessionDebugger extends AsyncDisposable {
   debugging: Debugging;
   /**
-   * Lets editors connect once the controller has been asked which paths it serves: before, it would stop at their breakpoints. Resolves
-   * when the expected editors have set their breakpoints, or have not connected in time: then reviews can be forwarded.
+   * Lets editors connect once the controller has been asked which paths it serves: these requests must not stop at their breakpoints.
+   * Resolves when the expected editors have set their breakpoints, or have not connected in time: then reviews can be forwarded.
    */
   settled(): Promise<void>;
-  /** For a controller without webhooks, which has no other gate. */
+  /** The gate of a controller without webhooks, which has no other one. */
   gate: Gate;
-  /** The session is ending: the editors' sessions end, and the controller runs without breakpoints. */
+  /** Called when the session ends: ends the editors' sessions, and lets the controller run without breakpoints. */
   end(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export async function openDebugger(
   let running = Promise.resolve();
   const settled = async (): Promise<void> => {
     await Promise.race([running, sleep(RUNNING_MS, signal)]);
-    // Not said earlier: a first build takes minutes.
+    // Not reported earlier, because a first build can take minutes.
     if (!isOpen && !signal.aborted) emit({ type: 'debug.listening', port });
     isOpen = true;
     await endpoint.open(signal);
@@ -82,7 +82,7 @@ export function debugCommand(dlv: string, [program, ...args]: string[]): string[
   return [dlv, 'exec', ...mode, '--listen=127.0.0.1:0', program!, '--', ...args];
 }
 
-/** delve sees a little later than devloop that the controller runs. */
+/** delve notices a little later than devloop that the controller is running. */
 const RUNNING_MS = 5_000;
 
 const LISTENING = /^API server listening at: 127\.0\.0\.1:(\d+)$/;
@@ -109,7 +109,7 @@ function attend(
         isStopped = false;
       },
       async onStopped(at) {
-        // delve stops at a panic, too, and without an editor nobody would ever continue.
+        // delve stops at a panic, too, and without an editor nobody would continue the program.
         if (!endpoint.isUsed) return await letRun(delve).catch(() => {});
         if (!isStopped) emit({ type: 'debug.stopped', ...at });
         isStopped = true;

@@ -36,7 +36,7 @@ export async function printPlan(
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
   print([...(mayHold ? changesOf(plan.leases) : []), ...changesOf(plan.standIn)]);
   print(changesOf(plan.verify));
-  // Before the routes, whose changes would otherwise seem to include these.
+  // Printed before the routes, whose changes would otherwise seem to include these.
   print(changesOf([...plan.webhookTime, ...plan.pause]));
   for (const [index, { name: route, detail, open, point }] of plan.routes.entries()) {
     io.emit({ type: 'route.planned', route, position: index + 1, detail });

@@ -18,18 +18,18 @@ import type { Session } from './session.ts';
 
 export type LeaseStep = ReturnType<typeof holdLease>;
 
-/** The Leases of a session: they show everybody who is using the operator, over which route, and how the session is doing. */
+/** The Leases of a session: they show who is using the operator, over which route, and how the session is doing. */
 export interface SessionLeases extends AsyncDisposable {
-  /** Creates and renews them. `onLost` runs when somebody else takes or deletes one. */
+  /** Creates the Leases, and keeps renewing them. `onLost` runs when somebody else takes or deletes one. */
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
-  /** Renews them, unless they were created just now. When this resolves, `onLost` has run for each that is lost. */
+  /** Renews the Leases, unless they were created just now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
   /** Writes the session's health whenever an event changes it. */
   observe(event: DevloopEvent): void;
   announce(route: Route): Promise<void>;
 }
 
-/** Somebody who takes a Lease within this time could just as well do so right after a renewal. */
+/** A Lease that was created this recently is not renewed: somebody could take it just as well right after a renewal. */
 const JUST_HELD_MS = 1_000;
 
 export function createSessionLeases(target: Target): SessionLeases {
@@ -89,8 +89,8 @@ function takenOver(target: Target, by: string): DevloopError {
 }
 
 /**
- * The manager, if a session finds it without a ready Pod, even if none is wanted: it need not be ready at the session's end either. If
- * another session has paused it, its state before that counts.
+ * The manager, if it has no ready Pod when the session begins, even if its replicas are 0: then it need not be ready at the session's end
+ * either. If another session has paused the manager, its state before that session counts.
  */
 export function unreadyManager({ manager }: Target): ObjectRef[] {
   if (manager === undefined) return [];
@@ -110,7 +110,7 @@ function holderOf({ machine, target, plan, unready }: Session): Holder {
     processStart: machine.processStart,
     since: new Date().toISOString(),
     route: plan.routes[0]?.name ?? 'none',
-    // Named here, because whoever restores the session is not always allowed to see all that it changes.
+    // Named here, because whoever restores the session is not always allowed to see all that the session changes.
     targets: [
       ...targetsOf(target),
       ...plan.webhookTime.flatMap(({ changes }) => changes.map(({ object }) => object)),

@@ -25,7 +25,7 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
 
 /**
  * How the manager is paused while the controller runs here. Throws `pause.unsupported` if that is not possible. `isRestored`: a session
- * that had taken it over was restored a moment ago.
+ * that had taken the manager over has just been restored.
  */
 export async function planPause(
   observer: Observer,

@@ -9,7 +9,7 @@ import {
 import { permissionsOf, type RoutePlan } from '../route/routing.ts';
 import type { TakeOverPlan } from './plan.ts';
 
-/** What `up` needs on any route. */
+/** The permissions that `up` needs on any route. */
 export function commonPermissions({
   discovery,
   verify,
@@ -38,7 +38,7 @@ export function routePermissions({ open, point }: RoutePlan): Permission[] {
 /** Which parts of a plan the account is allowed to carry out. */
 export interface Allowed {
   asked: Permission[];
-  /** What is missing whichever route is used. */
+  /** The permissions that are missing whichever route is used. */
   lacking: Permission[];
   routes: { plan: RoutePlan; lacking: Permission[] }[];
 }
@@ -62,7 +62,7 @@ export async function askPermissions(
   };
 }
 
-/** What is missing for the Leases; `up` continues without them. */
+/** The permissions that are missing for the Leases; `up` continues without them. */
 export async function lackingForLeases(api: ClusterApi, { leases }: TakeOverPlan): Promise<Permission[]> {
   return await missing(api, distinct(permissionsOf(leases)));
 }
@@ -82,7 +82,7 @@ export function permittedRoutes(
   return permitted;
 }
 
-/** Why routes that would come first are not tried. */
+/** Why some routes of the plan are not tried. */
 export function untriedRoutes({ routes }: Allowed): string[] {
   return routes
     .filter(({ lacking }) => lacking.length > 0)

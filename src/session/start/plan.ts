@@ -31,10 +31,10 @@ export interface TakeOverPlan {
   leases: ReturnType<typeof holdLease>[];
   /** Applied by each route while it opens. */
   verify: Step<typeof verifyRoute>[];
-  /** In the order in which they are tried; none without webhook Services. */
+  /** The routes in the order in which they are tried; none without webhook Services. */
   routes: RoutePlan[];
   pause: PauseStep[];
-  /** For a manager that reads its own Pod. */
+  /** Creates the stand-in for a manager that reads its own Pod. */
   standIn: StandInStep[];
   /** Raises the webhooks' timeouts while the controller is debugged. */
   webhookTime: Step[];
@@ -79,13 +79,13 @@ function planWebhookTime({ services }: Target, debug: Pick<DebugOptions, 'ignore
   });
 }
 
-/** Undefined for a manager that is paused without changing its object. */
+/** An object for the guard; undefined for a manager that is paused without changing its object. */
 function guardedObject(ref: ObjectRef): Guarded | undefined {
   const own = ownChangeOf(ref.kind);
   return own && { ref, own };
 }
 
-/** For an operator that could not be discovered. */
+/** The plan for an operator that could not be discovered. */
 export function planAnyTakeOver(namespace: string, settings: RouteSettings): TakeOverPlan {
   const target = anyTarget(namespace);
   return planTakeOver(target, settings, [deploymentPause.pause(target.manager)]);

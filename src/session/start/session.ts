@@ -10,7 +10,7 @@ import type { TakeOverPlan } from './plan.ts';
 
 /** One run of `devloop up`. */
 export interface UpCommand {
-  /** On the clock of performance.now(). */
+  /** When the command began, on the clock of performance.now(). */
   startedAt: number;
   context: CommandContext;
   options: UpOptions;
@@ -33,7 +33,7 @@ export interface Session extends UpCommand, Discovered {
   /** The manager, if it was not ready before anything was changed. */
   unready: ObjectRef[];
   files: LocalFiles;
-  /** Ports of the Pod, and where the controller listens instead. They are known before any gateway is started. */
+  /** Ports of the Pod, each with the port on which the controller listens instead. They are known before any gateway is started. */
   moved: Map<number, number>;
   /** The build of the last session, started again. */
   begun?: BegunBuild | undefined;

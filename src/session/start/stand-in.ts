@@ -22,7 +22,7 @@ export function podNameFor({ manager }: Pick<Target, 'manager'>, sessionId: stri
   return manager.ref.kind === 'Pod' ? manager.ref.name : standInRef(manager, sessionId).name;
 }
 
-/** Absent if there is no such Pod. */
+/** The uid that the controller gets for its Pod; absent if there is no such Pod. */
 export function podUidFor({ manager }: Pick<Target, 'manager'>, standIn: StandInStep[]): string | undefined {
   if (manager?.ref.kind === 'Pod') return manager.object.metadata.uid;
   return standIn.length > 0 ? UID_OF_STAND_IN : undefined;
@@ -34,7 +34,7 @@ export function planStandIn({ manager }: Pick<Target, 'manager'>): StandInStep[]
     : [];
 }
 
-/** The steps, or none, after a warning, if the account is not allowed to take them. A Pod that it could not delete is not created. */
+/** The steps. If the account is not allowed to take them, warns and returns none: a Pod that it could not delete must not be created. */
 export async function permittedStandIn(
   api: ClusterApi,
   steps: StandInStep[],

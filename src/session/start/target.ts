@@ -53,7 +53,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   looking.catch(() => {});
   const [allowed, notices] = await Promise.all([askPermissions(api, plan, everything), noticing]);
   plan.routes = permittedRoutes(api, allowed);
-  // A process that the user starts does not learn the stand-in's name.
+  // A process that the user starts does not get the stand-in's name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });

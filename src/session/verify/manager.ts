@@ -33,7 +33,7 @@ export interface ManagerWanted {
 
 /** A manager of the checkout that runs against an API server which is not the user's, with a key pair of its own. */
 export interface RunningManager extends AsyncDisposable {
-  /** The build's id that people see. */
+  /** The id of the build, as it is shown. */
   build: string | undefined;
 }
 
@@ -117,7 +117,7 @@ export function portsOf(webhooks: ManagerWanted['webhooks']): number[] {
   return [...new Set(webhooks.map(({ port }) => port))];
 }
 
-/** Self-signed, because no client verifies this certificate. Does not overwrite a key pair of the user's own. */
+/** Self-signed, because no client verifies this certificate. Does not overwrite a key pair of the user. */
 async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCoded: string[]): Promise<void> {
   const pair = await selfSignedPair([`${NAME}.${NAMESPACE}.svc`, 'localhost'], { days: 1 });
   const names = { certificate: 'tls.crt', key: 'tls.key' };
@@ -130,7 +130,7 @@ async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCod
 
 /**
  * A server can answer before all its handlers are registered, and before another server of the manager does. A path without a handler
- * answers 404, which counts as a changed answer, as no answer does.
+ * answers 404, which would count as a changed answer, just like no answer.
  */
 async function untilRegistered({ webhooks }: ManagerWanted, signal: AbortSignal): Promise<void> {
   const called = webhooks.map((one) => ({

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a manager starts with: an API server on the loopback interface. */
+/** The API server that a manager is started with, on the loopback interface. */
 export interface ApiServer extends AsyncDisposable {
   /** A kubeconfig, as JSON. */
   kubeconfig: object;
 }
 
 /**
- * Stands in for a missing API server. It serves no kinds, so a manager's caches never fill, but its webhooks are still served. Any
- * other request gets an error that says so.
+ * Stands in for a missing API server. It serves no kinds, so a manager's caches never fill, but its webhooks are still served. The error
+ * for any other request names the missing cluster.
  */
 export async function startNoCluster(): Promise<ApiServer> {
   const server = createServer((request, response) => {
