@@ -11,17 +11,17 @@ import { NOTE, restoreKept } from './programs.ts';
 
 /**
  * The build of this checkout's last session, started again before devloop knows what to build now: the go tool needs half a second to find
- * that nothing has changed, and devloop needs as long to find out what to build. It writes a file of its own, so it does no harm if this
- * session needs another build.
+ * that nothing has changed, and devloop needs as long to find out what to build. The begun build writes a file of its own, so it does no
+ * harm if this session needs another build.
  */
 export interface BegunBuild extends AsyncDisposable {
   /** Whether this is the build that has begun. If not, the begun build is ended. */
   isOf(build: KnownBuild): boolean;
-  /** The packages of that build's program, where they are known without the go tool: import path -> directory. */
+  /** The packages of that build's program, if they are known without the go tool: import path -> directory. */
   packagesOf(build: KnownBuild): ReadonlyMap<string, string> | undefined;
-  /** The user's GOFLAGS, where they are known without the go tool. */
+  /** The user's GOFLAGS, if they are known without the go tool. */
   goFlags: string | undefined;
-  /** Resolves when the program is at `binary`; undefined if that failed. */
+  /** Resolves when the program is at `binary`; undefined if the build or the move failed. */
   moveTo(
     binary: string,
     io: { signal: AbortSignal; onErrors(text: string): void },
@@ -32,7 +32,7 @@ export interface BegunBuild extends AsyncDisposable {
 export interface Finished {
   fromMs: number;
   ms: number;
-  /** What the program was built from, if nothing of that has changed since: then it was there already, and no go tool was run. */
+  /** What the program was built from, if none of it has changed since: then the kept program was used, and no go tool was run. */
   unchanged?: SourceSet | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface KnownBuild {
 
 /** What is noted about the kept program. */
 interface Note extends KnownBuild {
-  /** Absent if not known. */
+  /** What the program was built from; absent if that is not known. */
   from?: (GoFlags & { program: string; sources: BuiltFrom }) | undefined;
 }
 
@@ -65,8 +65,8 @@ export async function noteBuild(kept: string, build: KnownBuild): Promise<void> 
 const NAMES_FILES = /(?:^|[\s'"])--?(?:modfile|overlay|pgo|toolexec)\b/;
 
 /**
- * Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. A failure is
- * ignored, as above.
+ * Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. A failure is ignored, as in
+ * `noteBuild`.
  */
 export async function noteSources(
   kept: string,
@@ -85,7 +85,10 @@ export async function noteSources(
   });
 }
 
-/** A note is written after each build, when the new controller starts: the go tool is asked only if its settings have changed since. */
+/**
+ * Runs the go tool only if its settings have changed since the last note, because a note is written after each build, when the new
+ * controller starts.
+ */
 async function goFlagsNow({ cwd, from }: Note): Promise<GoFlags | undefined> {
   const now = flagsState(process.env);
   if (now === undefined) return undefined;
@@ -99,7 +102,7 @@ function settingsOf({ cwd }: KnownBuild): { cwd: string; env: NodeJS.ProcessEnv 
   return { cwd, env: process.env };
 }
 
-/** Equal for all names of one file; undefined if there is no file. */
+/** A value that is equal for all names of one file; undefined if there is no file. */
 async function stampOf(file: string): Promise<string | undefined> {
   const found = await stat(file, { bigint: true }).catch(() => undefined);
   return found && [found.ino, found.size, found.mtimeNs].join(' ');
@@ -169,7 +172,7 @@ async function runNoted(
   options: { signal: AbortSignal; onErrors(text: string): void },
 ): Promise<{ isBuilt: boolean; ms: number }> {
   const start = Date.now();
-  // A go tool that is interrupted while it loads packages does not remove its work directory, so it gets one that is removed here.
+  // A go tool that is interrupted while it loads packages does not remove its work directory. So it gets a directory that is removed here.
   const work = `${file}.work`;
   try {
     await mkdir(work, { recursive: true });
@@ -187,7 +190,7 @@ function noteOf(kept: string): string {
   return kept + NOTE;
 }
 
-/** Without the name of the program that it makes. */
+/** The build without the name of the program that it makes. */
 function known({ cwd, command, output }: KnownBuild): KnownBuild {
   return { cwd, command: command.with(output, ''), output };
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { sleep } from '../async.ts';
 import { runGitWithoutFilters } from '../machine/git.ts';
 
-/** What a build is made from: the program's content where that is known, when the build began, and whether git sees changes. */
+/** What a build's id is made from: the program's content if that is known, when the build began, and whether git sees changes. */
 export interface BuildFacts {
   content: string | undefined;
-  /** In ms since 1970: what was saved later might not be in the program. */
+  /** When the build began, in ms since 1970: what was saved later might not be in the program. */
   at: number;
-  /** `unknown`: git takes too long. Undefined without git. */
+  /** `unknown`: git took too long. Undefined without git. */
   isDirty: boolean | 'unknown' | undefined;
 }
 
@@ -26,7 +26,10 @@ export function buildId({ content, at, isDirty }: BuildFacts): string {
 
 /** How long git may still run once a build is done: a person is waiting for the program. */
 const AFTER_BUILD_MS = 200;
-/** The same for a session's first build. If nothing has changed, that takes no time at all, and the route is not open yet. */
+/**
+ * The same for a session's first build. If nothing has changed, that build takes no time at all, and devloop is still opening the route
+ * anyway.
+ */
 const AFTER_FIRST_MS = 1_000;
 
 /** Asks git while build number `build` runs. `answer` waits for git only for a moment. */

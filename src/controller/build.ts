@@ -19,17 +19,17 @@ export interface BuildPlan {
   run: string[];
   /** The name under which a built program is started; absent if it does not matter. */
   runAs?: string | undefined;
-  /** Built programs are stored beside it. */
+  /** The file beside which built programs are stored. */
   stateFile: string;
   /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
   keptProgram?: string | undefined;
-  /** A build that has begun already, and may turn out to be the first build of this session. */
+  /** A build that has already begun, and may turn out to be the first build of this session. */
   begun?: BegunBuild | undefined;
 }
 
 export interface BuildIo {
   signal: AbortSignal;
-  /** Gets what the build prints as it arrives. */
+  /** Called with what the build prints, as it arrives. */
   onErrors(text: string): void;
 }
 
@@ -69,7 +69,7 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
     ? await built(program, cwd, begun)
     : await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
-  // All builds of a session have the same command, and a begun build has the command that is noted already.
+  // All builds of a session have the same command, and that of a begun build is already noted.
   if (keptProgram !== undefined && outcome.ok && build === 0 && !begun) await noteBuild(keptProgram, known);
   if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
@@ -112,8 +112,8 @@ const HEAD_BYTES = 32 * 1024;
 const BUILD_ID = /(?:[\w-]{20}\/){3}([\w-]{20})/;
 
 /**
- * The last part of a Go program's build id: a hash of the program without the build id itself, which changes with every
- * comment. Undefined for other programs.
+ * The last part of a Go program's build id: a hash of the program without the build id itself, since that changes with every comment.
+ * Undefined for other programs.
  */
 async function contentOf(binary: string): Promise<string | undefined> {
   const file = await open(binary).catch(() => undefined);

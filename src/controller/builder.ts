@@ -15,7 +15,7 @@ export interface Builder {
   end(): Promise<void>;
 }
 
-/** A build whose program has the id that people see. */
+/** The outcome of a build, with the id of its program. */
 export type NamedBuild =
   | Exclude<BuildOutcome, { ok: true }>
   | (Extract<BuildOutcome, { ok: true }> & { program: Program });

@@ -1,11 +1,11 @@
 /**
- * A program that writes into its own checkout changes what is watched, is restarted, writes again, and so on. What gives it away: the
+ * A program that writes into its own checkout changes a watched file, is restarted because of that, and writes again. The sign of this: the
  * same file changes at about the same time after each start.
  */
 export interface Echo {
   /** The files that changed first after these starts: a program that writes several does not always begin with the same file. */
   files: string[];
-  /** After the start of the controller. */
+  /** Counted from the start of the controller. */
   delayMs: number;
   /** How many starts in a row were followed by the change. */
   count: number;
@@ -31,7 +31,10 @@ export function echoAfter(before: Echo | undefined, change: Omit<Echo, 'count'>)
   return change.delayMs > LONGEST_DELAY_MS ? undefined : { ...change, count: 1 };
 }
 
-/** Slow programs vary more. A person who saves every half minute varies even more. */
+/**
+ * Whether the second delay is about as long as the first. The delays of slow programs vary more, and those of a person who saves every half
+ * minute vary even more.
+ */
 function isAsLate(a: number, b: number): boolean {
   return Math.abs(a - b) <= Math.max(TOLERANCE_MS, a / 10);
 }

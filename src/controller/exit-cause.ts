@@ -138,14 +138,14 @@ export function exitCause(lines: string[]): ExitCause | undefined {
   return undefined;
 }
 
-/** For a controller whose output has been read already. */
+/** What to report about the exit of a controller whose output has already been shown. */
 export function exitProblem(exit: Exit, lines: string[]): { message: string; hint?: string } {
   const ended = `The controller ${describeExit(exit)}`;
   const cause = exitCause(lines);
   return cause ? { message: `${ended}: ${cause.message}`, hint: cause.hint } : { message: ended };
 }
 
-/** For a controller that exited before it was ready: with its last lines, and the process that uses its port. */
+/** The error for a controller that exited before it was ready, with its last lines and the process that uses its port. */
 export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopError> {
   const { message, hint = lines.length > 0 ? SEE_LINES : NO_LINES } = exitProblem(exit, lines);
   const port = exitCause(lines)?.port;
@@ -157,7 +157,7 @@ export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopE
   });
 }
 
-/** For a program that is probably not the manager. The hint names the programs that could be. */
+/** The error for a program that is probably not the manager. The hint names the programs that could be. */
 export function endedByItself(rivals: string[]): DevloopError {
   const message =
     'The controller exited with code 0 without being stopped, so it is probably not the manager.';

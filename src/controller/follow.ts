@@ -14,8 +14,8 @@ import { type Watcher, watchSources } from './watch/watch.ts';
 type Report = (event: RestartEvent) => void;
 
 /**
- * Follows the sources and the controller: one event after the other goes through `step`, and `perform` carries out the effects.
- * An effect only starts work; its outcome comes back as another event.
+ * Follows the sources and the controller: each event in turn goes through `step`, and `perform` carries out the effects. An effect only
+ * starts work; its outcome comes back as another event.
  */
 export async function follow(supervised: Supervised): Promise<void> {
   const { ports, disposed } = supervised;
@@ -36,7 +36,7 @@ export async function follow(supervised: Supervised): Promise<void> {
   const changes = createChanges((files, at) => report({ is: 'changed', files, at }));
   supervised.following = {
     restart() {
-      // Otherwise an identical build would not be restarted.
+      // Otherwise the controller would not be restarted after an identical build.
       supervised.runningContent = undefined;
       changes.forget();
       report({ is: 'changed', files: [], at: performance.now() });
@@ -152,8 +152,8 @@ function inTurn(handle: Report): Report {
 }
 
 /**
- * Another program may have taken the port, or a process that the last controller started outside its group may still have it. `stopped` is
- * aborted if the controller is to be replaced before it was started.
+ * Starts the controller if its port is free: another program may have taken the port, or a process that the last controller started outside
+ * its group may still have it. `stopped` is aborted if the controller is to be replaced before it was started.
  */
 async function startAgain(
   supervised: Supervised,
@@ -173,7 +173,7 @@ async function startAgain(
   void observe(supervised.running, { number, plan: supervised.plan }, report);
 }
 
-/** How long the port of a controller that has ended may stay in use. */
+/** How long the port of a controller that has ended can stay in use. */
 const PORT_MS = 2_000;
 
 async function portProblem(port: number): Promise<Problem | undefined> {

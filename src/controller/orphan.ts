@@ -77,7 +77,7 @@ async function readRecord(file: string): Promise<ProcessRecord | undefined> {
     const record = JSON.parse(text) as Partial<ProcessRecord>;
     return isRecord(record) ? record : undefined;
   } catch {
-    // The crash for which the record was written can have cut it short.
+    // The record may have been cut short by the crash that it is meant for.
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import type { StandBy } from './stand-by.ts';
 import type { WatchTarget } from './watch/scope.ts';
 import type { FirstLook } from './watch/watch.ts';
 
-/** Holds requests while no controller can answer them. The gateways have one. Without webhooks, there is only the debugger's, if any. */
+/** Holds requests while no controller can answer them. The gateways have a gate. Without webhooks, only the debugger has one. */
 export interface Gate {
   /** `onHalfWaited` is called for each request that waits when half of its time is over. */
   hold(onHalfWaited: () => void): void;
@@ -20,9 +20,9 @@ export interface Gate {
 
 /** How to build, run and watch the controller. */
 export interface ControllerPlan extends BuildPlan, RunPlan {
-  /** Undefined: nothing is watched. */
+  /** What to watch; undefined if nothing is watched. */
   watch: WatchTarget | undefined;
-  /** The arguments that devloop has added because the sources define their flags. The command that runs need not know them. */
+  /** The arguments that devloop has added because the sources define their flags. The command may run a program that does not know them. */
   added?: string[] | undefined;
 }
 
@@ -31,11 +31,11 @@ export interface SupervisorPorts {
   signal: AbortSignal;
 }
 
-/** What a person can ask of a controller that is followed. */
+/** What a person can do with a controller that is followed. */
 export interface Following {
   /** Builds and restarts it, even if nothing has changed. */
   restart(): void;
-  /** false: changed files are noted, and built as soon as they are followed again. */
+  /** If false, changed files are only noted, and built as soon as files are followed again. */
   followFiles(on: boolean): void;
 }
 
@@ -54,9 +54,9 @@ export interface Supervised {
   standBy: StandBy;
   /** Identifies the program of the running process. */
   runningContent: string | undefined;
-  /** What the program was built from, where that is known without the go tool. */
+  /** What the program was built from, if that is known without the go tool. */
   unchanged?: SourceSet | undefined;
-  /** What will be watched first, if devloop has begun to look at it ahead of time. */
+  /** The first directories and files to watch, if devloop has begun to read them ahead of time. */
   firstLook?: Promise<FirstLook> | undefined;
   /** Present while sources and controller are followed. */
   following: Following | undefined;
@@ -69,7 +69,7 @@ export function startable({ plan, program, standBy }: Supervised): Startable {
   return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build, standBy };
 }
 
-/** Makes the process for the next start, which uses it if nothing changes until then. */
+/** Makes a process for the next start, which uses this process if nothing changes until then. */
 export function makeStandBy(supervised: Supervised): void {
   const { plan, standBy, disposed } = supervised;
   if (plan.debugging || disposed.aborted) return;

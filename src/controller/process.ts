@@ -22,29 +22,29 @@ export interface Exit {
 
 /** A controller that runs under a debugger. The debugger is the process that devloop starts. */
 export interface Debugged {
-  /** Gets each line that the debugger or the controller prints; returns true for a line of the debugger's own. */
+  /** Called with each line that the debugger or the controller prints; returns true for a line of the debugger itself. */
   reads(line: string): boolean;
   /** Resolves with the exit code of the controller, or with the negative number of the signal that ended it. The debugger keeps running. */
   readonly exited: Promise<number>;
-  /** At a breakpoint, for example. */
+  /** Whether the debugger has stopped the controller, at a breakpoint for example. */
   readonly isStopped: boolean;
   /** Lets the controller run without breakpoints, so that it can end. Never rejects. */
   leave(): Promise<void>;
 }
 
 export interface ControllerProcess {
-  /** Undefined when the program could not be started; `exited` then says why. */
+  /** Undefined when the program could not be started; `exited` then has the reason. */
   readonly pid: number | undefined;
   /** Resolves when the process has ended and no process is left in its group. Never rejects. */
   readonly exited: Promise<Exit>;
-  /** The end of its output, for error messages. */
+  /** The last lines of its output, for error messages. */
   lastLines(): string[];
   /**
-   * SIGTERM to the group, SIGKILL after the grace period. SIGTERM is sent once, however often this is called:
-   * controller-runtime exits with code 1 at once when it receives a second one.
+   * Sends SIGTERM to the group, and SIGKILL after the grace period. SIGTERM is sent once, however often this is called: controller-runtime
+   * exits with code 1 at once when it receives a second one.
    */
   stop(options: { graceMs: number }): Promise<Exit>;
-  /** SIGKILL to the group, in addition to what `stop` does. */
+  /** Sends SIGKILL to the group, in addition to what `stop` does. */
   kill(): void;
 }
 
@@ -55,11 +55,11 @@ const DESCENDANTS_MS = 500;
 const OUTPUT_MS = 250;
 
 /**
- * Starts the controller in a process group of its own: a Ctrl-C in the terminal then does not reach it in addition to our SIGTERM, and
- * whatever it starts can be ended with it.
+ * Starts the controller in a process group of its own: then a Ctrl-C in the terminal does not reach it in addition to devloop's SIGTERM,
+ * and whatever it starts can be ended with it.
  *
- * The program begins when `record` has returned. If `record` throws, or devloop is killed before, the program never begins. `standBy`: the
- * process that was made for this start.
+ * The program begins when `record` has returned. If `record` throws, or devloop is killed before that, the program never begins. `standBy`:
+ * the process that was made for this start.
  */
 export function startController(
   run: ControllerCommand & { debugged?: Debugged | undefined; standBy?: WaitingProcess | undefined },
@@ -115,7 +115,7 @@ function notStarted(why: NotSpawned): ControllerProcess {
   return { pid: undefined, exited, lastLines: () => [], stop: () => exited, kill() {} };
 }
 
-/** Returns why the program must not begin: a process without a record could not be found after a crash. */
+/** Returns the reason if the program must not begin: a process without a record could not be found after a crash. */
 function recordAndBegin(
   child: ChildProcess,
   begin: (go: boolean) => void,

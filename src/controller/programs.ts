@@ -11,11 +11,11 @@ export interface Program {
   run: string[];
   /** Equal for programs that differ only in what they were built from; undefined when unknown. */
   content: string | undefined;
-  /** The id that people see: `3f2a91c 10:14:58 +dirty`. */
+  /** The id that is shown: `3f2a91c 10:14:58 +dirty`. */
   build: string;
   /** When its build began, on the clock of Date.now(); undefined for a program that is not built here. */
   fromMs: number | undefined;
-  /** To be removed when another program has replaced it; undefined for a file that is not devloop's. */
+  /** The program's file, which is removed when another program has replaced it; undefined for a file that is not devloop's. */
   file: string | undefined;
 }
 

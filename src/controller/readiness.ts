@@ -21,7 +21,7 @@ export interface ReadinessOptions {
   listensOn?: (pid: number, port: number) => Promise<boolean>;
   /** How often the controller is checked. */
   everyMs?: number;
-  /** Asked at the deadline: whether the controller gets the same time again. */
+  /** Called at the deadline: whether the controller gets the same time again. */
   mayWait?: () => boolean;
   signal: AbortSignal;
   /** Called when a process outside the controller's group serves the port; `who` names it. */
@@ -33,7 +33,7 @@ const HANDSHAKE_MS = 1000;
 /** A controller whose port another process has taken usually exits within this time. */
 const STRANGER_MS = 1500;
 const STRANGER_POLL_MS = 150;
-/** With mutual TLS, a server that is up refuses us like this: we present no client certificate. */
+/** With mutual TLS, a server that is ready refuses the handshake with these errors, because devloop presents no client certificate. */
 const WANTS_CLIENT_CERTIFICATE = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED)/;
 
 /** Whether a TLS server completes a handshake; its certificate is not verified here. */

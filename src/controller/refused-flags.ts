@@ -1,4 +1,4 @@
-/** In the words of pflag, Go's flag package, urfave/cli and kingpin. */
+/** The error messages of pflag, Go's flag package, urfave/cli and kingpin. */
 const REFUSED = /(?:unknown (?:long )?flag:?|flag provided but not defined:) +['"`]?-{0,2}([\w.-]+)/;
 
 /** The first of these arguments whose flag a program does not know, according to the end of its output. */

@@ -1,10 +1,10 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
 
-/** Only what a controller logs this soon after its start counts. Later on, somebody who edits the code sees errors anyway. */
+/** Only what a controller logs this soon after its start counts. Later, somebody who edits the code sees errors anyway. */
 const FIRST_MS = 30_000;
 /** A reconciler retries quickly at first, so this many equal errors are no coincidence. */
 const TIMES = 3;
-/** How long the warning is delayed after that many errors, so that its count means more. */
+/** How long the warning is delayed after that many errors, so that it reports a more useful count. */
 const SETTLE_MS = 3_000;
 
 export interface RepeatedErrors extends Disposable {
@@ -56,9 +56,9 @@ export function noticeRepeatedErrors(
 const MEND = 'Correct what the error names, and save a file of the controller (or press r) to restart it.';
 
 export interface LoggedError {
-  /** The same for the same error on another object, or at another time. */
+  /** Equal for the same error on another object, or at another time. */
   key: string;
-  /** For display: `Reconciler error: pods "a" not found`. */
+  /** The error for display: `Reconciler error: pods "a" not found`. */
   text: string;
 }
 
@@ -72,7 +72,7 @@ const MESSAGE =
 const HARMLESS = /the object has been modified/;
 const LONGEST = 500;
 
-/** Undefined for a line that is not an error with a cause. */
+/** The error that a line of a log reports; undefined if it reports no error with a cause. */
 export function errorIn(line: string): LoggedError | undefined {
   if (!LEVEL.test(line) || HARMLESS.test(line)) return undefined;
   const cause = firstGroup(ERROR.exec(line));

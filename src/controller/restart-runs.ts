@@ -31,7 +31,7 @@ export function onRunEvent(state: State, event: Extract<RestartEvent, { run: num
   if (event.is === 'lingers') return onLingers(state, event);
   if (run.is !== 'starting') return unchanged(state);
   const serving: State = { ...state, run: { is: 'serving', readyAt: event.at, failures: run.failures } };
-  // It may still become ready. Holding requests for longer would only add to their wait.
+  // The controller may still become ready. Holding requests for longer would only add to their wait.
   if (event.is === 'not-ready') return { state: serving, effects: [warn(event.problem)] };
   if (run.since === undefined) return { state: serving, effects: [] };
   const ms = Math.round(event.at - run.since);
@@ -56,8 +56,8 @@ const STILL_ANSWERING: DevloopEvent = {
 };
 
 /**
- * A review has waited for half of its time. The other half is for the start of the new program. Two processes never run at once: both would
- * work on the same objects.
+ * A review has waited for half of its time, so a silent old process is killed: the other half is for the start of the new program. Two
+ * processes never run at once, because both would work on the same objects.
  */
 export function onHalfWaited(state: State): Step {
   const { run } = state;
@@ -92,8 +92,8 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
 }
 
 /**
- * Restarts it after growing delays, as kubelet does. After the first exit with code 0, as that of a certificate rotator, restarts it at
- * once.
+ * Restarts the controller after growing delays, as kubelet does. Restarts it at once after the first exit with code 0, because a
+ * certificate rotator, for example, exits in this way.
  */
 function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Step {
   if (state.build.is === 'closed') return goDown(state, event.problem);

@@ -19,7 +19,7 @@ export interface State {
   heldAt: number | undefined;
   /** When the newest process was started. */
   startedAt: number;
-  /** A change that follows each start. */
+  /** The change that may be an effect of each start. */
   echo: Echo | undefined;
 }
 
@@ -41,23 +41,23 @@ export type Run =
   | { is: 'stopping'; since: number; old: Old };
 
 /**
- * What is known about a process that was told to end. If it does not end soon, it may still answer, because it finishes its work or delays
- * its shutdown on purpose; then requests go to it. Or it is silent: it no longer answers, but has not ended.
+ * What is known about a process that has received SIGTERM. If it does not exit soon, it may still answer, because it is finishing its work
+ * or delays its shutdown on purpose; then requests go to it. Or it is silent: it no longer answers, but has not exited.
  */
 export type Old = 'ending' | 'answering' | 'silent';
 
-/** `at` is the time of the event, in milliseconds of any monotonic clock. `changed` without files: somebody asked for a restart. */
+/** `at` is the time of the event, in milliseconds of any monotonic clock. `changed` without files: the user asked for a restart. */
 export type RestartEvent = { at: number } & (
   | { is: 'changed'; files: string[] }
   | { is: 'built'; build: number; ms: number; identical: boolean }
   | { is: 'build-failed'; build: number; ms: number; output: string }
   | { is: 'ready'; run: number; pid: number }
   | { is: 'not-ready'; run: number; problem: Problem }
-  /** `isWrong`: it is not the manager, so it is not started again before a change. */
+  /** `isWrong`: the program is not the manager, so it is not started again before a change. */
   | { is: 'exited'; run: number; code: number | null; isWrong?: boolean; problem: Problem }
-  /** A process that was told to end has not ended. `answers`: whether it still answers requests. */
+  /** A process has received SIGTERM, but has not exited soon. `answers`: whether it still answers requests. */
   | { is: 'lingers'; run: number; answers: boolean }
-  /** Half of the time of a request that is held is over. */
+  /** A held request has waited for half of its time. */
   | { is: 'half-waited' }
   | { is: 'back-off-over' }
   | { is: 'delay-over' }
@@ -77,7 +77,7 @@ export type Effect =
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
   | { do: 'stop'; run: number }
-  /** Kills a process that was told to end before. */
+  /** Sends SIGKILL to a process that has already received SIGTERM. */
   | { do: 'kill' }
   | { do: 'start'; run: number }
   | { do: 'back-off'; ms: number }

@@ -23,9 +23,9 @@ export interface RunPlan {
   late?: { standsFor: string; value(): string | undefined } | undefined;
   /** Arguments that contain values of Secrets, and how they are shown. */
   hidden: ReadonlyMap<string, string>;
-  /** Undefined for an operator without webhooks. */
+  /** Where the controller answers reviews; undefined for an operator without webhooks. */
   webhook: Endpoint | undefined;
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   graceMs: number;
   readyMs: number;
   /** Other main packages that could be the manager. */
@@ -37,15 +37,15 @@ export interface RunPlan {
   asksForRestart: boolean;
   /** Files of the Pod that the controller finds at their paths; `scratch` is a directory from which they are put there. */
   placed?: { files: Placed[]; scratch: string } | undefined;
-  /** Identifies the running controller. */
+  /** The file that identifies the running controller. */
   stateFile: string;
-  /** Absent: it runs without a debugger. */
+  /** The debugger; absent if the controller runs without one. */
   debugging?: Debugging | undefined;
 }
 
 /** Runs controllers under a debugger. */
 export interface Debugging {
-  /** The command that runs this one under the debugger. */
+  /** The command that runs the given one under the debugger. */
   wrap(command: string[]): string[];
   /** Follows the next controller that starts. */
   attend(): Debugged;
@@ -53,7 +53,7 @@ export interface Debugging {
 
 export interface Startable {
   command: string[];
-  /** The program's id that people see. */
+  /** The id of the program, as it is shown. */
   build: string;
   standBy?: StandBy | undefined;
 }
@@ -65,10 +65,10 @@ export interface Running {
   readonly ready: Promise<void>;
   readonly exited: Promise<Exit>;
   readonly hasExited: boolean;
-  /** The end of its output. */
+  /** The last lines of its output. */
   lastLines(): string[];
   stop(): Promise<Exit>;
-  /** Ends it at once. */
+  /** Ends the controller at once. */
   kill(): void;
 }
 
@@ -136,7 +136,7 @@ export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
   return { command: debugging ? debugging.wrap(known) : known, cwd, env, placed };
 }
 
-/** Undefined if the text contains a value that is not available. */
+/** The text with the values that are known when the controller starts; undefined if one of them is not available. */
 function whenStarting(text: string, { late }: RunPlan): string | undefined {
   if (late === undefined || !text.includes(late.standsFor)) return text;
   const value = late.value();
@@ -174,11 +174,11 @@ export async function observe(
   report({ is: 'exited', run: number, code: exit.code, isWrong, problem, at: performance.now() });
 }
 
-/** Most controllers have ended by then. */
+/** Most controllers have exited this long after SIGTERM. */
 const LINGER_MS = 300;
 const LINGER_POLL_MS = 100;
 
-/** For a run that was told to end and has not ended soon: reports whether it still answers, and later that it no longer does. */
+/** If a run does not exit soon after SIGTERM, reports whether it still answers, and later that it no longer does. */
 export async function observeEnd(
   { pid, exited }: Running,
   webhook: Endpoint | undefined,

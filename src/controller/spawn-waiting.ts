@@ -14,7 +14,7 @@ export interface ControllerCommand {
 
 export interface WaitingProcess {
   child: ChildProcessByStdio<Writable | null, Readable, Readable>;
-  /** Lets the program begin, or ends the process before it has. */
+  /** Lets the program begin, or ends the process before that. */
   begin(go: boolean): void;
 }
 
@@ -30,7 +30,7 @@ const SHELL = '/bin/sh';
 
 /**
  * Starts a shell that becomes the program as soon as the program may begin: with the same pid, process group, signals and environment.
- * Until then, the death of devloop ends it.
+ * Until then, it ends when devloop is killed.
  *
  * A shell drops variables whose names it does not understand (`a.b`), so with such a variable the program begins at once. A program that
  * does not exist is started at once, too, because Node's error explains that best.
@@ -45,7 +45,7 @@ export function spawnWaiting(run: ControllerCommand): WaitingProcess | NotSpawne
   }
 }
 
-/** Whether `spawnWaiting` makes it wait. */
+/** Whether `spawnWaiting` can make the program wait. */
 export function canWait({ command: [program = ''], cwd, env }: ControllerCommand): boolean {
   return Object.keys(env).every(isShellName) && isProgram(program, cwd, env.PATH);
 }
@@ -74,7 +74,7 @@ function isShellName(name: string): boolean {
   return /^[A-Za-z_]\w*$/.test(name);
 }
 
-/** Whether there is an executable file, looked for as exec does. */
+/** Whether exec would find an executable file with this name. */
 export function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
   const places = name.includes('/') ? [name] : path.split(':').map((one) => `${one || '.'}/${name}`);
   return places.some((place) => {

@@ -35,9 +35,12 @@ export interface Supervisor extends AsyncDisposable, Following {
   build(): Promise<void>;
   /** Makes the process for the first start, while devloop waits for something else. */
   standBy(): void;
-  /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
+  /**
+   * The first start: resolves when the controller is ready. If this throws, the process has received SIGTERM, and the disposal waits for
+   * its end.
+   */
   start(): Promise<void>;
-  /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, it takes a third of a second. */
+  /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, that takes a third of a second. */
   lookAhead(): void;
   /**
    * From its next start on, the controller gets these arguments and variables; so the next change restarts it even if the program is
@@ -47,8 +50,8 @@ export interface Supervisor extends AsyncDisposable, Following {
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
   /**
-   * The session is ending, so this controller is the last one: releases the requests, and has them fail at once when it does not
-   * answer. A replacement that has begun is completed first, because requests wait for it.
+   * The session is ending, so this controller is the last one: releases the requests, and lets them fail at once if it does not answer. A
+   * replacement that has begun is completed first, because requests wait for it.
    */
   leave(gate: Gate): Promise<void>;
 }
@@ -95,7 +98,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       await following?.catch(() => {});
       const { running } = supervised;
       const isGone = (): void => gate.controllerDown(why, Number.POSITIVE_INFINITY);
-      // A controller that failed to start was told to end, so no request is sent to it.
+      // A controller that failed to start is being stopped, so no request is sent to it.
       if (running === undefined || running.hasExited || failedStart !== undefined) isGone();
       else void running.exited.then(isGone);
       gate.release();
@@ -107,7 +110,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       supervised.standBy[Symbol.dispose]();
       await end(supervised.running);
       await following?.catch(() => {});
-      // A process that was started at the very moment of the disposal.
+      // A process may have been started at the very moment of the disposal.
       await end(supervised.running);
     },
   };
@@ -169,7 +172,7 @@ async function firstStart(supervised: Supervised): Promise<void> {
   }
 }
 
-/** Undefined when it is ready, or the exit code 0 of a controller that ended before that; any other failure is thrown. */
+/** Undefined when the controller is ready; 0 if it exited with code 0 before that. Any other failure is thrown. */
 async function settled(running: Running): Promise<0 | undefined> {
   try {
     await running.ready;

@@ -27,7 +27,7 @@ export function buildArguments(makefile: string): Map<string, string> {
   return given;
 }
 
-/** A call of make's shell function is evaluated later. */
+/** A call of make's shell function is evaluated later, so its value does not count as unknown. */
 function isUnknown(value: string): boolean {
   return value.includes('$') && !hasShellCall(value);
 }

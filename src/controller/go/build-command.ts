@@ -35,17 +35,17 @@ export function goEnvironment(env: NodeJS.ProcessEnv = process.env): NodeJS.Proc
   return { GOGC: '200', ...env };
 }
 
-/** How a package is built, and where that is written. */
+/** How a package is built, and the file in which that is written. */
 export interface FoundRecipe {
   recipe: BuildRecipe;
   source: string;
 }
 
 export interface BuildSettings {
-  /** GOFLAGS. */
+  /** The value of GOFLAGS. */
   userFlags: string;
   forDebugger?: boolean | undefined;
-  /** It is built next, so the calls of make's shell function were evaluated, as far as devloop does that. */
+  /** The package is built next, so the calls of make's shell function have been evaluated, as far as devloop evaluates them. */
   isBuilt?: boolean | undefined;
 }
 
@@ -104,8 +104,8 @@ const MOST_NAMED = 600;
 const MOST_OF_ONE = 60;
 
 /**
- * The flags as written, or, if there is too much of them, each in short: which variables keep the value from the sources says more than
- * the commands that would set the first of them.
+ * The flags as written. If that is too long, each is shortened: the names of all variables that keep their value from the sources are more
+ * useful than the commands that would set the first of them.
  */
 function summaryOf(flags: string[]): string {
   const written = flags.join(' ');
@@ -113,7 +113,7 @@ function summaryOf(flags: string[]): string {
   return shortened(flags.map((flag) => shortened(nameOnly(flag), MOST_OF_ONE)).join(' '), MOST_NAMED);
 }
 
-/** -X example.com/operator/version.tag=$(shell …) is -X version.tag=… */
+/** Shortens `-X example.com/operator/version.tag=$(shell …)` to `-X version.tag=…`. */
 function nameOnly(flag: string): string {
   return flag.replace(/^(--?X)[ =]['"]?(?:[^\s=]*\/)?([^\s=/]+)=.*$/s, '$1 $2=…');
 }

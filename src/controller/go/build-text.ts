@@ -1,11 +1,11 @@
 import { assign, expandKnown, expandVariables } from './variables.ts';
 import { splitOutside, withoutQuotes, wordsOf } from './words.ts';
 
-/** What a Makefile, Dockerfile or script says, without the branches of a Makefile's conditions that do not hold on this machine. */
+/** The contents of a Makefile, Dockerfile or script, without the branches of a Makefile's conditions that do not hold on this machine. */
 export interface BuildText {
   /** A line that continues on the next line is joined with it. */
   lines: string[];
-  /** Their unexpanded values, without variables that depend on conditions which only make can evaluate. */
+  /** The variables' unexpanded values, without variables that depend on conditions which only make can evaluate. */
   variables: Map<string, string>;
   /** What a Makefile sets for single targets, such as `build: TAGS = a`, in the order of its lines. */
   ofTargets: { target: string; assignment: string }[];
@@ -28,7 +28,7 @@ export function buildVariables(text: string): Map<string, string> {
   return readBuildText(text).variables;
 }
 
-/** Undefined if only make can tell. */
+/** Whether a condition holds; undefined if only make can tell. */
 type Verdict = boolean | undefined;
 
 /** `ifeq … else …`: whether it holds here, and whether an earlier branch did. */
@@ -39,7 +39,7 @@ interface Condition {
 
 interface Place {
   conditions: Condition[];
-  /** Indented lines are commands. */
+  /** In a rule, indented lines are commands. */
   isInRule: boolean;
   define: { name: string; lines: string[] } | undefined;
 }
@@ -117,7 +117,7 @@ function readLine(line: string, place: Place, { variables, ofTargets }: BuildTex
     for (const target of wordsOf(expandKnown(targets, variables))) ofTargets.push({ target, assignment });
   else if (!place.isInRule || !line.startsWith('\t')) {
     if (line.trim() !== '') place.isInRule = RULE.test(line);
-    // Outside conditions, an indented line belongs to a rule or to a shell's function or condition, so it sets no variable here.
+    // Outside conditions, an indented line belongs to a rule, or to a function or condition of a shell, so it sets no variable here.
     assign(place.conditions.length > 0 ? line.trim() : line, variables);
   }
 }

@@ -30,8 +30,8 @@ export interface GoSettings {
 }
 
 /**
- * What a program was built from, if its build began at `fromMs` (of `Date.now()`). Undefined if that is not certain: something was
- * written after that, or other files count as well.
+ * What a program was built from, if its build began at `fromMs` (of `Date.now()`). Undefined if that is not certain, because something was
+ * written after that moment, or the build depends on other files as well.
  */
 export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: number): BuiltFrom | undefined {
   const now = stateOf(sources, settings);
@@ -92,7 +92,7 @@ function stateOf(
   }
 }
 
-/** A hash of everything that determines the user's GOFLAGS, since variables can hold secrets. Undefined if it is not certain. */
+/** A hash of everything that determines the user's GOFLAGS: a hash, since variables can hold secrets. Undefined if it is not certain. */
 export function flagsState(env: NodeJS.ProcessEnv): string | undefined {
   try {
     const tool = goTool(env);
@@ -117,7 +117,7 @@ function ancestors(directory: string): string[] {
  */
 function noteDirectory(directory: string, noted: Noted): boolean {
   noted.lines.push(directory);
-  // This package is imported, but does not exist yet.
+  // The directory of a package that is imported, but does not exist yet.
   if (!existsSync(directory)) return true;
   stampOf(directory, noted);
   const entries = readdirSync(directory, { withFileTypes: true });
@@ -147,18 +147,18 @@ function noteModulesOf(workspace: string, noted: Noted): void {
   }
 }
 
-/** The same for the directories that replace modules in a go.mod. */
+/** Notes the directories that replace modules in a go.mod. */
 function noteReplaced(goMod: string, noted: Noted): void {
   for (const module of replacedBy(goMod)) noted.lines.push(stampOf(module, noted));
 }
 
-/** Their go.mod files. */
+/** The go.mod files of the directories that replace modules. */
 function replacedBy(goMod: string): string[] {
   const places = readFileSync(goMod, 'utf8').matchAll(/=>\s*"?(\.{0,2}\/[^\s"]*|\.{1,2}(?=[\s"]))/g);
   return [...places].map(([, place]) => resolve(dirname(goMod), place!, 'go.mod'));
 }
 
-/** Equal only while the file has neither been written nor been replaced by another file. */
+/** A value that stays equal only while the file has neither been written nor been replaced by another file. */
 function stampOf(path: string, noted?: Noted): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return 'none';
@@ -169,7 +169,7 @@ function stampOf(path: string, noted?: Noted): string {
 
 const MS = 1_000_000n;
 
-/** Undefined for the shim of a version manager, which chooses a version by files and variables of its own. */
+/** The go tool. Undefined if it is the shim of a version manager, which chooses a version by files and variables of its own. */
 function goTool({ PATH = '' }: NodeJS.ProcessEnv): string | undefined {
   const found = PATH.split(delimiter)
     .map((directory) => join(directory, 'go'))

@@ -7,13 +7,13 @@ import { workspaceDirectories } from './workspace.ts';
 
 export interface GoModule {
   directory: string;
-  /** As in import statements. */
+  /** The path in import statements. */
   path: string;
 }
 
 /** A directory of a checkout with Go files of a `package main`. */
 export interface MainDirectory {
-  /** As an argument of the go tool in the root of the checkout: './cmd'. */
+  /** The argument for the go tool in the root of the checkout: './cmd'. */
   package: string;
   directory: string;
   module: GoModule;
@@ -25,7 +25,7 @@ export interface GoCheckout {
   /** Its modules, and modules outside it with which its go.mod files replace others, or which its go.work names. */
   modules: GoModule[];
   mains: MainDirectory[];
-  /** Relative to the root. */
+  /** The paths of the Dockerfiles, relative to the root. */
   dockerfiles: string[];
 }
 
@@ -54,7 +54,7 @@ export async function readGoCheckout(root: string, tags: ReadonlySet<string>): P
     for (const { directory, below } of read) queue.push(...below.map((name) => join(directory, name)));
   }
   const own = found.filter(({ hasModule }) => hasModule).map(({ directory }) => directory);
-  // A checkout without a module of its own can belong to the go.work above it.
+  // If the checkout has no module of its own, a go.work above it does not belong to it.
   const others = own.length === 0 ? [] : await workspaceDirectories(root);
   const modules = (await Promise.all([...new Set([...own, ...others])].map(readModules))).flat();
   const areMain = await Promise.all(found.map((one) => isMain(one, tags)));
@@ -98,7 +98,7 @@ async function isMain({ directory, sources }: Directory, tags: ReadonlySet<strin
   return false;
 }
 
-/** None for a directory outside all modules. */
+/** The main package in a directory; none for a directory outside all modules. */
 function mainDirectory(root: string, directory: string, modules: GoModule[]): MainDirectory[] {
   const module = moduleOf(directory, modules);
   return module ? [{ package: asPackage(root, directory), directory, module }] : [];

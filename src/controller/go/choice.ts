@@ -20,7 +20,7 @@ export interface MainPackage {
   readsOwnName: boolean;
 }
 
-/** What the cluster and the recipes say about the manager. */
+/** What is known about the manager from the cluster and the recipes. */
 export interface ChoiceHints {
   /** The file name of the program that the container names. */
   program: string | undefined;
@@ -46,7 +46,7 @@ export interface Evidence {
 
 export interface Candidate {
   package: string;
-  /** One entry for each clue, in the same order for every package; its weight is 0 where the clue says nothing. */
+  /** One entry for each clue, in the same order for every package; the weight of a clue that does not apply is 0. */
   evidence: Evidence[];
   score: number;
 }
@@ -59,9 +59,9 @@ export type Choice =
 
 /**
  * How much each clue counts. A program that is not built from the webhooks' packages cannot serve them, so having most of the webhook paths
- * outweighs everything that Dockerfiles and Makefiles say, which can be about another image; only ko names the package for the Deployment
- * itself. Names are weak clues, except the name of the program in the container's command: it weighs more than a manager library, which
- * another program of the operator can link, too.
+ * outweighs all clues in Dockerfiles and Makefiles, which can be about another image; only ko names the package for the Deployment itself.
+ * Names are weak clues, except the name of the program in the container's command: it weighs more than a manager library, which another
+ * program of the operator can link, too.
  */
 const WEIGHT = {
   ko: 200,
@@ -118,8 +118,8 @@ export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidat
 }
 
 /**
- * The main packages about which the go tool has to be asked: those that would reach the best score if they linked a manager library, and
- * the best one itself, unless it has webhook paths or ko builds it.
+ * The main packages for which devloop has to ask the go tool whether they link a manager library: those that would then reach the best
+ * score, and the best one itself, unless it has webhook paths or ko builds it.
  */
 export function undecided(mains: MainPackage[], hints: ChoiceHints): MainPackage[] {
   const unknown = mains.filter(({ isManager }) => isManager === undefined);
@@ -249,7 +249,7 @@ export function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Do
   return dockerfiles;
 }
 
-/** Where a directory has a common name, the name of its parent says more: './shop/cmd'. */
+/** If a directory has a common name, its parent's name is used instead: './shop/cmd'. */
 const COMMON = new Set(['.', '', 'cmd', 'src', 'main', 'app', 'pkg']);
 
 function nameOf(main: MainPackage): string {

@@ -5,7 +5,7 @@ import { type GoModule, isIn, isSource } from './checkout.ts';
 import { isBuilt } from './constraints.ts';
 import { readSourceFile } from './source-file.ts';
 
-/** What the sources of one package say. */
+/** What devloop finds in the sources of one package. */
 export interface PackageFacts {
   directory: string;
   imports: Set<string>;
@@ -80,14 +80,14 @@ async function readPackage(
   return facts;
 }
 
-/** `/validate-a` is not contained in `/validate-abc`, nor in `x/validate-a`. */
+/** The pattern does not match `/validate-a` in `/validate-abc` or in `x/validate-a`. */
 function pathPattern(paths: string[]): RegExp | undefined {
   if (paths.length === 0) return undefined;
   const escaped = paths.map((path) => path.replaceAll(/[\^$.*+?()[\]{}|\\]/g, '\\$&'));
   return new RegExp(`(?<![\\w/.-])(?:${escaped.join('|')})(?![\\w/.-])`, 'g');
 }
 
-/** Undefined for a package of no local module. */
+/** The directory of a package; undefined if the package belongs to no local module. */
 function directoryOf(path: string, modules: GoModule[]): string | undefined {
   const module = modules
     .filter((one) => isIn(path, one.path))

@@ -12,7 +12,7 @@ import { linksByImports } from './libraries.ts';
 import { type BuildRecipe, buildRecipes, mainsNamed, withoutPatterns } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
 
-/** What the cluster knows about the manager's program. */
+/** What is known from the cluster about the manager's program. */
 export interface ClusterHints {
   command?: string[];
   image?: string | undefined;
@@ -21,7 +21,7 @@ export interface ClusterHints {
   paths?: string[];
 }
 
-/** controller-runtime itself serves these paths, or every program does: they are in no package's sources, or in all. */
+/** controller-runtime itself serves these paths, or every program does, so they are in no package's sources, or in all. */
 const UNSPECIFIC = new Set(['/', '/convert']);
 
 /** Reads the recipes of the checkout. */
@@ -51,7 +51,7 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
   };
 }
 
-/** A Dockerfile can name packages from its own directory instead of the root. */
+/** A Dockerfile can name packages relative to its own directory instead of the root. */
 function besideMains(dockerfile: Dockerfile, checkout: GoCheckout): Dockerfile {
   const directory = dockerfile.file.split('/').slice(0, -1);
   const recipes = dockerfile.recipes.map((recipe) => {
@@ -68,7 +68,7 @@ const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
 
 interface Makefile {
   directory: string;
-  /** With the Makefiles that it includes. */
+  /** The contents of the Makefile, and of the Makefiles that it includes. */
   text: string;
 }
 
@@ -79,7 +79,7 @@ async function readMakefile(directory: string): Promise<Makefile> {
   return { directory, text: [...included, own].join('\n') };
 }
 
-/** The builds of a Makefile, with packages as named from the root. */
+/** The builds of a Makefile, with packages relative to the root. */
 async function makeRecipes({ directory, text }: Makefile, checkout: GoCheckout): Promise<BuildRecipe[]> {
   const { root, modules } = checkout;
   const module = moduleOf(directory, modules)?.path ?? '';

@@ -19,11 +19,11 @@ export interface ImageCommand {
 export interface Dockerfile {
   /** Relative to the root: 'build/webhook.Dockerfile' */
   file: string;
-  /** What it is for, by its own name and its directory's: `webhook`. */
+  /** What it is for, judging by the names of the file and its directory: `webhook`. */
   names: string[];
-  /** The file names of the programs that its stages run: several where it makes several images. */
+  /** The file names of the programs that its stages run: several if it makes several images. */
   programs: string[];
-  /** How its stages start a program, where all words are known. */
+  /** How its stages start a program, if all words are known. */
   commands: ImageCommand[];
   recipes: BuildRecipe[];
   /** The files of the checkout in the stages that start a program; if no stage does, those in the last stage. */
@@ -34,7 +34,7 @@ export interface Dockerfile {
 
 /** A comment line does not end an instruction that continues after it. */
 const COMMENTS = /^[ \t]*#[^\n]*\n?/gm;
-/** Names of directories that say nothing about what is in them. */
+/** Directory names that do not describe their contents. */
 const COMMON = new Set('. build docker dockerfiles images image package deploy hack config'.split(' '));
 
 /** What is known about an image without its Dockerfile. */
@@ -42,7 +42,7 @@ export interface DockerfileHints {
   module: string;
   /** The names of the Deployment, its container and its image; one of them may be the program's name. */
   wanted: string[];
-  /** What the Makefile gives to it. */
+  /** The build arguments that the Makefile passes to it. */
   given: ReadonlyMap<string, string>;
 }
 

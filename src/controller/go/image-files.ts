@@ -4,9 +4,9 @@ import { expandKnown } from './variables.ts';
 
 /** A file or directory of the checkout that an image contains, too. */
 export interface ImageFile {
-  /** Absolute, on this machine. */
+  /** The absolute path on this machine. */
   from: string;
-  /** Absolute, in the image. */
+  /** The absolute path in the image. */
   to: string;
 }
 

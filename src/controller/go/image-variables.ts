@@ -29,7 +29,7 @@ export function agreedVariables(images: Record<string, string>[]): Record<string
   return Object.fromEntries(values.flatMap(([name, set]) => (set.size === 1 ? [[name, [...set][0]!]] : [])));
 }
 
-/** `env` is what the stage inherits; an ARG without a value gets the value of the same ARG in front of all stages. */
+/** `env` is what the stage inherits; an ARG without a value gets the value of the same ARG before the first stage. */
 function follow(
   lines: string[],
   env: Map<string, string>,
@@ -48,7 +48,7 @@ function follow(
   return { env, args };
 }
 
-/** Undefined if it is not known. */
+/** The value without quotes and references; undefined if it is not known. */
 function knownValue(written: string, known: ReadonlyMap<string, string>): string | undefined {
   const value = written
     .replace(/^"([^"]*)"$/, '$1')

@@ -9,7 +9,10 @@ const MANAGERS = [
   /^k8s\.io\/client-go\/(?:informers|dynamic\/dynamicinformer|metadata\/metadatainformer|tools\/leaderelection)$/,
   /^knative\.dev\/pkg\/(?:controller|injection\/sharedmain)$/,
 ];
-/** An operator's own generated informers are built on it. kubectl links it too, so it counts only if the operator's sources import it. */
+/**
+ * The package on which an operator's own generated informers are built. kubectl links it, too, so it counts only if the operator's sources
+ * import it.
+ */
 const CACHE = 'k8s.io/client-go/tools/cache';
 
 export function isManagerLibrary(path: string): boolean {
@@ -35,11 +38,11 @@ export const OFFLINE = { GOPROXY: 'off', GONOPROXY: 'none', GOVCS: '*:off' };
 /** What the go tool then prints about a module that its cache lacks. */
 export const LACKS_MODULE = /module lookup disabled by GOPROXY=off/;
 
-/** What the go tool says about one main package. */
+/** What the go tool reports about one main package. */
 export interface Links {
-  /** Undefined if it depends on packages that are missing. */
+  /** Whether it links a manager library; undefined if it depends on packages that are missing. */
   isManager: boolean | undefined;
-  /** Why, in the words of the go tool. */
+  /** Why that is not known, in the words of the go tool. */
   problem: string;
 }
 
@@ -47,8 +50,8 @@ const FORMAT =
   '{{.Dir}}{{"\\t"}}{{.Incomplete}}{{"\\t"}}{{with .DepsErrors}}{{printf "%q" (index . 0).Err}}{{end}}{{"\\t"}}{{join .Deps " "}}';
 
 /**
- * Asks the go tool which of these main packages link a manager library; the answers are by directory. Without `mayDownload`, the go tool
- * uses only its cache.
+ * Asks the go tool which of these main packages link a manager library; the answers have the directories as keys. Without `mayDownload`,
+ * the go tool uses only its cache.
  */
 export async function linksByGo(
   mains: MainDirectory[],

@@ -23,9 +23,9 @@ interface LinkedOptions {
 export type LinkedPackages = () => Promise<ReadonlyMap<string, string>>;
 
 /**
- * Asks the go tool when it is called for the first time, and only then: that takes about a second, or as long as a download of the modules
- * that the cache lacks. If packages of the program are missing, it returns the others. Throws 'controller.no-toolchain' if go.mod requires a
- * newer Go.
+ * The returned function runs the go tool when it is called for the first time, and only then: that takes about a second, or longer if
+ * modules have to be downloaded. If packages of the program are missing, it returns the others. Throws 'controller.no-toolchain' if go.mod
+ * requires a newer Go.
  */
 export function linkedPackages(
   { directory: cwd, goPackage, flags }: GoProgram,
@@ -74,10 +74,10 @@ export async function electsPod(linked: LinkedPackages): Promise<boolean> {
   return LEADERS_FOR_LIFE.some((path) => packages.has(path));
 }
 
-/** Reads KUBECONFIG, and defines the flag --kubeconfig for every program that links it. */
+/** This package reads KUBECONFIG, and defines the flag --kubeconfig for every program that links it. */
 const READS_VARIABLE = 'sigs.k8s.io/controller-runtime/pkg/client/config';
 
-/** What a package in this directory defines. */
+/** Something that the package in this directory defines. */
 interface Defined {
   directory: string;
 }

@@ -4,12 +4,12 @@ import { wordsOf } from './words.ts';
 export interface LinkerFlags {
   /** Each flag with its value, quotes removed: ['-s', '-X', 'main.version=1.2']. */
   flags: string[];
-  /** As written: flags whose value only make or a shell can compute, such as a version from `git describe`. */
+  /** The flags, as written, whose value only make or a shell can compute, such as a version from `git describe`. */
   leftOut: string[];
 }
 
 const EVALUATED = /[$`]/;
-/** Its value can look like a flag. The word after any other flag is its value only if that word does not start with a dash. */
+/** The value of this flag can itself start with a dash. After any other flag, a word that starts with a dash is not its value. */
 const ANY_VALUE = '-extldflags';
 
 /** Parses the value of -ldflags as a shell gets it. */
@@ -36,7 +36,7 @@ export function withoutDebugInformation(flags: string[]): string[] {
   return flags.some((flag) => STRIPS.test(flag)) ? flags : [...flags, '-s'];
 }
 
-/** A debugger needs the debug information, whatever the recipe says. */
+/** A debugger needs the debug information, even if the recipe removes it. */
 export function withDebugInformation(flags: string[]): string[] {
   return flags.filter((flag) => !STRIPS.test(flag));
 }

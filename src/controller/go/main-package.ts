@@ -22,7 +22,7 @@ import { packageOf } from './recipes.ts';
 import { withShellOutputs } from './shell-calls.ts';
 import { goAdvice, readGoFlags } from './toolchain.ts';
 
-/** What the user and the cluster say about the manager's program. */
+/** What is known from the user and the cluster about the manager's program. */
 export interface MainPackageHints {
   /** The package that the user named, and where: `--package`. */
   named?: { package: string; source: string } | undefined;
@@ -47,20 +47,20 @@ export interface MainPackageHints {
 }
 
 export interface FoundMain {
-  /** As `--package` names it: from the root of the checkout. */
+  /** The name for `--package`: relative to the root of the checkout. */
   name: string;
-  /** As an argument of the go tool in `directory`: './cmd'. */
+  /** The argument for the go tool in `directory`: './cmd'. */
   package: string;
   /** The directory of its module. */
   directory: string;
   source: string;
-  /** For `go build`, in addition to the user's GOFLAGS. */
+  /** The flags for `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
   /** It is built from packages with paths of webhooks that the cluster calls; always true for a package that the user named. */
   hasWebhooks: boolean;
   /** Other main packages that could be the manager, as `--package` names them. */
   rivals: string[];
-  /** How its image starts it, where a Dockerfile says so. */
+  /** How its image starts it, if a Dockerfile shows that. */
   image: FoundCommand | undefined;
   /** The files of the checkout in its image. */
   imageFiles: ImageFile[];
@@ -156,7 +156,7 @@ function namedMain({ root, mains, modules }: GoCheckout, named: { package: strin
 }
 
 /**
- * Asks the go tool about the main packages on which the choice depends: first only with its cache, and with downloads only where no other
+ * Asks the go tool about the main packages on which the choice depends: first only with its cache, and with downloads only if no other
  * package could be the manager.
  */
 async function askGo(
@@ -228,7 +228,7 @@ function ambiguous(candidates: Candidate[]): DevloopError {
   );
 }
 
-/** A program that runs on each node, for example, is not a manager. */
+/** The error for a program that is not a manager, such as one that runs on each node. */
 function notManager({ package: name }: MainPackage): DevloopError {
   return new DevloopError(
     'target.not-found',

@@ -4,7 +4,7 @@ import { ARCH, OS } from './constraints.ts';
 const CALL =
   /\$\((and|basename|dir|firstword|if|lastword|notdir|or|shell|strip) +((?:[^()$]|\$\(\w+\)|\$\{\w+\})*)\)/g;
 const VARIABLE = /\$\(\w+\)|\$\{\w+\}/g;
-/** Functions can be nested. */
+/** The limit for nested functions. */
 const MAX_DEPTH = 8;
 
 /** Evaluates make's functions as far as their arguments are known. */

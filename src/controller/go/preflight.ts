@@ -3,7 +3,7 @@ import { LACKS_MODULE, OFFLINE } from './libraries.ts';
 import type { FoundMain } from './main-package.ts';
 import { goAdvice } from './toolchain.ts';
 
-/** What the go tool says about a build before it compiles anything. */
+/** What the go tool reports about a build before it compiles anything. */
 export type Preflight =
   | { is: 'ready' }
   /** The first build downloads modules. */

@@ -125,7 +125,7 @@ function namedPackages(words: string[]): string[] {
   return named.length === 0 ? ['.'] : named;
 }
 
-/** The name that the go tool gives a program without -o; '' where it is not known. */
+/** The name that the go tool gives a program without -o; '' if it is not known. */
 function ownName(written: string, module: string): string {
   if (isPattern(written)) return '';
   const name = packageOf(written, module);
@@ -141,7 +141,9 @@ function unquoted(written: string): string {
   return written.replace(/["']/g, '');
 }
 
-/** Undefined if -o is missing or names a directory, into which the go tool writes a program with the package's name. */
+/**
+ * The file name of -o. Undefined if -o is missing or names a directory, into which the go tool writes a program with the package's name.
+ */
 function fileOf(written: string): string | undefined {
   const path = unquoted(written);
   if (path === '' || /(?:^|\/)\.{0,2}$/.test(path)) return undefined;
@@ -169,7 +171,7 @@ function readTokens(
   return { flags, words };
 }
 
-/** Undefined for a word that is not a known variable or function. */
+/** The words in a variable or function; undefined for a word that is not a known variable or function. */
 function wordsOfVariable(token: string, variables: Map<string, string>): string[] | undefined {
   const [whole, round, curly, bare] = WHOLE_VARIABLE.exec(token) ?? [];
   const value = whole ? variables.get(round ?? curly ?? bare!) : expandedFunction(token, variables);
@@ -189,7 +191,7 @@ function flagOf(token: string): [flag: string, value?: string] {
   return parts[2] === undefined ? [`-${parts[1]}`] : [`-${parts[1]}`, parts[2]];
 }
 
-/** Old builds separate tags with spaces. */
+/** The tags, separated by commas. Old builds separate them with spaces. */
 function tagsOf(text: string): string {
   const tags = text
     .replace(/["']/g, '')
@@ -212,8 +214,8 @@ export function packageOf(token: string, module: string): string {
 }
 
 /**
- * Replaces each pattern (`./cmd/...`) by a recipe for each main package that it matches. These recipes come last: a command that names its
- * package says more about it.
+ * Replaces each pattern (`./cmd/...`) by a recipe for each main package that it matches. These recipes come last: a command that names a
+ * package is a better clue to how that package is built.
  */
 export function withoutPatterns(recipes: BuildRecipe[], checkout: GoCheckout): BuildRecipe[] {
   const patterns = recipes.filter((recipe) => isPattern(recipe.package));

@@ -1,6 +1,6 @@
 import { runTool } from '../../machine/tool.ts';
 
-/** make ends a call at its closing parenthesis, whatever the quotes in it. */
+/** make ends a call at its closing parenthesis, even within quotes. */
 const CALL = /\$\(shell\s+/g;
 /** Whether make would run a command for a part of this text. */
 export function hasShellCall(text: string): boolean {
@@ -20,9 +20,10 @@ const LIMIT_MS = 5_000;
 const TELLS_TIME = /\bdate\b/;
 
 /**
- * Replaces each `$(shell …)` of a Makefile by what its command prints, as make does, which starts them in the Makefile's directory. Some
- * operators take more than their version from there, such as the images of what they deploy. This runs commands of the checkout, so it is
- * only for a program that is built and run, too. Calls that fail, take too long, contain unknown variables or tell the time stay.
+ * Replaces each `$(shell …)` of a Makefile by what its command prints, as make does. The commands run in the Makefile's directory. Some
+ * operators get more than their version in this way, such as the images that they deploy. This runs commands of the checkout, so it is only
+ * for a program that is built and run, too. Calls that fail, take too long, contain unknown variables or print the time are left as they
+ * are.
  */
 export async function withShellOutputs(
   text: string,

@@ -1,4 +1,4 @@
-/** What one Go source file says before its first declaration. */
+/** What one Go source file contains before its first declaration. */
 export interface SourceFile {
   /** The name in its package clause; '' for a file without one. */
   package: string;
@@ -14,7 +14,7 @@ const OPEN = /\(/y;
 const SPEC = /(?:[\w.]+\s*)?(?:"([^"\n]*)"|`([^`]*)`)/y;
 const CONSTRAINT = /^\/\/go:build\s+(.*)$/m;
 
-/** Reads the package clause and the imports; what follows is not looked at. */
+/** Reads the package clause and the imports, and ignores the rest. */
 export function readSourceFile(text: string): SourceFile {
   const header = take(SKIPPED, text, 0);
   const clause = take(PACKAGE, text, header.end);

@@ -6,7 +6,7 @@ import { OFFLINE } from './libraries.ts';
 
 /**
  * The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. This is the first call of
- * the go tool, so it downloads the toolchain here if the go.mod needs a newer one.
+ * the go tool, so if go.mod needs a newer toolchain, it is downloaded here.
  */
 export async function readGoFlags(
   cwd: string,

@@ -27,7 +27,7 @@ function withBefore(value: string, name: string, before: string | undefined): st
   );
 }
 
-/** Expands variables as make does, unknown ones to nothing; undefined if a function or a shell would have to be evaluated. */
+/** Expands variables as make does, unknown ones to nothing; undefined if a function or a shell command would have to be evaluated. */
 export function expandVariables(text: string, variables: Map<string, string>): string | undefined {
   const known = expandKnown(text, variables).replace(REFERENCE, (written, ...found) =>
     variables.has(nameIn(found)) ? written : '',

@@ -14,7 +14,7 @@ export function wordsOf(text: string): string[] {
   return splitOutside(text, /\s/).filter((word) => word !== '');
 }
 
-/** Without the quotes around all of it. */
+/** Removes quotes that enclose the whole word. */
 export function withoutQuotes(word: string): string {
   return word.replace(/^(["'])(.*)\1$/, '$2');
 }
@@ -40,7 +40,7 @@ function past(text: string, at: number): number {
   return closing(text, next, end) ?? (text[at] === '"' ? next : text.length);
 }
 
-/** A parenthesis without its end takes all the rest. */
+/** The end of the group at this place. Without a closing parenthesis, it takes all the rest. */
 function pastGroup(text: string, at: number): number {
   return closing(text, at + 1, ')') ?? text.length;
 }
@@ -73,7 +73,7 @@ function closing(text: string, from: number, end: string): number | undefined {
   return undefined;
 }
 
-/** Whether the character opens nothing: in double quotes, an apostrophe and the closing quote. */
+/** Whether the character opens nothing, like an apostrophe or the closing quote within double quotes. */
 function isPlainIn(character: string, within: string | undefined): boolean {
   return within === '"' && (character === "'" || character === '"');
 }

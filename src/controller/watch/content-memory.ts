@@ -53,7 +53,7 @@ async function read(file: string): Promise<{ content: string; modifiedMs: number
   try {
     // latin1 keeps every byte, so the hash covers them all.
     const content = await readFile(file, 'latin1');
-    // In this order: new content with an old time would be remembered, and never count as a change.
+    // Read after the content: new content with an old time would be remembered, and never count as a change.
     const { mtimeMs } = await stat(file);
     return { content, modifiedMs: mtimeMs };
   } catch {

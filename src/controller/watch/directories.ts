@@ -7,7 +7,7 @@ import type { WatchScope } from './scope.ts';
 export interface DirectoryEvents {
   /** Something happened to this file. */
   onPath(path: string): void;
-  /** These were not watched for a while: what is in them may be new. */
+  /** These directories were not watched for a while: what is in them may be new. */
   onBack(directories: string[]): void;
   onError(message: string): void;
 }
@@ -17,13 +17,15 @@ export interface WatchedDirectories extends AsyncDisposable {
 }
 
 /**
- * Time for the removal of a directory to finish, and for chokidar, which does not report when it watches a directory that was added later.
+ * Time for the removal of a directory to finish, and for chokidar to begin to watch a directory that was added later, which it does not
+ * report.
  */
 const SETTLE_MS = 100;
 
 /**
- * Watches the directories of a scope, and those that are added. If chokidar does not watch subdirectories, it sees nothing in a directory
- * that was missing or removed and is back, so such a directory is added again. Resolves when all directories that exist are watched.
+ * Watches the directories of a scope, and those that are added. If chokidar does not watch subdirectories, it notices nothing in a
+ * directory that was missing or removed and is back, so such a directory is added again. Resolves when all directories that exist are
+ * watched.
  */
 export async function watchDirectories(
   { directories, recursive, isOutside }: WatchScope,
@@ -88,7 +90,9 @@ export async function watchDirectories(
   };
 }
 
-/** Undefined for a missing directory. The inode number alone is not enough: it can be reused when a directory is removed. */
+/**
+ * Identifies a directory; undefined if it is missing. The inode number alone is not enough: it can be reused when a directory is removed.
+ */
 function identityOf(directory: string): string | undefined {
   try {
     const { ino, birthtimeNs } = statSync(directory, { bigint: true });

@@ -17,7 +17,7 @@ export function isGoInput(path: string, sources: SourceSet): boolean {
     return !EDITOR_FILE.test(name);
   if (!sources.directories.has(directory)) return false;
   if (MODULE_FILE.test(name)) return true;
-  // Go itself ignores names that begin with these.
+  // Go itself ignores files whose names begin with `.` or `_`.
   return BUILD_INPUT.test(name) && !name.endsWith('_test.go') && !/^[._]/.test(name);
 }
 
@@ -34,7 +34,7 @@ export function isNotSource(path: string, root: string): boolean {
   );
 }
 
-/** Whether it has the comment that generators write by Go's convention. */
+/** Whether a file has the comment that generators write by Go's convention. */
 export function isGenerated(content: string): boolean {
   return GENERATED.test(content);
 }

@@ -19,7 +19,7 @@ export interface WatchScope {
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
-  /** Of paths that count, those that are not ignored. */
+  /** Returns those of the paths that are not ignored. All of them have to count. */
   notIgnored(paths: string[]): Promise<string[]>;
 }
 
@@ -34,12 +34,12 @@ export async function readScope(cwd: string, target: WatchTarget, signal: AbortS
   return sources ? scopeOf(sources) : goScope(onlyDirectory(cwd));
 }
 
-/** All files that count. */
+/** All files of a scope that count. */
 export async function filesOf(scope: WatchScope): Promise<string[]> {
   return (await Promise.all(scope.directories.map((place) => filesAt(place, scope)))).flat();
 }
 
-/** Users can name single files. */
+/** The files at one place of a scope: users can also name single files. */
 async function filesAt(place: string, scope: WatchScope): Promise<string[]> {
   const isFile = scope.recursive && (await stat(place).catch(() => undefined))?.isFile();
   return isFile ? [place] : await filesIn(place, scope);
@@ -56,7 +56,7 @@ async function filesIn(directory: string, scope: WatchScope): Promise<string[]> 
   return here.concat(...(await Promise.all(below.map(({ path }) => filesIn(path, scope)))));
 }
 
-/** All that a Go package is built from. */
+/** The scope of everything that a Go package is built from. */
 export function scopeOf(sources: SourceSet): WatchScope {
   return { ...goScope(sources), sources };
 }
@@ -93,7 +93,7 @@ function pathScope(cwd: string, paths: string[]): WatchScope {
   };
 }
 
-/** Programs write logs, databases and downloads into their checkout, and .gitignore says where. Without git, nothing is ignored. */
+/** Programs write logs, databases and downloads into their checkout, and .gitignore lists these. Without git, nothing is ignored. */
 async function checkoutScope(root: string, signal: AbortSignal): Promise<WatchScope> {
   const all = pathScope(root, [root]);
   const { stdout } = await runGit(IGNORED, { cwd: root, signal });
@@ -118,7 +118,7 @@ export function isGuess({ recursive, sources }: WatchScope): boolean {
   return !recursive && sources === undefined;
 }
 
-/** What either of them covers. */
+/** A scope that covers what at least one of the two covers. */
 export function both(one: WatchScope, { sources: _, ...other }: WatchScope): WatchScope {
   return {
     ...other,
