@@ -3,7 +3,7 @@ import type { ReviewSummary } from '../report/review.ts';
 
 export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild'>;
 
-/** Which build answers now, as the events say. */
+/** Which build answers now, according to the events. */
 export interface Answering {
   observe(event: DevloopEvent): void;
   /** Empty until devloop has started a program. */
@@ -26,7 +26,7 @@ export function createAnswering(): Answering {
 /** kube-apiserver truncates longer warnings. */
 const LONGEST_WARNING = 120;
 
-/** The warning that says which build answered. */
+/** The warning that names the build that answered. */
 export function stampOf({ build, isOldBuild }: AnsweringBuild): string | undefined {
   if (build === undefined) return undefined;
   const text = isOldBuild

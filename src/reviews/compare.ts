@@ -5,8 +5,8 @@ import { decodePatch, inOrder, type PatchOperation } from './patch.ts';
 import { type ReviewRecord, warningTexts } from './record.ts';
 
 /**
- * How an answer differs from an earlier one to the same request; empty if they say the same. Patches are compared by the object that they
- * produce, warnings as a set, and messages without what changes each time.
+ * How an answer differs from an earlier one to the same request; empty if they mean the same. Patches are compared by the object that they
+ * produce, warnings as a set, and messages without the parts that change each time.
  */
 export function differences(before: ReviewRecord, after: ReviewRecord): ReviewSection[] {
   const [was, is] = [answerOf(before), answerOf(after)];
@@ -21,8 +21,8 @@ export function differences(before: ReviewRecord, after: ReviewRecord): ReviewSe
 }
 
 /**
- * Whether an answer, apart from its uid, is exactly the recorded one. Most are, and this check takes a tenth of the time; if it returns
- * false, the answers may still say the same. `given`: the `response` of the AdmissionReview as it was answered.
+ * Whether an answer, apart from its uid, is exactly the recorded one. Most are, and this check takes a tenth of the time of a comparison;
+ * if it returns false, the answers may still mean the same. `given`: the `response` of the AdmissionReview as it was answered.
  */
 export function isSameAnswer({ response, redacted }: ReviewRecord, given: unknown): boolean {
   if (redacted !== undefined) return false;
@@ -70,7 +70,7 @@ function madeBy(asked: Record<string, unknown>, given: Record<string, unknown>):
   return patched(object, operations);
 }
 
-/** What differs each time a program says the same: times of day, lines of its sources, addresses in its memory. */
+/** What differs each time a program writes the same message: times of day, lines of its sources, addresses in its memory. */
 const UNSTABLE: [RegExp, string][] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?/g, '<time>'],
   [/\b\d\d:\d\d:\d\d(?:\.\d+)?\b/g, '<time>'],

@@ -177,7 +177,7 @@ function answerOf({ id, verdict, response }: KeptRecord): object {
     );
   const answer = (response as { response?: Answer } | undefined)?.response ?? {};
   const { allowed = false, status, warnings = [], patch = [] } = answer;
-  // A program that is not written in Go may write it as null.
+  // A program that is not written in Go may write `status` as null.
   const { code = 0, reason = '', message = '' } = status ?? {};
   return { allowed, code, reason, message, warnings, patch };
 }
@@ -189,7 +189,7 @@ interface Answer {
   patch?: object[];
 }
 
-/** A Go string between double quotes. Go knows the escapes of JSON, but not half of a surrogate pair. */
+/** A Go string between double quotes. Go accepts the escapes of JSON, but not half of a surrogate pair. */
 function goString(text: string): string {
   return plainJson(text.toWellFormed());
 }

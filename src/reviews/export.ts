@@ -30,8 +30,8 @@ function escaped(character: string): string {
 }
 
 /**
- * A shell command that sends the review to the controller on this machine, as a dry run. `moved`: ports for which reviews are recorded, and
- * where the controller listens instead.
+ * A shell command that sends the review to the controller on this machine, as a dry run. `moved`: ports for which reviews are recorded,
+ * each with the port on which the controller listens instead.
  */
 export function curlCommand(record: KeptRecord, moved?: ReadonlyMap<number, number>): string {
   const { path, port = USUAL_PORT } = record;

@@ -1,11 +1,11 @@
-/** What is known of one webhook of a configuration, or of the conversion of one CRD. */
+/** What is known about one webhook of a configuration, or about the conversion of one CRD. */
 export interface NamedCall {
   path: string;
   /** `vapplication.kb.io`; for a conversion, the CRD's name. */
   name: string;
   /** The rules of an admission webhook; a conversion has none. */
   rules?: Rule[] | undefined;
-  /** The kind that a conversion is of. Several CRDs often share one path. */
+  /** The kind whose objects a conversion converts. Several CRDs often share one path. */
   converts?: string | undefined;
   /** What an admission webhook does besides answering. */
   sideEffects?: string | undefined;

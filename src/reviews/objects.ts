@@ -30,12 +30,12 @@ function rootedAt(operations: PatchOperation[]): Parameters<typeof applyPatch>[1
   })) as Parameters<typeof applyPatch>[1];
 }
 
-/** Only the lines that differ, with three lines around each. */
+/** The lines that differ between two objects as YAML, with three lines around each. */
 export function objectDiff(before: unknown, after: unknown): string {
   return textDiff(yaml(before), yaml(after));
 }
 
-/** The same for texts whose last line has no end. */
+/** Like `objectDiff`, for texts whose last line has no line feed. */
 export function textDiff(before: string, after: string): string {
   const texts = [`${before}\n`, `${after}\n`] as const;
   const [, , , , ...lines] = createTwoFilesPatch('', '', ...texts, '', '', { context: 3 }).split('\n');

@@ -23,7 +23,7 @@ export async function readRecording(directory: string, wanted: Wanted = 'records
 /** The files change their names only once in thousands of reviews, so this many reads are enough. */
 const MOST_READS = 3;
 
-/** Reads again if the session has made the newer file the older one between the two reads: it would be in neither. */
+/** Reads again if the session has made the newer file the older one between the two reads: the reviews in that file would be missing. */
 function textIn(directory: string): string {
   const { older, newer } = recordingFiles(directory);
   for (let reads = 1; ; reads++) {
@@ -37,12 +37,12 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Reads a saved set; there is nothing in one that was deleted. Editors may leave out the end of the last line. */
+/** Reads a saved set; a set that was deleted counts as empty. Editors may leave out the end of the last line. */
 export async function readRecords(file: string): Promise<ReadRecording> {
   return parseRecords(`${await readFile(file, 'utf8').catch(noneIfMissing)}\n`);
 }
 
-/** Empty if the file does not exist. A last line without its end is being written, or was cut short; it is left out. */
+/** The text of a file; empty if it does not exist. A last line without its end is being written, or was cut short; it is left out. */
 function textOf(file: string): string {
   try {
     const text = readFileSync(file, 'utf8');
@@ -82,8 +82,9 @@ function addLate(late: LateRecord[], records: ReviewRecord[]): void {
 type Parsed = ReviewRecord | LateRecord | undefined;
 
 /**
- * Undefined if a line is not as devloop writes it. Parses all lines in one call, which takes two thirds of the time of one call per line. A
- * line of a recording begins with the summary; no text in that contains `,"request":`, because quotes in texts are escaped.
+ * The records in these lines, without requests and responses; undefined if a line is not as devloop writes it. Parses all lines in one
+ * call, which takes two thirds of the time of one call per line. A line of a recording begins with the summary; no text in the summary
+ * contains `,"request":`, because quotes in texts are escaped.
  */
 function parseSummaries(lines: string[]): Parsed[] | undefined {
   const summaries = lines.map((line) => {
@@ -106,7 +107,7 @@ function parseRecord(line: string): Parsed {
   }
 }
 
-/** Undefined unless it is a record of a version that this devloop knows. */
+/** The value as a record; undefined unless it is one of a version that this devloop knows. */
 function known(value: unknown): Parsed {
   if (!isObject(value)) return undefined;
   const record = value as ReviewRecord | LateRecord;
@@ -114,7 +115,7 @@ function known(value: unknown): Parsed {
   return isKnown && ('ms' in record ? isReview(record) : isLate(record.late)) ? record : undefined;
 }
 
-/** This is checked because people may edit a saved set. */
+/** Checks the fields of a record, because people may edit a saved set. */
 function isReview(record: ReviewRecord): boolean {
   const { kind, resource, object, request, ms, late } = record;
   return (

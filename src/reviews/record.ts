@@ -1,6 +1,9 @@
 import type { LateAnswer, ReviewSummary } from '../report/review.ts';
 
-/** A recording is NDJSON: one `ReviewRecord` or `LateRecord` a line. Raised when a field is removed or changes its meaning; readers ignore fields they do not know. */
+/**
+ * A recording is NDJSON: one `ReviewRecord` or `LateRecord` per line. This version is increased when a field is removed or changes its
+ * meaning; readers ignore fields that they do not know.
+ */
 export const RECORD_VERSION = 1;
 
 /** A line that adds to the line with the same id. */
@@ -16,7 +19,7 @@ export interface ReviewRecord extends ReviewSummary {
   v: typeof RECORD_VERSION;
   /** The AdmissionReview or ConversionReview as it was sent. Absent if it was too large, or not JSON. */
   request?: unknown;
-  /** The response as it was answered, but with the patch as a list instead of base64. Absent as above. */
+  /** The response as it was answered, but with the patch as a list instead of base64. Absent in the same cases as `request`. */
   response?: unknown;
   /** Bytes of request and response, if they were too large to be kept. */
   size?: { request: number; response: number };
@@ -26,7 +29,7 @@ export interface ReviewRecord extends ReviewSummary {
   lateResponse?: unknown;
 }
 
-/** Only the summary. */
+/** The summary in a record. */
 export function summaryOf(record: ReviewRecord): ReviewSummary {
   const { v, request, response, size, redacted, lateResponse, ...summary } = record;
   return summary;
@@ -45,7 +48,7 @@ export function withAnswerOf(before: ReviewRecord, after: ReviewRecord, build?: 
   };
 }
 
-/** Of an answer. Whatever its author wrote becomes text: an object of JSON can be one that JavaScript has no text for. */
+/** The warnings of an answer as texts, whatever the webhook's author wrote: some objects in JSON cannot be converted to a string. */
 export function warningTexts(warnings: unknown): string[] {
   if (!Array.isArray(warnings)) return [];
   return warnings.map((one: unknown) => (typeof one === 'object' ? '<not text>' : String(one)));

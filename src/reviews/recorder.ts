@@ -12,17 +12,17 @@ import { recordOf, waitingOf } from './summarize.ts';
 
 /** Limit for the reviews that wait to be recorded, in bytes; above it, new ones are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
-/** Recording goes on for this long at a time, and then rests, because answering reviews comes first. */
+/** Recording works for this long at a time, and then rests, because answering reviews comes first. */
 const SLICE_MS = 4;
 /**
- * It starts this long after the first review and records several at once, so that it seldom delays a client that sends one review after the
- * other.
+ * Recording starts this long after the first review and records several at once, so that it seldom delays a client that sends one review
+ * after the other.
  */
 const GATHER_MS = 50;
-/** It rests this many times as long as it worked, unless no review arrives in that time. */
+/** Recording rests this many times as long as it worked, unless no review arrives in that time. */
 const REST = 19;
 
-/** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read it. */
+/** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read them. */
 const LEAST_WAITED_MS = 250;
 /** Limit for the waiting reviews that are shown: nobody reads more. */
 const MOST_SHOWN = 100;
@@ -39,13 +39,13 @@ export interface RecorderOptions {
   paths?: PathStep[][];
   /** Whether a user is the account of the session. */
   isOwn?: (user: string) => boolean;
-  /** Also gets each record. */
+  /** Called with each record. */
   onRecord?: (record: ReviewRecord) => void;
 }
 
 /**
- * Records reviews after they were answered: each becomes an event and a line of the recording. That takes at most a twentieth of the time
- * while more reviews come.
+ * Records reviews after they were answered: each becomes an event and a line of the recording. While more reviews arrive, that takes at
+ * most a twentieth of the time.
  */
 export class Recorder implements AsyncDisposable {
   #recording: Recording;
@@ -67,7 +67,7 @@ export class Recorder implements AsyncDisposable {
   #calls: NamedCall[] = [];
   #timer: NodeJS.Timeout | undefined;
   #restsUntil = 0;
-  /** A review came since the last slice. */
+  /** A review has arrived, or was answered, since the last slice. */
   #isBusy = false;
   #written = Promise.resolve();
 
@@ -92,7 +92,7 @@ export class Recorder implements AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#arrived.delete(review) };
   };
 
-  /** The reviews that wait at this moment. One that has waited is among them until it is recorded, so that it is never missing. */
+  /** The reviews that wait at this moment. A review that has waited stays among them until it is recorded, so that it is never missing. */
   waiting(): WaitingReviews {
     const now = performance.timeOrigin + performance.now();
     // Short waits are filtered out first: this runs again and again, and of many reviews nearly all waited for less.
@@ -123,7 +123,7 @@ export class Recorder implements AsyncDisposable {
     this.#waiting.push({ review, by: this.#answering.now() });
   };
 
-  /** Called when the controller answers a review after devloop has. */
+  /** Called when the controller answers a review that devloop has already answered. */
   late = (late: LateAnswer): void => {
     if (this.#ids.has(late.review)) this.#recordLate(late);
     else if (this.#waiting.some(({ review }) => review === late.review)) this.#late.set(late.review, late);

@@ -10,7 +10,7 @@ export interface Redacted<T> {
   count: number;
 }
 
-/** Keys below a key that names a secret, which say where the secret is and of which kind, but not what it is. */
+/** Keys below a key that names a secret: their values show where the secret is and of which kind, but do not contain it. */
 const REFERENCES = new Set([
   'name',
   'namespace',
@@ -30,16 +30,16 @@ const REFERENCES = new Set([
 ]);
 /** The other keys that a reference to a key of a Secret can have. */
 const IN_SELECTORS = new Set([...REFERENCES, 'key', 'property', 'optional', 'mode']);
-/** Keys of the value in an entry of a list of variables or parameters. */
+/** The keys under which an entry of a list of variables or parameters has its value. */
 const VALUES = new Set(['value', 'default']);
-/** Headers as probes send them. */
+/** Headers that carry credentials, for example in the probes of a Pod. */
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** No API of Kubernetes nests this deep, and code that walks a deeper value would run out of stack. */
 const MOST_LEVELS = 200;
 const TOO_DEEP = `<redacted: more than ${MOST_LEVELS} levels>`;
 export interface RedactOptions {
-  /** The value is about a Secret without saying so, like the answer to a review. */
+  /** The value is about a Secret, but does not name that kind, like the answer to a review. */
   isSecret?: boolean;
   /** What the user wants to be replaced, from the root of each Kubernetes object. */
   paths?: PathStep[][];
@@ -48,8 +48,8 @@ export interface RedactOptions {
 }
 
 /**
- * A copy without the data of Secrets, values with names of secrets, PEM blocks, fields that the user names, and values that are nested too
- * deep.
+ * A copy without the data of Secrets, values whose names show that they are secrets, PEM blocks, fields that the user names, and values
+ * that are nested too deep.
  */
 export function redact<T>(
   value: T,
@@ -172,7 +172,7 @@ function isHeader(key: string, object: object): boolean {
   return SECRET_HEADERS.has(key.toLowerCase()) && typeof value === 'string' && isCredentials(value);
 }
 
-/** Whether a key below one that names a secret only refers to it: `{name: db, key: password}` says where it is. */
+/** Whether a key below one that names a secret only refers to the secret: `{name: db, key: password}` shows where it is stored. */
 function isReference(key: string, object: object): boolean {
   if (typeof Reflect.get(object, key) === 'object') return false;
   if (REFERENCES.has(key)) return true;
@@ -255,7 +255,7 @@ function jsonText(text: string, place: Place): string | undefined {
 
 const HIDDEN = /^<redacted \d+ bytes>$/;
 
-/** Says how many bytes were replaced. In a review that is sent again, earlier replacements stay as they are. */
+/** Shows how many bytes were replaced. In a review that is sent again, earlier replacements stay as they are. */
 function hidden(text: string, { counter }: Place): string {
   counter.count += 1;
   if (HIDDEN.test(text)) return text;

@@ -17,7 +17,7 @@ export interface ReplayOptions {
   paths: PathStep[][];
   /** Sends reviews also to webhooks that declare side effects. */
   withSideEffects: boolean;
-  /** Ports for which reviews were recorded, and where the controller listens instead. */
+  /** Ports for which reviews were recorded, each with the port on which the controller listens instead. */
   moved?: ReadonlyMap<number, number>;
   atOnce: number;
   signal: AbortSignal;
@@ -155,7 +155,7 @@ async function post(
   const ending = new AbortController();
   const end = (): void => ending.abort(signal.reason);
   const timer = setTimeout(() => ending.abort(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
-  // AbortSignal.any would cost much of the time of a replay.
+  // AbortSignal.any would take much of the time of a replay.
   signal.addEventListener('abort', end);
   try {
     return { ...(await postToController({ agent, port, path, body, signal: ending.signal })), headers: [] };

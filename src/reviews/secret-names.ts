@@ -1,14 +1,17 @@
-/** Which names say that their value is a secret: of fields, variables, flags, annotations. */
+/** Which names of fields, variables, flags and annotations show that their value is a secret. */
 
 /** Matched in a name without its separators, in lower case: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
 const SECRET =
   /passw(?:or)?d|passphrase|passcode|token|secret|credential|dockerconfig|dockercfg|(?:api|access|account|auth|client|decryption|encryption|hmac|master|priv|private|shared|signing)key/;
-/** These count as the last word of a name: `DB_PASS`, `rsaPrivate`. Elsewhere they mean something else: `passThrough`, `privateSubnets`. */
+/**
+ * These count only as the last word of a name: `DB_PASS`, `rsaPrivate`. Elsewhere they mean something else: `passThrough`,
+ * `privateSubnets`.
+ */
 const LAST_WORDS = new Set(['pass', 'pwd', 'private', 'cred', 'creds', 'psk']);
 /** The shell's variable for the working directory. */
 const WORKING_DIRECTORY = 'PWD';
 
-/** Last words of names that say where a secret is, of which kind, for how long, or how much of it, but not what it is. */
+/** Last words of names whose values only describe a secret: where it is, of which kind, for how long, or how much of it there is. */
 const ABOUT = new Set(
   [
     'name names namespace namespaces ref refs reference selector file files path paths dir directory mount',
@@ -17,21 +20,26 @@ const ABOUT = new Set(
     'ttl seconds minutes hours days duration interval timeout expiry expiration',
   ].flatMap((line) => line.split(' ')),
 );
-/** The same for names without separators: `secretname`, `PASSWORDFILE`. */
+/** Like `ABOUT`, for names without separators: `secretname`, `PASSWORDFILE`. */
 const ENDS_ABOUT = new RegExp(`(?:${SECRET.source})s?(?:name|namespace|ref|refs|file|path|type)$`);
 /** First words of names that are quantities: `maxTokens`. */
 const QUANTITIES = new Set(['max', 'min']);
 /** `imagePullSecrets`, `existingSecret`: their values are names of Secrets. */
 const NAMES_OF_SECRETS = /(?:pull|existing)secrets?$/;
-/** kube-apiserver's name for how the user logged in, such as the hash of a certificate. It is in nearly every review. */
+/**
+ * kube-apiserver's key for the credential with which the user logged in, such as the hash of a certificate. It is in nearly every review.
+ */
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 
-/** Results by name: the same few keys come in each review, and splitting them into words would take half the time of recording. */
+/** Results by name: the same few keys occur in each review, and splitting them into words would take half the time of recording. */
 const known = new Map<string, boolean>();
 const MOST_KNOWN = 5_000;
 const LONGEST_KNOWN = 100;
 
-/** Whether a name says that its value is a secret: `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, which says where one is. */
+/**
+ * Whether a name shows that its value is a secret: `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, whose value shows where one
+ * is.
+ */
 export function namesSecret(name: string): boolean {
   const before = known.get(name);
   if (before !== undefined) return before;

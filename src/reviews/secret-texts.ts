@@ -4,7 +4,9 @@ import { namesSecret } from './secret-names.ts';
 
 export interface Hiding {
   hide: (secret: string) => string;
-  /** The text is a program's message about an object: in `spec.token: Required value`, no value follows. */
+  /**
+   * The text is a program's message about an object: in `spec.token: Required value`, the text after the colon is not the field's value.
+   */
   isProse: boolean;
 }
 
@@ -36,12 +38,12 @@ export function mayNameSecret(text: string): boolean {
   return HINT.test(text);
 }
 
-/** Whether a value is no secret, whatever its name says. */
+/** Whether a value is no secret, whatever its name is. */
 export function isNoSecret(value: string): boolean {
   return NO_SECRET.test(value);
 }
 
-/** Whether a value is that of a header that says who asks. */
+/** Whether a value is that of a header that identifies the caller. */
 export function isCredentials(value: string): boolean {
   return CREDENTIALS.test(value);
 }

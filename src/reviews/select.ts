@@ -9,9 +9,9 @@ export interface ReviewFilter {
   verdict?: ListedVerdict;
   user?: string;
   webhook?: string;
-  /** In ms since 1970. */
+  /** The earliest arrival, in ms since 1970. */
   since?: number;
-  /** At least this many ms from arrival to answer. */
+  /** The shortest time from arrival to answer, in ms. */
   slowMs?: number;
 }
 

@@ -43,7 +43,7 @@ function convertedSections(request: unknown, record: ReviewRecord): ReviewSectio
   ];
 }
 
-/** `answer`: the part of the response that is shown. The message of the review says what came in place of a response. */
+/** `answer`: the part of the response that is shown. If there was no response, the message of the review shows what came in its place. */
 export function answerText(answer: object, { response, verdict, size }: ReviewRecord): string {
   if (response !== undefined) return yaml(answerOf(answer, response));
   return verdict === 'unanswered' ? 'none' : notKept(size);
@@ -108,7 +108,7 @@ function patchedText(
   return 'fault' in made ? `${made.fault}\n${yaml(patch)}` : objectDiff(object!, made.object);
 }
 
-/** The answer without the patch, which is shown applied, and without fields that say nothing. */
+/** The answer without the patch, which is shown applied, and without `uid` and `patchType`, which are of no interest. */
 export function answerOf({ patch: _, ...answer }: AdmissionResponse & object, response: unknown): unknown {
   const { uid: __, patchType: ___, ...rest } = answer as Record<string, unknown>;
   return Object.keys(rest).length > 0 ? rest : response;

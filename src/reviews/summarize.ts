@@ -54,7 +54,7 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
   };
 }
 
-/** What is known of a review that has just arrived. Never throws. */
+/** What is known about a review that has just arrived. Never throws. */
 export function waitingOf(
   { url, at, body, waitsFor }: ArrivedReview,
   { calls, paths = [] }: Omit<RecordOptions, 'id'>,
@@ -92,7 +92,7 @@ function factsOf(review: unknown, path: string, calls: NamedCall[]): Facts {
 function admissionFacts(request: object, path: string, calls: NamedCall[]): Facts {
   const operation = textOf(request, 'operation');
   const of = fieldOf(request, 'kind');
-  // The version that the client asked for; with matchPolicy Equivalent, the webhook may get another one.
+  // The resource in the version that the webhook gets. With matchPolicy Equivalent, the client may have asked for another version.
   const resource = fieldOf(request, 'resource');
   const subresource = textOf(request, 'subResource');
   const asked = {
@@ -154,7 +154,7 @@ function verdictOf(
   if (answer === undefined)
     return { verdict: 'unanswered', message: 'the client disconnected before it got an answer' };
   const given = fieldOf(response, 'response');
-  // Text is devloop's own answer, bytes are the controller's.
+  // A text is devloop's own answer, bytes are the controller's.
   if (typeof answer.body === 'string') {
     const own = isObject(given) ? ownOutcome(given, kind) : undefined;
     const message = textOf(response, 'message');

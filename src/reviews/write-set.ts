@@ -7,7 +7,7 @@ import { setFile } from './sets.ts';
 
 /**
  * Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. Throws 'review.exists' if a set of
- * this name exists, unless it `replaces` that. Resolves to its file.
+ * this name exists, unless `replaces` is set. Resolves to the set's file.
  */
 export async function writeSet(
   checkout: string,
@@ -24,13 +24,13 @@ export async function writeSet(
     if (replaces) await rename(unfinished, file);
     else await linkNew(unfinished, file);
   } finally {
-    // Leftovers harm nobody, and must not hide that the set is saved.
+    // A file that is left over does no harm, and a failure to remove it must not hide that the set is saved.
     await rm(unfinished, { force: true }).catch(() => {});
   }
   return file;
 }
 
-/** Refuses one of two processes even if both save at the same moment. */
+/** Lets only one of two processes save, even if both try at the same moment. */
 async function linkNew(unfinished: string, file: string): Promise<void> {
   await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
