@@ -16,9 +16,9 @@ export interface Refusal {
 export type Wanted = 'page' | 'login' | 'read' | 'change';
 
 /**
- * Who is allowed to use the page. The link's token is exchanged for a cookie, with which the page reads, and a key, with which it changes things. A
- * program that serves another port of this machine gets neither from the browser, because the cookie belongs to a path that it does not
- * know, and the key to this page's origin.
+ * Decides who is allowed to use the page. The link's token is exchanged for a cookie, with which the page reads, and a key, with which it
+ * changes things. A program that serves another port of this machine gets neither from the browser, because the cookie belongs to a path
+ * that this program does not know, and the key to this page's origin.
  */
 export interface Access {
   /** The path that all requests begin with: `/…/`. */
@@ -96,7 +96,7 @@ const READING = ['GET', 'HEAD'];
 const CHANGING = ['POST'];
 const METHODS: Record<Wanted, string[]> = { page: READING, login: CHANGING, read: READING, change: CHANGING };
 
-/** Other names are refused, since whoever owns one could let it point here. */
+/** Other names are refused, since their owners could let them point to this machine. */
 function hostsOf(port: number): string[] {
   return [`127.0.0.1:${port}`, `localhost:${port}`];
 }

@@ -11,8 +11,8 @@ const LOOK_EVERY_MS = 250;
 /** How soon the browser connects again after a break. */
 const RETRY_MS = 1_000;
 /**
- * The connection of a page that does not read, in a browser that is asleep, is closed above this. It reads what it missed when it connects
- * again.
+ * If a page leaves more than this unread, for example because its browser is asleep, its connection is closed. It reads what it missed when
+ * it connects again.
  */
 const MOST_UNREAD = 8 * 2 ** 20;
 
@@ -110,7 +110,7 @@ class Stream implements Follower, Disposable {
 
   /** Called when everything that was recorded before has been sent. */
   onRead(): void {
-    // An empty message says that the page has them all.
+    // An empty message means that the page has them all.
     this.#send('reviews', []);
     this.#isRead = true;
     this.#flush();
@@ -129,7 +129,7 @@ class Stream implements Follower, Disposable {
     this.#collected = { reviews: [], late: [] };
   }
 
-  /** Repeated while there are any, because how long each has waited is a part of the message. */
+  /** Repeated while any review waits, because how long each has waited is a part of the message. */
   #sendWaiting(): void {
     const waiting = this.#session.waiting();
     if (waiting.length > 0 || this.#showsWaiting) this.#send('waiting', waiting);

@@ -1,4 +1,4 @@
-/** What the page and its server say to each other. */
+/** The messages between the page and its server. */
 import type { FieldValues, ObjectName } from '../report/events.ts';
 import type { LateReview, ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
 import type { SessionState } from '../report/session-state.ts';
@@ -6,7 +6,7 @@ import type { SessionState } from '../report/session-state.ts';
 /** Sent when the page connects, and after each change. */
 export interface PageStatus {
   state: Omit<SessionState, 'last'>;
-  /** In words: `serving`, or what keeps reviews from the controller. */
+  /** The health in words: `serving`, or what keeps reviews from the controller. */
   health: string;
   /** The context of the kubeconfig. */
   context: string;
@@ -34,7 +34,7 @@ export interface ReviewDetail {
   parts: ReviewPart[];
 }
 
-/** One part as YAML; with `before`, what it was changed from. */
+/** One part of a review as YAML. `before`: the text from which it was changed. */
 export interface ReviewPart {
   name: 'request' | 'object' | 'patch' | 'response' | 'late';
   before?: string;
@@ -85,7 +85,7 @@ export const KEY_HEADER = 'x-devloop-key';
 /** The events of the stream. */
 export interface PageMessages {
   status: PageStatus;
-  /** Oldest first. */
+  /** Recorded reviews, oldest first. */
   reviews: ReviewSummary[];
   /** Late answers to reviews that the page already has, or gets first. */
   late: LateReview[];

@@ -3,19 +3,19 @@ import { LISTED_VERDICTS, type ReviewSummary, type WaitingReview } from '../repo
 import { subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
 
-/** What somebody typed to find reviews: `kind:Application verdict:denied slow:500 nginx`. */
+/** What the user typed to find reviews: `kind:Application verdict:denied slow:500 nginx`. */
 export interface Query {
   filter: ReviewFilter;
-  /** In lower case. Each word has to be somewhere in the line of a review. */
+  /** The words to find, in lower case. Each has to be somewhere in the line of a review. */
   words: string[];
-  /** The terms that mean nothing, each with the reason. */
+  /** The terms that are not valid, each with the reason. */
   faults: string[];
 }
 
 /** The limit that `slow` means without a value, in ms. */
 const SLOW_MS = 1000;
 
-/** The same selection as of `devloop reviews list`, with `key:value` instead of flags. A value with spaces stands in quotes. */
+/** The same selection as of `devloop reviews list`, with `key:value` instead of flags. A value with spaces is written in quotes. */
 export function parseQuery(text: string): Query {
   const query: Query = { filter: {}, words: [], faults: [] };
   for (const [term] of text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)) takeTerm(query, term.replaceAll('"', ''));
@@ -27,7 +27,7 @@ function takeTerm(query: Query, term: string): void {
   const value = rest.join(':');
   const take = Object.hasOwn(TERMS, key) ? TERMS[key] : undefined;
   if (take && rest.length > 0) {
-    // Without a value, somebody is still typing.
+    // Without a value, the user is still typing.
     if (value !== '') take(query, value, key);
   } else if (key === 'slow') query.filter.slowMs = SLOW_MS;
   else query.words.push(term.toLowerCase());
@@ -65,7 +65,7 @@ export function matches({ filter, words }: Query, review: ReviewSummary | Waitin
   return words.length === 0 || words.every((word) => textOf(review).includes(word));
 }
 
-/** Made only once for each review, since that takes most of the time of a search. */
+/** The text of each review that is searched, made only once, since that takes most of the time of a search. */
 const texts = new WeakMap<ReviewSummary | WaitingReview, string>();
 
 function textOf(review: ReviewSummary | WaitingReview): string {

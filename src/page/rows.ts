@@ -46,12 +46,12 @@ export function rowsOf(before: string, after: string): Row[] {
 /** Neighbouring rows that are all equal, or all differ. */
 export interface Run {
   rows: Row[];
-  /** Unchanged, and far from any change: not shown at first. */
+  /** The rows are unchanged and far from any change, so they are not shown at first. */
   isFolded: boolean;
 }
 
 const CONTEXT = 3;
-/** Fewer rows are shown: a line in their place would take as much room. */
+/** Fewer unchanged rows are not folded: a line in their place would take as much room. */
 const LEAST_FOLDED = 4;
 
 export function runsOf(rows: Row[]): Run[] {

@@ -38,7 +38,7 @@ export interface PageServer extends AsyncDisposable {
   urlOnce(): string;
   /** Sends the review to every page that is open. */
   reviewed(review: ReviewSummary): void;
-  /** The same for an answer that the controller gave after devloop had answered in its place. */
+  /** Sends a late answer, which the controller gave after devloop had answered in its place, to every page that is open. */
   answeredLate(review: LateReview): void;
 }
 
@@ -131,7 +131,7 @@ async function answer(page: Page, request: IncomingMessage, response: ServerResp
 }
 
 const API = 'api/';
-/** This asks the controller, so it is more than reading. */
+/** A replay sends a review to the controller, so it counts as a change. */
 const REPLAY = 'replay';
 
 async function answerApi(
@@ -155,7 +155,7 @@ async function answerApi(
   send(response, part);
 }
 
-/** What a request wants of a review, by the end of its path. */
+/** What a request can ask for about a review, by the last part of its path. */
 const PARTS = {
   '': (session: PageSession, id: string) => session.review(id),
   curl: (session: PageSession, id: string) => session.exported(id, 'curl'),

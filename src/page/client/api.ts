@@ -73,7 +73,7 @@ export interface Listeners {
   onReviews(reviews: PageMessages['reviews']): void;
   onLate(late: PageMessages['late']): void;
   onWaiting(waiting: PageMessages['waiting']): void;
-  /** `lost`: the browser keeps trying. `refused`: the server turned it away. */
+  /** `lost`: the browser keeps trying. `refused`: the server refused the page. */
   onConnection(state: 'open' | 'lost' | 'refused'): void;
 }
 

@@ -52,7 +52,7 @@ function Facts({ status: { state, health, targets, context } }: { status: PageSt
   );
 }
 
-/** What to say about the newest source while an older build answers. */
+/** The text about the newest source while an older build answers. */
 const NEWER: Record<PageStatus['state']['build']['is'], string> = {
   current: '',
   building: ' (a newer one is being built)',

@@ -6,7 +6,7 @@ import type { Compared, PageChange } from '../protocol.ts';
 import { readChanges } from './api.ts';
 import type { Store } from './store.ts';
 
-/** What the compiler said about the newest source. */
+/** What the compiler printed about the newest source. */
 export function Build({ output }: { output: string }) {
   return (
     <section class="build" aria-labelledby="build-title">

@@ -10,10 +10,13 @@ import type { Store } from './store.ts';
 const SPARE = 8;
 const ROW_REM = 1.75;
 const PAGE_ROWS = 10;
-/** The most that are shown: while all reviews are held, many can wait. */
+/** The most waiting reviews that are shown: while all reviews are held, many can wait. */
 const MOST_WAITING = 5;
 
-/** The newest first. Only the visible rows are in the document. New reviews wait while somebody reads further down. */
+/**
+ * The list of reviews, the newest first. Only the visible rows are in the document. New reviews are not added while the user reads further
+ * down.
+ */
 export function List({ store }: { store: Store }) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -79,7 +82,7 @@ function noneText({ isRead, reviews }: Store): string {
     : 'Reading the reviews…';
 }
 
-/** Says how many reviews have arrived since somebody began to read, and leads back to them. */
+/** Shows how many reviews have arrived since the user began to read. A click adds them to the list. */
 function Waiting({
   store,
   count,
@@ -186,7 +189,7 @@ function useHeight(box: { current: HTMLDivElement | null }): number {
   return height;
 }
 
-/** A screen reader that reads each of many new reviews would never end. */
+/** A screen reader that read each of many new reviews aloud would never finish. */
 const AT_MOST_EVERY_MS = 5_000;
 
 /** Announces new reviews to those who cannot see them. */

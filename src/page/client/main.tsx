@@ -4,7 +4,7 @@ import { App } from './app.tsx';
 import { Store } from './store.ts';
 
 const store = new Store();
-// If another link is put into the same tab, only the fragment of its address changes.
+// If another link is opened in the same tab, only the fragment of its address changes, so the browser does not load the page again.
 addEventListener('hashchange', () => location.hash !== '' && location.reload());
 render(<App store={store} />, document.body);
 await logIn().then(

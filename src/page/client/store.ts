@@ -3,7 +3,7 @@ import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from
 import type { PageStatus } from '../protocol.ts';
 import { matches, parseQuery, type Query } from '../query.ts';
 
-/** As many as a session keeps. */
+/** As many reviews as a session keeps. */
 const MOST_REVIEWS = 5_000;
 
 export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
@@ -25,7 +25,7 @@ export class Store {
   queryText = '';
   query: Query = parseQuery('');
   selectedId: string | undefined;
-  /** Reviews after this one wait, because somebody is reading. */
+  /** Reviews after this one are not shown yet, because the user is reading. */
   pausedAt: string | undefined;
   #views = new Set<() => void>();
   #isDrawing = false;
@@ -49,12 +49,12 @@ export class Store {
 
   connect(connection: Connection): void {
     this.connection = connection;
-    // Nobody knows what became of them.
+    // What became of the waiting reviews is not known.
     if (connection === 'lost') this.waiting = [];
     this.#changed();
   }
 
-  /** Adds new reviews. An empty list says that all earlier ones have arrived. */
+  /** Adds new reviews. An empty list means that all earlier ones have arrived. */
   add(reviews: ReviewSummary[]): void {
     const last = this.reviews.at(-1)?.id ?? '';
     const fresh = reviews.filter(({ id }) => isLater(id, last));
@@ -98,7 +98,7 @@ export class Store {
     this.#changed();
   }
 
-  /** How many of the matching reviews are shown; the others arrived after somebody began to read. */
+  /** How many of the matching reviews are shown; the others arrived after the user began to read. */
   get shownCount(): number {
     const { pausedAt, matching } = this;
     if (pausedAt === undefined) return matching.length;
