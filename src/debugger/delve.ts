@@ -3,17 +3,17 @@ import type { DelveClient } from './json-rpc.ts';
 
 /** Where the controller stopped. */
 export interface Place {
-  /** Absolute path and line. */
+  /** The absolute path of the source file. */
   file: string;
   line: number;
-  /** `main.(*Handler).Validate`, where it is known. */
+  /** `main.(*Handler).Validate`, if it is known. */
   function?: string;
 }
 
 interface State {
   Running: boolean;
   currentThread?: { file: string; line: number; function?: { name: string } };
-  /** delve can also answer with an error once the process has exited. */
+  /** Whether the process has exited. delve can also report that with an error. */
   exited: boolean;
   exitStatus: number;
 }

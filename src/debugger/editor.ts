@@ -138,7 +138,7 @@ function send(to: Socket, message: Message): void {
   if (to.writable) to.write(framed(JSON.stringify(message)));
 }
 
-/** Calls `handle` with each message, and `fail` with what is wrong with the bytes. Returns the function that reads more bytes. */
+/** Calls `handle` with each message, and `fail` with an error if the bytes are not valid. Returns the function that reads more bytes. */
 function readMessages(
   socket: Socket,
   handle: (text: string) => void,

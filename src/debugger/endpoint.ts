@@ -25,10 +25,10 @@ const CONFIGURE_MS = 10_000;
 /** The first stop of a big program takes seconds, because delve reads its debug information then. */
 const LET_RUN_MS = 15_000;
 const POLL_MS = 20;
-/** How long the end waits for editors to disconnect. Nobody needs a connection that is still open after that. */
+/** How long the disposal waits for editors to disconnect. Nobody needs a connection that is still open after that. */
 const LAST_MS = 2_000;
 
-/** The port on this machine that editors know: it stays the same while one delve follows another. */
+/** The port on this machine to which editors connect: it stays the same when one delve replaces another. */
 export class DebugEndpoint implements AsyncDisposable {
   #server: Server;
   #emit: Emit;
@@ -37,7 +37,7 @@ export class DebugEndpoint implements AsyncDisposable {
   /** Connections that have not sent anything yet. */
   #silent = new Set<Socket>();
   #served: Served | undefined;
-  /** How many editors were told to begin a new session. */
+  /** How many editors devloop has asked to begin a new session. */
   #expected = 0;
   #isClosed = false;
 

@@ -29,7 +29,7 @@ export async function findDelve(cwd: string, signal: AbortSignal): Promise<strin
   );
 }
 
-/** delve counts its versions as Go does: 1.27 knows programs of Go 1.27. */
+/** delve numbers its versions as Go does: delve 1.27 supports Go 1.27. */
 function minorOf(version: string, unknown: number): number {
   return Number(/1\.(\d+)/.exec(version)?.[1] ?? unknown);
 }

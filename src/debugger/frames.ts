@@ -12,8 +12,8 @@ const LENGTH = /^content-length: *(\d{1,10}) *$/im;
 const FIELDS = /^[\w-]+:[^\r\n]*(?:\r\n[\w-]+:[^\r\n]*)*$/;
 
 /**
- * Takes bytes as they arrive, and returns the messages that are complete. Throws what is wrong with the stream; nothing more can be read
- * from it then.
+ * Takes bytes as they arrive, and returns the messages that are complete. Throws if the stream is not valid; nothing more can be read from
+ * it then.
  */
 export class MessageReader {
   #chunks: Buffer[] = [];

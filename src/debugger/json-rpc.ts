@@ -50,7 +50,7 @@ export async function connectDelve(port: number): Promise<DelveClient> {
   };
 }
 
-/** Undefined for a line that is not an answer. */
+/** The answer in a line; undefined if the line is not an answer. */
 function parsed(line: string): Reply | undefined {
   try {
     return (JSON.parse(line) as Reply | null) ?? undefined;

@@ -21,7 +21,7 @@ export function parseMessage(text: string): Message {
   return message as Message;
 }
 
-/** What delve gets. The controller belongs to devloop, so an editor that disconnects must not end it. */
+/** The message that delve gets. The controller belongs to devloop, so an editor that disconnects must not end it. */
 export function toDelve(message: Message): Message {
   if (message.command !== 'disconnect' || !message.arguments?.terminateDebuggee) return message;
   return { ...message, arguments: { ...message.arguments, terminateDebuggee: false } };
@@ -34,8 +34,8 @@ export function toDelve(message: Message): Message {
 const OWN_CAPABILITIES = { supportsRestartRequest: false, supportTerminateDebuggee: false };
 
 /**
- * What the editor gets. `isLeaving`: the editor has asked to disconnect. Otherwise an end makes it begin a new session, because devloop
- * starts the controller again.
+ * The message that the editor gets. `isLeaving`: the editor has asked to disconnect. Otherwise, the end of its session makes it begin a new
+ * one, because devloop starts the controller again.
  */
 export function toEditor(message: Message, isLeaving: boolean): Message {
   if (message.type === 'response' && message.command === 'initialize' && message.success)
