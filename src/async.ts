@@ -48,7 +48,7 @@ export async function pollUntil(
 
 const REPORT_EVERY_MS = 1_000;
 
-/** Reports each second what is being waited for, until it settles or its limit has passed. */
+/** Reports each second what is being waited for, until the work settles or its limit has passed. */
 export async function reportWhileWaiting<T>(
   work: Promise<T>,
   { progress, ...what }: { for: string; limitSeconds?: number; progress?: () => Progress | undefined },

@@ -17,7 +17,9 @@ import { safeText } from './report/text.ts';
 declare const DEVLOOP_VERSION: string;
 
 const INTERRUPTED = CATALOGUE.interrupted.exit;
-/** The terminal sends Ctrl-C to npm or npx and to devloop, and npm and npx pass theirs on: within this time, both count as one Ctrl-C. */
+/**
+ * The terminal sends Ctrl-C to npm or npx and to devloop, and npm and npx pass theirs on: two signals within this time count as one Ctrl-C.
+ */
 const ECHO_MS = 300;
 
 const args = process.argv.slice(2);
@@ -64,8 +66,8 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
     cluster = chosen;
   };
   const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
-  // process.stdin.isTTY would construct the stream, and isatty loads node:tty. So stderr is asked first: it needs neither where it is no
-  // terminal.
+  // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is no terminal, so that is
+  // checked first.
   const isAttended = stderr.isTTY && isatty(0);
   const asks = isAttended ? { ask } : {};
   const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
@@ -196,8 +198,9 @@ function leave(reason: string): void {
 }
 
 /**
- * The reader of our output has closed it (`| head`, a closed terminal), or the disk is full: print nothing more, but restore the cluster. A
- * reader that stops reading has seen enough, but a truncated file must not pass for the whole answer, so it makes the command fail.
+ * The reader of the output has closed it (`| head`, a closed terminal), or the disk is full: devloop prints nothing more, but restores the
+ * cluster. A reader that stops reading has seen enough. But a truncated file must not pass for the whole answer, so a full disk makes the
+ * command fail.
  */
 function surviveBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') unwritten ??= error;

@@ -1,6 +1,6 @@
 /**
  * The known names that the user may have meant, at most three, the likeliest first: those with a typo, and those that contain `name` or are
- * contained in it. If there are none: those with a part that has a typo.
+ * contained in it. If there are none, those with a part that differs from `name` only by a typo.
  */
 export function similarNames(name: string, names: readonly string[]): string[] {
   // A shorter text is part of too many names.

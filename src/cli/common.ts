@@ -38,7 +38,7 @@ export interface PauseFlags {
   pause?: PauseChoice;
 }
 
-/** How reviews reach this machine. */
+/** Adds the flags that determine how reviews reach this machine. */
 export function addRouteFlags(command: Command): Command {
   return command
     .option('--route <route>', 'auto, direct, relay, or ssh:[user@]host[:port] (default: auto)', parseRoute)
@@ -56,7 +56,7 @@ export function addRouteFlags(command: Command): Command {
     .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseImage);
 }
 
-/** How the manager in the cluster is paused. */
+/** Adds the flag that determines how the in-cluster manager is paused. */
 export function addPauseFlag(command: Command): Command {
   return command.addOption(
     new Option(
@@ -70,7 +70,7 @@ export interface ProgramFlags {
   package?: string;
 }
 
-/** What the controller is built from. */
+/** Adds the flag that names what the controller is built from. */
 export function addPackageFlag(command: Command): Command {
   return command.option(
     '--package <dir>',
@@ -83,7 +83,7 @@ export function routeOptions({ route, address, port, allowFrom, relayImage }: Ro
   return present({ route, address, port, allowFrom, relayImage });
 }
 
-/** The flags of every command that talks to a cluster. */
+/** Adds the flags of every command that talks to a cluster. */
 export function addCommonFlags(command: Command): Command {
   return command
     .optionsGroup('Cluster and operator (discovered by default):')
@@ -118,13 +118,13 @@ export function outputOptions({ json, quiet, verbose }: CommonFlags, restores = 
   return { json: json ?? false, restores, verbosity: quiet ? 'quiet' : verbose ? 'verbose' : 'normal' };
 }
 
-/** Without the keys whose value is absent. */
+/** Leaves out the keys whose value is undefined. */
 export function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** Examples below a command's help: what to type, and its purpose. */
+/** Adds examples below a command's help: what to type, and its purpose. */
 export function addExamples(
   command: Command,
   name: string,

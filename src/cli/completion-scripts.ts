@@ -147,7 +147,7 @@ function zshFlag(flag: DescribedFlag): string[] {
   return spellings(flag).map((spelling) => `*${spelling}[${about}]${value}`);
 }
 
-/** Puts a text into single quotes. fish knows \\' inside them; bash and zsh need the quotes closed for an apostrophe. */
+/** Puts a text into single quotes. fish accepts \\' inside them; bash and zsh need the quotes closed for an apostrophe. */
 function quoted(text: string, apostrophe = "'\\''"): string {
   return `'${text.replaceAll("'", apostrophe)}'`;
 }

@@ -26,7 +26,7 @@ Examples:
     });
 }
 
-/** The first arguments of commands for which commander cannot know them, because other kinds of arguments follow. */
+/** The first arguments of commands for which commander has no list of choices, because other kinds of arguments follow. */
 const FIRST_WORDS: Record<string, readonly string[]> = { reviews: REVIEWS_ACTIONS };
 
 function describe(command: Command): Described {

@@ -53,7 +53,7 @@ export function typedFlags(words: string[], options: readonly Option[]): Pick<Ty
  */
 export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: ChosenCluster): DevloopEvent {
   if (!('message' in event || 'hint' in event)) return event;
-  // The typed flags are what is wrong, so nothing should repeat them.
+  // The typed flags are wrong, so nothing should repeat them.
   if (event.type === 'error' && event.code === 'usage.invalid') return event;
   const complete = (line: string): string | undefined => completed(line, typed, cluster);
   const next = { ...event };
@@ -149,7 +149,7 @@ function flagsIn(text: string): TypedFlag[] {
   });
 }
 
-/** Whether exactly these values of the flags were typed. For a flag that can be repeated, one value fewer is another command. */
+/** Whether exactly these values of the flags were typed. If a flag can be repeated, a line with fewer of its values is another command. */
 function isTyped(flags: TypedFlag[], typed: Typed): boolean {
   const names = flags.map(({ long }) => long);
   const same = typed.flags.filter(({ long }) => names.includes(long));

@@ -64,12 +64,12 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Set up:': { init: initCommand, certs: certsCommand },
 };
 
-/** The command to create, if the arguments begin with its name. Creating all commands takes as long as a short command does. */
+/** The command to create, if the arguments begin with its name. Creating all commands takes as long as running a short one. */
 function aloneIn([first = '']: string[]): string | undefined {
   return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, first)) ? first : undefined;
 }
 
-/** With all commands, or with the one of the given name. */
+/** Creates the program with all commands, or only with the one named `only`. */
 export function createProgram(shell: Shell, own?: string[], only?: string): Command {
   const program = new Command(shell.name)
     .description(
@@ -113,12 +113,12 @@ function commandFirst(args: string[], commands: readonly Command[]): string[] {
   return isKnown ? [...rest, '--help'] : rest;
 }
 
-/** If no command is given: the flag that would belong to one. */
+/** The flag that needs a command, if no command is given. */
 function lonelyFlag([first = '']: string[], commands: readonly Command[]): string | undefined {
   return flagOf(first, commands) && first;
 }
 
-/** The index of the command; past the last argument where there is none. */
+/** The index of the command; past the last argument if there is none. */
 function placeOfCommand(args: string[], commands: readonly Command[]): number {
   let at = 0;
   while (args[at]?.startsWith('-') && !OF_DEVLOOP.includes(args[at]!))

@@ -13,10 +13,10 @@ export type Task = (io: Io) => Promise<void>;
 
 /** What the commands need from the program. */
 export interface Shell {
-  /** What the user typed to get here: `devloop` or `kubectl devloop`. */
+  /** How the user started devloop: `devloop` or `kubectl devloop`. */
   name: string;
   version: string;
-  /** To stdout: help and completion scripts, which are text rather than events. */
+  /** Writes help and completion scripts to stdout: they are text rather than events. */
   write(text: string): void;
   /** The width of the terminal, if stdout is one. */
   readonly columns?: number | undefined;

@@ -40,7 +40,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   replay?: true;
 }
 
-/** `own` is the controller's command, from after `--`. */
+/** `own` is the controller's command: the words after `--`. */
 export function upCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('up')
     .summary('run the operator here instead of in the cluster')
@@ -90,7 +90,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   ]);
 }
 
-/** What is recorded of reviews, and what is done with it. */
+/** Adds the flags for the recording of reviews, and for what is done with the recorded ones. */
 function addReviewFlags(command: Command): Command {
   return command
     .option('--stamp', 'add to each answer a warning that names the build')

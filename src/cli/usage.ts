@@ -1,7 +1,7 @@
 import type { CommanderError } from 'commander';
 import { DevloopError } from '../errors.ts';
 
-/** Commander's error as one of ours; its suggestion, if any, becomes the hint. */
+/** Commander's error as a DevloopError; its suggestion, if any, becomes the hint. */
 export function usageError(error: CommanderError, help: string): DevloopError {
   const suggestion = /\n\((Did you mean .*)\)$/.exec(error.message);
   const message = error.message
