@@ -81,7 +81,7 @@ function eventsPage(source: string): string {
   return page(
     '# Events',
     GENERATED,
-    'With `--json`, devloop prints one JSON event per line to stdout. Each event has `v` (the version, 1), `at` (ISO time) and `type`; and `deployment`, if `up` takes over several Deployments. The version increases when a field is removed or changes its meaning; new types and fields can appear at any time.',
+    'With `--json`, devloop prints one JSON event per line to stdout. Each event has `v` (the version, 1), `at` (ISO time) and `type`, and also `deployment` if `up` takes over several Deployments. The version increases when a field is removed or changes its meaning; new types and fields can appear at any time.',
     'Times are in milliseconds unless the name says seconds. A field with `?` can be absent.',
     ...events.flatMap(({ type, about, fields }) => [`## \`${type}\``, about, fieldTable(fields)]),
     '## Types',

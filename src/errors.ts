@@ -74,7 +74,7 @@ export const CATALOGUE = {
   },
   'session.not-found': {
     exit: 2,
-    about: 'No session runs on this machine, or several do and none was chosen.',
+    about: 'No session runs on this machine, or several do and you chose none.',
   },
   'session.not-ready': {
     exit: 4,
@@ -109,7 +109,7 @@ export const CATALOGUE = {
   },
   'undo.incomplete': {
     exit: 4,
-    about: 'Somebody else changed something that devloop had changed, so devloop left it unchanged.',
+    about: 'Somebody else changed something that devloop had changed, so devloop did not restore it.',
   },
   'route.none': {
     exit: 5,
@@ -148,7 +148,7 @@ export const CATALOGUE = {
   'controller.no-toolchain': {
     exit: 6,
     about:
-      'The program that builds the controller (Go) is not installed or too old for the checkout, or the build program that you named does not exist.',
+      'The program that builds the controller (Go) is not installed, or is too old for the checkout, or the build program that you named does not exist.',
   },
   'controller.no-main': {
     exit: 6,

@@ -14,7 +14,7 @@ export function initCommand(shell: Shell): Command {
   const command = new Command('init')
     .summary('let an editor attach to `up --debug`')
     .description(
-      'Writes a configuration into the checkout with which an editor attaches to the debugger of `devloop up --debug`: in .vscode/launch.json for VS Code, in .run for GoLand. Keeps everything else in these files.',
+      'Writes an editor configuration into the checkout, for attaching to the debugger of `devloop up --debug`: in .vscode/launch.json for VS Code, in .run for GoLand. Keeps everything else in these files.',
     )
     .addOption(new Option('--ide <name>', 'which editor').choices(IDES).makeOptionMandatory())
     .option('--port <port>', 'the port of the debugger', parsePort, DEBUG_PORT)

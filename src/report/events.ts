@@ -60,9 +60,9 @@ export type DevloopEvent =
   | { type: 'controller.silent'; pid: number; ms: number }
   /** `expected`: devloop stopped it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
-  /** No controller runs, because of `why`, and reviews fail. `controller.ready` follows when one answers again. */
+  /** No controller runs (`why` names the cause), and reviews fail. `controller.ready` follows when one answers again. */
   | { type: 'controller.down'; why: string }
-  /** A new build serves. `ms` runs from the first changed file until reviews flow again. */
+  /** A new build answers. `ms`: from the first changed file until reviews are forwarded again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
@@ -89,7 +89,7 @@ export type DevloopEvent =
   | { type: 'session.restored'; session: string; changes: number; ms: number; endMs?: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
-  /** Somebody else deleted an object with which the session points a Service to this machine. devloop has created it again. */
+  /** Somebody else deleted an object that points a Service to this machine. devloop has created it again. */
   | { type: 'guard.deleted'; object: ObjectName }
   /** A new version of the operator was applied. `restart`: the controller gets the new command or environment at its next restart. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
@@ -110,13 +110,13 @@ export type DevloopEvent =
    * the user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
    */
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
-  /** The answer of `devloop reviews list`: each event is one review, oldest first. */
+  /** The result of `devloop reviews list`: each event is one review, oldest first. */
   | { type: 'reviews.listed'; review: ReviewSummary }
-  /** A review that `devloop reviews list` lists although it has no answer yet, because it is held or waits for the controller. */
+  /** `devloop reviews list`: a review without an answer yet, because it is held or waits for the controller. */
   | { type: 'reviews.waiting'; review: WaitingReview }
   /** A saved set of the checkout, in `file`. `devloop reviews verify` without a name lists all sets, and then ends with an `error`. */
   | { type: 'reviews.set'; name: string; file: string; reviews: number }
-  /** The answer of `devloop reviews show`: one review, with its objects and its answer as `sections`. */
+  /** The result of `devloop reviews show`: one review, with its objects and its answer as `sections`. */
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: why it was left out.
@@ -143,7 +143,7 @@ export type DevloopEvent =
       build?: string;
       asked?: true;
     }
-  /** The answer of `devloop status`. */
+  /** The result of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[]; searched: Searched }
   /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` about what to do next. */
   | {

@@ -117,7 +117,7 @@ export interface ReviewSection {
   text: string;
 }
 
-/** release: until it is forwarded; connection: until the controller accepts it; answer: the controller has it. */
+/** What a review waits for. release: it is held; connection: the controller has not accepted it yet; answer: the controller has it. */
 export type WaitsFor = 'release' | 'connection' | 'answer';
 
 /** A review without an answer, and so without an id. */
