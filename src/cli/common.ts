@@ -98,7 +98,7 @@ export function addCommonFlags(command: Command): Command {
     )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
-    .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))
+    .addOption(new Option('-q, --quiet', 'print only results, warnings and errors').conflicts('verbose'))
     .option('-v, --verbose', 'print every step')
     .helpOption('-h, --help', 'show this help');
 }
