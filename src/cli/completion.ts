@@ -6,7 +6,7 @@ import type { Shell } from './shell.ts';
 export function completionCommand(shell: Shell, program: Command): Command {
   return new Command('completion')
     .summary('print a shell completion script')
-    .description('Prints a script with which a shell completes the commands and flags of devloop.')
+    .description('Prints a script that lets a shell complete the commands and flags of devloop.')
     .helpOption('-h, --help', 'show this help')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .addHelpText(

@@ -107,7 +107,7 @@ export type DevloopEvent =
   | { type: 'files.followed' }
   /**
    * The session's page is open at `url`, only on this machine. Whoever has the URL can use the page until the session ends. `opened`: in
-   * the user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
+   * the user's browser. `tunnel`: the command that makes it reachable over SSH.
    */
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
   /** The result of `devloop reviews list`: each event is one review, oldest first. */
