@@ -21,7 +21,7 @@ export async function askAtTerminal(
     },
   });
   const lines = createInterface({ input: stdin, output, terminal: true });
-  // In raw mode the terminal passes Ctrl-C to us instead of raising a signal.
+  // In raw mode the terminal passes Ctrl-C to this process instead of raising a signal.
   lines.once('SIGINT', () => {
     stderr.write('\n');
     terminal.interrupt();

@@ -7,12 +7,12 @@ import { cutToWidth } from './width.ts';
 
 /** The line below everything else: how the sessions are doing, and what is being waited for. */
 export interface BottomLine {
-  /** Writes lines above it, to this terminal or to another one, and ends a wait. */
+  /** Writes lines above the bottom line, to this terminal or to another one, and ends a wait. */
   print(text: string, to?: Terminal): void;
   wait(event: Extract<DevloopEvent, { type: 'waiting' }>): void;
   /** Without states, the line shows only what is being waited for. */
   showStates(states: SessionState[]): void;
-  /** Removes it. */
+  /** Removes the bottom line. */
   clear(): void;
 }
 

@@ -11,7 +11,7 @@ export type DevloopEvent =
   | { type: 'warning'; message: string; hint?: string }
   /** Something worth knowing that needs no action. */
   | { type: 'note'; message: string }
-  /** A wait that takes long enough to be noticed. `limitSeconds` is absent if nothing bounds it, such as a build. */
+  /** A wait that takes long enough to be noticed. `limitSeconds` is absent if nothing limits the wait, as for a build. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number; progress?: Progress }
   /**
    * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
@@ -62,7 +62,11 @@ export type DevloopEvent =
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
   /** No controller runs (`why` names the cause), and reviews fail. `controller.ready` follows when one answers again. */
   | { type: 'controller.down'; why: string }
+<<<<<<< HEAD
   /** A new build answers. `ms`: from the first changed file until reviews are forwarded again. */
+=======
+  /** A new build serves. `ms` runs from the first changed file until reviews are forwarded again. */
+>>>>>>> caf56a40 (Comments of the report room in plainer English)
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
@@ -189,11 +193,11 @@ export interface FieldValues {
 /** Who wrote a field, as the API server recorded it in managedFields; the manager is `unknown` if it recorded nothing. */
 export interface Writer {
   manager: string;
-  /** Update or Apply. */
+  /** `Update` or `Apply`. */
   operation: string;
   /** The subresource, if the writer did not write the object as a whole: `scale`. */
   subresource?: string;
-  /** ISO time. */
+  /** When the field was written, as an ISO time. */
   time?: string;
 }
 
@@ -225,7 +229,7 @@ export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
 export interface SessionStatus {
   session: string;
   holder: string;
-  /** ISO time; empty if the Lease is missing. */
+  /** When the session began, as an ISO time; empty if the Lease is missing. */
   since: string;
   route: string;
   targets: ObjectName[];
@@ -248,5 +252,5 @@ export interface Searched {
   others?: ObjectName[];
 }
 
-/** `deployment`: the one whose session it is about, as the user named it; absent if there is only one session. */
+/** `deployment`: the Deployment whose session the event is about, as the user named it; absent if there is only one session. */
 export type Emit = (event: DevloopEvent, deployment?: string) => void;

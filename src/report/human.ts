@@ -38,13 +38,13 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
     bottom.print(isTTY && columns ? wrapEvent(text, event, columns) : text, terminal);
   };
   const counts = createReviewCounts((last, count, deployment) => {
-    // Of a single one, a count would only hide whose it is.
+    // For a single review, a count would only hide which object it is about.
     const text = count === 1 ? render(last, paint) : reviewCount(last, count, paint);
     print(stderr, last, ofDeployment(deployment) + text);
   });
   const printAnswer = (event: Answer, name: string): void => {
     if (!answerColours) {
-      // Most texts are safe. Without colours, one look at the rendered lines shows that, which is faster than checking each text of the
+      // Most texts are safe. Without colours, one check of the rendered lines shows that, which is faster than checking each text of the
       // event.
       const text = name + render(event, answerPaint);
       if (isPlainText(text)) {
@@ -66,7 +66,7 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
         bottom.wait(event);
         return;
       }
-      // The session's own result comes last.
+      // The session's own result is printed last.
       if (event.type.startsWith('session.') || event.type === 'error') counts.close();
       print(stderr, event, name + render(event, paint));
     },
@@ -78,7 +78,7 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   };
 }
 
-/** With --verbose, a review also names the user who asked if that is the session's own account, as it nearly always is. */
+/** With --verbose, a review names its user even if that is the session's own account, as it nearly always is. */
 function inFull(event: DevloopEvent, verbosity: Verbosity): DevloopEvent {
   if (event.type !== 'review' || verbosity !== 'verbose') return event;
   const { isOwnUser: _, ...named } = event;

@@ -1,6 +1,6 @@
 import type { Printer } from './human.ts';
 
-/** Raised when a field is removed or changes its meaning; new events and new fields do not raise it. */
+/** Increased when a field is removed or changes its meaning, but not for new events and new fields. */
 const VERSION = 1;
 
 /** One JSON object per line. Characters that JSON leaves raw, but a terminal or line reader would act on, are escaped. */

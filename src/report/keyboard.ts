@@ -55,7 +55,7 @@ export class Keyboard {
   #isTaken = false;
   /** A session is ready. */
   #isReady = false;
-  /** The terminal is left to a question. */
+  /** A question is using the terminal. */
   #isAway = false;
   #looking: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -79,7 +79,7 @@ export class Keyboard {
     };
   }
 
-  /** Leaves the terminal to a question. */
+  /** Gives the terminal back while a question is asked. */
   async whileAway<T>(ask: () => Promise<T>): Promise<T> {
     this.#isAway = true;
     this.update();
@@ -91,7 +91,7 @@ export class Keyboard {
     }
   }
 
-  /** Takes the terminal or gives it back, as the moment requires. Must also be called when this process continues after it was stopped. */
+  /** Takes the terminal or gives it back, as necessary. Must also be called when this process continues after it was stopped. */
   update(): void {
     this.#isReady = [...this.#sessions].some((one) => one.state().phase !== 'starting');
     const isWanted = this.#isReady && !this.#isAway && this.#ports.isInForeground();
@@ -132,7 +132,7 @@ export class Keyboard {
     try {
       stdin.setRawMode(false);
     } catch {
-      // It is gone.
+      // The terminal is gone.
     }
   }
 
@@ -154,7 +154,7 @@ export class Keyboard {
     else if (!text.startsWith(ESCAPE) && text.length <= MOST_KEYS) for (const key of text) this.#press(key);
   };
 
-  /** Hands the key to all sessions, with their states from before: what the key does to the first one must not affect the next. */
+  /** Passes the key to all sessions, with their states from before: what the key does to the first one must not affect the next. */
   #hand(key: string): void {
     const states = [...this.#sessions].map((one) => one.state());
     for (const session of this.#sessions) session.onKey(key, states);

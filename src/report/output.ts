@@ -3,7 +3,7 @@ import type { Terminal } from './waiting.ts';
 
 /** Where the program prints to. */
 export interface Output extends Terminal {
-  /** Resolves when all of it is written, or lost. */
+  /** Resolves when all output is written, or lost. */
   flushed(): Promise<void>;
 }
 
@@ -11,8 +11,8 @@ type OnError = (error: NodeJS.ErrnoException) => void;
 
 /**
  * Writes to a file, a pipe or /dev/null synchronously, as Node's stream would. Loading and creating that stream takes as long as the rest
- * of a short command, so it is created only for a terminal, and for a full pipe whose reader would not be waited for. `onError` gets the
- * reason if output is lost.
+ * of a short command, so it is created only for a terminal, and for a full pipe that does not block. `onError` gets the reason if output is
+ * lost.
  */
 export function createOutput(fd: number, stream: () => NodeJS.WriteStream, onError: OnError): Output {
   const make = (): NodeJS.WriteStream => stream().on('error', onError);

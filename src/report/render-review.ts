@@ -24,8 +24,8 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
 const MOST_CHANGES = 4;
 
 /**
- * Operation and object, who asked, webhook, what it said or changed, its times, and the build that answered, on one line. A list has
- * thousands of them, which are printed before V8 optimizes anything, so this makes no arrays.
+ * Operation and object, user, webhook, what the webhook answered or changed, the times, and the build that answered, on one line. A list
+ * has thousands of them, which are printed before V8 optimizes anything, so this makes no arrays.
  */
 function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)): string {
   const { verdict, message, warnings = NONE, patch = NONE, build, late } = review;
@@ -48,19 +48,19 @@ function changes(patch: string[]): string {
   return patch.slice(0, MOST_CHANGES).join(' ') + more;
 }
 
-/** As it is printed while `up` runs, with the id that `devloop reviews show` takes. */
+/** A review as it is printed while `up` runs, with the id that `devloop reviews show` takes. */
 export function liveReview(review: ReviewSummary, paint: Paint): string {
   const { verdict, id, at } = review;
   const text = `${paint('dim', clock(at))}  ${reviewText(review, paint)}  ${paint('dim', id)}`;
   return paintedRow(paint, COLOURS[verdict], verdict, text);
 }
 
-/** For a review whose line was printed before. */
+/** The line about a late answer to a review that was printed before. */
 export function lateLine(id: string, late: LateAnswer, paint: Paint): string {
   return paintedRow(paint, COLOURS[late.verdict], 'late', oneLine(`${id}  ${lateWords(late)}`));
 }
 
-/** Counts several reviews of the same kind within a second. */
+/** The line that counts several reviews of the same kind within a second. */
 export function reviewCount(review: ReviewSummary, count: number, paint: Paint): string {
   const { verdict, operation = '', resource } = review;
   const what = [operation, resource?.kind].filter(Boolean).join(' ');
@@ -68,7 +68,7 @@ export function reviewCount(review: ReviewSummary, count: number, paint: Paint):
   return paintedRow(paint, COLOURS[verdict], verdict, oneLine(text));
 }
 
-/** For a list, in which all lines name who asked: see byAnyUser. */
+/** A review in a list, in which all lines name the user: see byAnyUser. */
 export function listedReview(review: ReviewSummary, paint: Paint): string {
   const { id, at, verdict, user } = review;
   const first = `${id}  ${paint('dim', clock(at))}  ${firstColumn(paint, COLOURS[verdict], verdict)}`;
@@ -103,7 +103,7 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
-/** One line, and below it how its answer differs now. */
+/** One line about the review, and below it how its answer differs now. */
 export function replayedReview(
   { review, result, differences = [], why, isRedacted, alike }: Of<'reviews.replayed'>,
   paint: Paint,
@@ -145,7 +145,7 @@ export function comparedReviews(
   );
 }
 
-/** Lines of a diff in its colours. */
+/** The lines of a diff in their colours. */
 function painted(text: string, paint: Paint): string {
   const colour = (line: string): string => {
     if (line.startsWith('+')) return paint('green', line);

@@ -5,7 +5,7 @@ import { duration, oneLine, type Paint, paintedRow, row } from './text.ts';
 export function restoredText(event: Extract<DevloopEvent, { type: 'session.restored' }>): string {
   const { session, changes, ms, endMs = 0 } = event;
   if (changes === 0) return oneLine(`session ${session} had changed nothing`);
-  // What is not noticed needs no words.
+  // A shorter time is not noticed, so it is not mentioned.
   const more = endMs < 1_000 ? '' : `; what ran on this machine took ${duration(endMs)} more to end`;
   return `${counted(changes, 'change')} in ${duration(ms)}${more}`;
 }

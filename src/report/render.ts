@@ -72,7 +72,7 @@ const waitedText = (count: number): string =>
   count === 0 ? 'no review was waiting' : `${counted(count, 'review')} that had waited`;
 const LEAVE = 'press Ctrl-C to restore everything';
 const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
-/** The address stays in one piece, so that it can be copied. */
+/** The text about the page. The address stays in one piece, so that it can be copied. */
 function pageText({ url, opened, tunnel }: Of<'page.served'>, paint: Paint): string {
   if (opened) return row('page', `${url} (opened in your browser)`);
   const hint = tunnel === undefined ? `open ${url}` : `on your own machine: ${tunnel}\nthen open ${url}`;
@@ -154,7 +154,7 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return [
         ...(event.build ? [row('would build', commandLine(event.build))] : []),
         row('would run', commandLine(event.command)),
-        // The commands of a main package of another module work only in its own directory.
+        // If the main package is in another module, the commands work only in that module's directory.
         row('in', event.cwd),
       ].join('\n');
     case 'controller.started':
@@ -181,7 +181,7 @@ function renderController(event: ControllerEvent, paint: Paint): string {
   }
 }
 
-/** As a shell takes it, so that it can be copied. */
+/** The command as a shell takes it, so that it can be copied. */
 function commandLine(command: string[]): string {
   return oneLine(command.map(shellWord).join(' '));
 }
@@ -197,7 +197,7 @@ function verbOf({ action, dryRun }: Of<'change'>): string {
   return dryRun ? `would ${action}` : DONE[action];
 }
 
-/** One line for each field. */
+/** The changed fields of an object, one line each. */
 function fieldsText({ fields = [] }: Of<'change'>): string {
   const text = (value: unknown): string => (value === null ? 'absent' : JSON.stringify(value));
   return fields
@@ -259,7 +259,7 @@ const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
   unknown: 'yellow',
 };
 
-/** One block per session. */
+/** The answer of `devloop status`, one block per session. */
 function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): string {
   const { context, namespaces = [], names, incomplete, others = [] } = searched;
   const nobody =

@@ -16,7 +16,7 @@ function conversion({ resource, from = [], to, objects = 0 }: ReviewSummary | Wa
   return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
 }
 
-/** Either may be missing or empty. */
+/** Joins two texts, each of which may be missing or empty. */
 function joined(text: string | undefined, separator: string, more: string | undefined): string {
   if (!text) return more ?? '';
   return more ? text + separator + more : text;
@@ -46,7 +46,7 @@ export function byUser({ user, isOwnUser }: Pick<ReviewSummary, 'user' | 'isOwnU
   return isOwnUser ? '' : byAnyUser(user);
 }
 
-/** The same, but for any account: in a list, all lines name who asked. */
+/** Like `byUser`, but for any account: in a list, all lines name the user. */
 export function byAnyUser(user = ''): string {
   return user === ''
     ? ''
@@ -64,7 +64,7 @@ export function timeOf({ ms }: { ms: Pick<ReviewTimes, 'total' | 'budget'> }): s
   return `${duration(ms.total)} of ${limitText(ms.budget)}`;
 }
 
-/** What the controller answered after devloop had. */
+/** What the controller answered after devloop had answered. */
 export function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer): string {
   const said = verdict === 'allowed' ? '' : (message ?? '');
   const text = [`the controller answered ${verdict} after ${duration(totalMs)}`, said, ...patch];

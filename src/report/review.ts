@@ -16,15 +16,15 @@ export interface ReviewSummary {
   resource?: ReviewedKind;
   object?: ReviewedObject;
   user?: string;
-  /** It is the account that the session itself uses. */
+  /** The user is the account that the session itself uses. */
   isOwnUser?: true;
   dryRun?: boolean;
   /** What the webhook declares, if that is neither None nor NoneOnDryRun. */
   sideEffects?: string;
   verdict: ReviewVerdict;
-  /** Of the answer. */
+  /** The status code of the answer. */
   code?: number;
-  /** Of the answer. */
+  /** The message of the answer. */
   message?: string;
   warnings?: string[];
   /** What the answer changes: `+spec.replicas=1`, `~spec.image`, `-spec.old`. */
@@ -36,7 +36,7 @@ export interface ReviewSummary {
   /** Of a conversion: how many objects it has. */
   objects?: number;
   ms: ReviewTimes;
-  /** The program that ran when the answer was sent. */
+  /** The build that ran when the answer was sent. */
   build?: string;
   /** The old build answered, because newer sources did not build. */
   isOldBuild?: boolean;
@@ -105,7 +105,7 @@ export interface LateAnswer {
   totalMs: number;
 }
 
-/** The review with this id got such an answer. */
+/** A late answer to the review with this id. */
 export interface LateReview {
   id: string;
   late: LateAnswer;
@@ -117,7 +117,11 @@ export interface ReviewSection {
   text: string;
 }
 
+<<<<<<< HEAD
 /** What a review waits for. release: it is held; connection: the controller has not accepted it yet; answer: the controller has it. */
+=======
+/** What a review waits for. release: to be forwarded; connection: for the controller to accept it; answer: for the controller's answer. */
+>>>>>>> caf56a40 (Comments of the report room in plainer English)
 export type WaitsFor = 'release' | 'connection' | 'answer';
 
 /** A review without an answer, and so without an id. */

@@ -2,7 +2,7 @@ import type { ReviewSummary } from './review.ts';
 
 /**
  * What a session is doing. starting: it takes over. building: it makes a new build while the old one answers. restarting: it replaces the
- * controller while reviews wait. serving: the controller answers. held: somebody asked it to let reviews wait. stopped: the controller has
+ * controller while reviews wait. serving: the controller answers. held: somebody asked devloop to hold reviews. stopped: the controller has
  * stopped in the debugger. failed: the controller has exited. ending: it restores everything.
  */
 export type SessionPhase =
@@ -23,7 +23,7 @@ export interface SessionState {
   phase: SessionPhase;
   /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
   build: { is: 'current' | 'building' | 'broken'; id?: string };
-  /** Absent until it is verified. */
+  /** Absent until the route is verified. */
   route?: { name: string; address: string; isOpen: boolean };
   isHeld: boolean;
   /** Whether changed files are built. */
@@ -32,11 +32,14 @@ export interface SessionState {
   stoppedAt?: string;
   /** How many reviews wait at this moment, for whatever reason. */
   held: number;
-  /** Until the first of the reviews without an answer has used up its budget. Absent if none waits, or nothing keeps the controller from answering. */
+  /**
+   * How many seconds are left until the first of the waiting reviews has used up its budget. Absent if no review waits, or if reviews are
+   * neither held nor stopped at a breakpoint.
+   */
   secondsLeft?: number;
-  /** In the last 60 seconds. */
+  /** How many reviews were answered in the last 60 seconds. */
   reviewsPerMinute: number;
   last?: ReviewSummary;
-  /** false: the user starts the process that answers. */
+  /** Whether devloop starts the controller; otherwise the user starts the process that answers. */
   hasController: boolean;
 }

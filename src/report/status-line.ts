@@ -30,7 +30,7 @@ const COLOURS: Record<SessionPhase, Colour> = {
 const GAP = '  ';
 const KEYS: Part = { text: '? keys', rank: 2 };
 
-/** One line that says how the sessions of this process are doing, no wider than the columns. */
+/** One line that shows how the sessions of this process are doing, no wider than the columns. */
 export function statusText(states: SessionState[], { waiting, columns, paint }: StatusOptions): string {
   const details = states.length === 1 ? partsOf(states[0]!) : partsOfSeveral(states);
   const wait: Part[] = waiting === undefined ? [] : [{ text: waiting, rank: 3 }];
@@ -66,7 +66,7 @@ function partsOf(state: SessionState): Part[] {
   ];
 }
 
-/** What is not as usual. */
+/** The parts about what is not as usual. */
 function alertsOf({ stoppedAt, build, isFollowing, route }: SessionState): Part[] {
   const alert = (text: string, colour: Colour): Part => ({ text, rank: 1, colour });
   return [

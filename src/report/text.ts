@@ -6,7 +6,7 @@ export type Paint = (colour: Colour, text: string) => string;
 
 const COLUMN = 13;
 
-/** The subject in the first column, then the rest; further lines stay in the second, so none can pose as another event. */
+/** The subject in the first column, then the rest; further lines stay in the second column, so none can pose as another event. */
 export function row(first: string, rest: string): string {
   return `${first.padEnd(COLUMN)} ${indented(rest, COLUMN + 1)}`.trimEnd();
 }
@@ -15,12 +15,12 @@ export function paintedRow(paint: Paint, colour: Colour, first: string, rest: st
   return row(firstColumn(paint, colour, first), rest);
 }
 
-/** Padded before it is painted, since padEnd would count the escape sequences as text. */
+/** The text of the first column, padded before it is painted, since padEnd would count the escape sequences as text. */
 export function firstColumn(paint: Paint, colour: Colour, first: string): string {
   return paint(colour, first.padEnd(COLUMN));
 }
 
-/** The first line stays as it is; the others begin at the column. */
+/** Indents a text: the first line stays as it is, and the others begin at the column. */
 export function indented(text: string, column: number): string {
   return text.trimEnd().replaceAll('\n', `\n${' '.repeat(column)}`);
 }
@@ -52,19 +52,19 @@ export function limitText(ms: number): string {
   return ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000} s` : duration(ms);
 }
 
-/** As kubectl's users write it: `Service shop/hook`. */
+/** The object as kubectl's users write it: `Service shop/hook`. */
 export function objectText({ kind, namespace, name }: ObjectName): string {
   return oneLine(`${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`);
 }
 
 const ESC = '\\x1b';
 const COLOUR = `(?<colour>${ESC}\\[[\\d;:]*m)`;
-/** CSI: moves the cursor, erases, changes modes, asks the terminal questions. */
+/** CSI: moves the cursor, erases, changes modes, queries the terminal. */
 const CONTROL_SEQUENCE = `(?:${ESC}\\[|\\x9b)[0-?]*[ -/]*[@-~]`;
-/** OSC and its kin: titles, links, the clipboard. */
+/** OSC and similar sequences: titles, links, the clipboard. */
 const STRING = `(?:${ESC}[\\]PX^_]|[\\x90\\x98\\x9d-\\x9f])[^\\p{Cc}]*(?:\\x07|${ESC}\\\\|\\x9c)`;
 const SHORT_SEQUENCE = `${ESC}[ -/]*[0-Z\\\\^-~]`;
-/** On its own, or what remains of a sequence that has no end. */
+/** A control character on its own, or what remains of a sequence that has no end. */
 const CONTROL_CHARACTER = '[^\\P{Cc}\\t\\n]';
 /** Reverses the direction of writing, so that a text can look like another one. */
 const DIRECTION = '\\p{Bidi_Control}';
@@ -73,7 +73,8 @@ let unsafe: RegExp | undefined;
 
 /**
  * No alternative can match across the start of another, so the time is linear in the length of the text. The pattern is created when the
- * first text needs it, because its Unicode classes take longer than everything else that the modules of a short command do at the start.
+ * first text needs it, because compiling its Unicode classes takes longer than everything else that the modules of a short command do at
+ * the start.
  */
 function unsafePattern(): RegExp {
   unsafe ??= new RegExp(
@@ -85,7 +86,7 @@ function unsafePattern(): RegExp {
 
 const PLAIN = /^[\t\n -~]*$/;
 
-/** Whether the text contains only printable ASCII, tabs and line feeds, so none of the above. Nearly all texts do. */
+/** Whether the text contains only printable ASCII, tabs and line feeds, so nothing unsafe. Nearly all texts do. */
 export function isPlainText(text: string): boolean {
   return PLAIN.test(text);
 }

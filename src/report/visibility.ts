@@ -63,11 +63,11 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 }
 
 function shownFrom(event: DevloopEvent): Verbosity {
-  // An exit that devloop brought about matters only to somebody who wants to see every step.
+  // An exit that devloop caused matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (isWrongAnswer(event)) return 'quiet';
   if (event.type === 'reviews.replayed') return SHOWN_FROM[event.type];
-  // The line printed at the signal has already said this.
+  // The line that was printed at the signal has already reported this.
   if (event.type === 'session.stopping' && /^(?:SIG|q$)/.test(event.reason)) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
   if (event.type === 'error' && event.summary) return 'normal';

@@ -12,7 +12,7 @@ const HANG: Partial<Record<DevloopEvent['type'], number>> = {
   'reviews.waiting': 34,
 };
 const ROW_HANG = 14;
-/** Output of other programs, and what somebody may want to copy, such as commands. */
+/** The events that are not wrapped: output of other programs, and what somebody may want to copy, such as commands. */
 const UNTOUCHED: DevloopEvent['type'][] = [
   'controller.output',
   'controller.started',
