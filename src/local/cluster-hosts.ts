@@ -11,8 +11,8 @@ interface Settings {
 }
 
 /**
- * Reports the Services that the settings name as hosts, since such names usually resolve in the cluster only. The name of a webhook Service is
- * there for its certificate.
+ * Reports the Services that the settings name as hosts, since such names usually resolve in the cluster only. Names of webhook Services are
+ * not reported: they are there for the certificate.
  */
 export function noteClusterHosts(
   settings: Settings,

@@ -117,11 +117,7 @@ export interface ReviewSection {
   text: string;
 }
 
-<<<<<<< HEAD
 /** What a review waits for. release: it is held; connection: the controller has not accepted it yet; answer: the controller has it. */
-=======
-/** What a review waits for. release: to be forwarded; connection: for the controller to accept it; answer: for the controller's answer. */
->>>>>>> caf56a40 (Comments of the report room in plainer English)
 export type WaitsFor = 'release' | 'connection' | 'answer';
 
 /** A review without an answer, and so without an id. */

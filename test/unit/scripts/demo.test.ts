@@ -39,8 +39,9 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
   writeFileSync(join(programs, 'program'), Buffer.alloc(3 << 20, 1));
   writeFileSync(join(cache, 'debian-packages'), 'runc\nnftables\nrunc\n');
   // As `npm link` makes it.
-  symlinkSync(join(ROOT, 'bin/devloop.js'), join(home, 'devloop'));
-  const PATH = `${home}:${process.env.PATH}`;
+  mkdirSync(join(home, 'bin'));
+  symlinkSync(join(ROOT, 'bin/devloop.js'), join(home, 'bin/devloop'));
+  const PATH = `${join(home, 'bin')}:${process.env.PATH}`;
   const { stdout, stderr } = listKept({ XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home, PATH });
   const lines = stdout.trim().split('\n').slice(1);
   const removes = (what: string, command: string): unknown =>
