@@ -11,7 +11,7 @@ const SEEN = [
   '1. Before',
   'Required value: an Application needs an image\n',
   '2. devloop takes over',
-  'page          http://127.0.0.1:',
+  'open http://127.0.0.1:',
   '3. kube-apiserver calls the webhooks on this machine',
   // The first answer of this machine is not the one of the cluster.
   'Required value: an Application needs an image, says this machine',

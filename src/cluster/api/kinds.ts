@@ -111,12 +111,17 @@ export function apiGroupOf(kind: Kind): string {
 export function collectionPath(kind: Kind, namespace?: string): string {
   const { root, plural, namespaced } = KINDS[kind];
   return namespaced && namespace !== undefined
-    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
+    ? `${root}/namespaces/${segment(namespace)}/${plural}`
     : `${root}/${plural}`;
 }
 
 export function objectPath(ref: ObjectRef): string {
-  return `${collectionPath(ref.kind, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  return `${collectionPath(ref.kind, ref.namespace)}/${segment(ref.name)}`;
+}
+
+/** Half a surrogate pair, which encodeURIComponent throws at, is in no name, so the API server finds nothing. */
+function segment(name: string): string {
+  return encodeURIComponent(name.toWellFormed());
 }
 
 /** How an object is written in messages and events: `Service shop/webhook-service`. */
