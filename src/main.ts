@@ -66,7 +66,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
     cluster = chosen;
   };
   const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
-  // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is no terminal, so that is
+  // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is not a terminal, so stderr is
   // checked first.
   const isAttended = stderr.isTTY && isatty(0);
   const asks = isAttended ? { ask } : {};

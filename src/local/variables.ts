@@ -20,7 +20,7 @@ export interface VariableInputs {
   electionVariables: ReadonlySet<string>;
   /** Whether leader election stays on. */
   isElectable?: boolean;
-  /** The variables that the manager's image sets, and the files of the checkout in it. */
+  /** The variables that the manager's image sets, and the checkout's files that it contains. */
   imageVariables: Record<string, string>;
   imageFiles: ImageFile[];
   /** devloop's own environment. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
 /**
- * The start time to the second, in UTC and English, so that it is the same in every terminal. It needs no id of the boot, because it
- * contains the date.
+ * The start time to the second, in UTC and English, so that it is the same in every terminal. It needs no boot id, because it contains
+ * the date.
  */
 export function startTimeOf(pid: number): string | undefined {
   const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };

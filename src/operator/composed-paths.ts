@@ -8,7 +8,7 @@ export interface ComposedPath {
   rest: string;
 }
 
-/** These patterns rarely match, so the text before a match on its line is examined only then. */
+/** These patterns rarely match, so the text before a match on its line is examined only after a match. */
 const ADDED = /\+[ \t]*"(\/[^"\s]+)"/g;
 const JOINED = /\b(?:file)?path\.Join\(\s*(?:\w+\.)?([A-Za-z_]\w*)((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 export const CONSTANT = /\b(?:\w+\.)?([A-Za-z_]\w*)[ \t]*$/;

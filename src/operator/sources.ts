@@ -20,7 +20,7 @@ export interface CheckoutFacts {
   groups: Set<string>;
   /** Everything in its sources that looks like an absolute path: HTTP paths, and paths of files. */
   paths: Set<string>;
-  /** Such paths with fmt verbs in them: `/etc/%s/`. */
+  /** File paths that contain fmt verbs: `/etc/%s/`. */
   formattedPaths: Set<string>;
   /** HTTP paths in its manifests, which may belong to another operator that is merely bundled. */
   manifestPaths: Set<string>;

@@ -133,7 +133,7 @@ export type DevloopEvent =
       alike?: number;
       asked?: true;
     }
-  /** The summary after a replay. `changed`: how many answers changed. `build`: the build that answered now. `asked`: as above. */
+  /** The summary after a replay. `changed`: how many answers changed. `build`: the build that answered this time. `asked`: as in `reviews.replayed`. */
   | {
       type: 'reviews.compared';
       replayed: number;

@@ -5,7 +5,7 @@ import type { ObjectRef } from '../api/kinds.ts';
 import { whileAway } from '../api/repeat.ts';
 import { PROBE_LABEL, PROBE_WEBHOOK, probeObjectName } from '../names.ts';
 
-/** A dry run changes nothing, so it can be repeated. */
+/** How long a dry run is repeated while the API server is away. It changes nothing, so it can be repeated. */
 const AWAY_LIMIT_MS = 10_000;
 
 /** How a path carries a probe, and how its answer is read. The caller passes in the gateway's own functions. */

@@ -42,7 +42,7 @@ const NAMED_COMMAND =
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\}|(\w+))$/;
 /** The limit for one command: variables can refer to each other in a cycle. */
 const MOST_WORDS = 200;
-/** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
+/** A change of directory, as in `cd tools && go build` or `pushd tools; go build`. The last one of a command counts. */
 const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
 /** The directory in which make or a shell starts. */
 const HERE = /\$(?:\((?:CURDIR|PWD|shell pwd)\)|\{(?:CURDIR|PWD)\}|PWD\b|\(pwd\))/g;

@@ -51,7 +51,7 @@ function endOfCall(text: string, from: number): number | undefined {
   return undefined;
 }
 
-/** For a shell. Undefined for a command that contains unknown variables or tells the time. */
+/** The command of a call, for a shell. Undefined if it contains unknown variables or prints the time. */
 function commandOf(call: string): string | undefined {
   const command = call.replace(CALL, '').slice(0, -1);
   const isKnown = !command.replaceAll('$$', '').includes('$');

@@ -29,7 +29,7 @@ export interface Access {
 export interface DialEvents {
   /** Called when the stream continues over a new connection. */
   onAttached(): void;
-  /** Called when the connection broke; it is then dialled again. */
+  /** Called when the connection breaks; it is then dialled again. */
   onCut(cause: string): void;
   /** Called when a dial failed. */
   onFailed(error: unknown): void;

@@ -49,7 +49,7 @@ export const portCheck: Check = {
   },
 };
 
-/** Like `up`, which requires this permission only for a program that it builds. */
+/** As in `up`, the permission is required only for a program that devloop builds. */
 async function requirePermission(port: number, isForbidden: boolean, { context }: DoctorRun): Promise<void> {
   if (isForbidden && (await context).config.controller?.run === undefined) await requirePermittedPort(port);
 }

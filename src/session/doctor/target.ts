@@ -84,7 +84,7 @@ export function serviceFinding(service: TargetService): Finding {
   };
 }
 
-/** Is the operator free to take over? */
+/** Whether no other session holds the operator. */
 export const sessionCheck: Check = {
   name: 'session',
   limitSeconds: 60,

@@ -34,7 +34,7 @@ export function planStandIn({ manager }: Pick<Target, 'manager'>): StandInStep[]
     : [];
 }
 
-/** The steps. If the account is not allowed to take them, warns and returns none: a Pod that it could not delete must not be created. */
+/** The steps. If the account is not allowed to take them, warns and returns none: a Pod that the account could not delete must not be created. */
 export async function permittedStandIn(
   api: ClusterApi,
   steps: StandInStep[],

@@ -7,7 +7,7 @@ export type OpenChannel = () => Channel;
 
 /** A connection without a channel is reset after this time, which is the limit of kube-apiserver's TLS handshake. */
 const CARRY_LIMIT_MS = 10_000;
-/** Limit for one webhook port: more than a gateway accepts. */
+/** Limits for one webhook port. A gateway accepts fewer connections. */
 const MOST_CONNECTIONS = 1024;
 const MOST_WAITING = 256;
 
