@@ -4,7 +4,7 @@ import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { answered } from '../../cluster/api/repeat.ts';
-import { createProber } from '../../cluster/takeover/probe.ts';
+import { createProber, type Prober } from '../../cluster/takeover/probe.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
@@ -23,14 +23,18 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
   const waitForOne = async (service: TargetService): Promise<void> => {
     if (!(await hasReadyPods(work.api, service.service))) return;
     await using prober = await serviceProber(work, service);
-    const { reached, cause } = await probeUntil(prober, ELSEWHERE, work.signal);
-    if (!reached) warn(work, cause || STILL_HERE);
+    await verifyElsewhere(work, prober);
   };
   const unverified = (error: unknown): void => warn(work, messageOf(error));
   await Promise.all(services.map((service) => waitForOne(service).catch(unverified)));
 }
 
 const STILL_HERE = 'its calls still reach this machine.';
+
+async function verifyElsewhere(work: Work, prober: Prober): Promise<void> {
+  const { reached, cause } = await probeUntil(prober, ELSEWHERE, work.signal);
+  if (!reached) warn(work, cause || STILL_HERE);
+}
 
 function warn({ emit }: Work, why: string): void {
   const message = `devloop could not verify that the in-cluster webhook answers again: ${why}`;
@@ -47,7 +51,7 @@ export async function waitUntilAnswering(
   services: TakenObject[],
   webhooks: WebhookService[],
 ): Promise<void> {
-  const { api, signal } = work;
+  const { api } = work;
   await Promise.allSettled(
     services.map(async ({ ref, object }) => {
       const called = webhooks.find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
@@ -60,9 +64,7 @@ export async function waitUntilAnswering(
       looking.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
       const [isReady] = await looking;
-      if (!isReady) return;
-      const { reached, cause } = await probeUntil(prober, ELSEWHERE, signal);
-      if (!reached) warn(work, cause);
+      if (isReady) await verifyElsewhere(work, prober);
     }),
   );
 }
