@@ -1,5 +1,6 @@
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
+import { readFlag } from './arguments.ts';
 
 /** The DNS name of a Service: `db.shop.svc`, or longer. */
 const HOST = /(?<![\w.-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.){2}svc(?:\.[a-z0-9.-]*[a-z0-9])?(?![\w-])/g;
@@ -36,11 +37,11 @@ export function clusterHosts({ args, variables }: Settings): Map<string, Set<str
     for (const [host] of text.matchAll(HOST)) hosts.set(host, (hosts.get(host) ?? new Set()).add(by));
   };
   for (const [index, arg] of args.entries())
-    look(arg, nameOf(arg) ?? nameOf(args[index - 1]) ?? 'an argument');
+    look(arg, flagIn(arg) ?? flagIn(args[index - 1]) ?? 'an argument');
   for (const [name, value] of Object.entries(variables)) look(value, name);
   return hosts;
 }
 
-function nameOf(arg = ''): string | undefined {
-  return arg.startsWith('-') ? arg.split('=', 1)[0] : undefined;
+function flagIn(arg = ''): string | undefined {
+  return readFlag(arg, undefined)?.name;
 }
