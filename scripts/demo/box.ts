@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { ensureClusterBinaries } from '../../test/cluster/build.ts';
 import { startCluster, stopCluster } from '../../test/cluster/cluster.ts';
 import { loadRelayImage } from '../../test/support/relay-image.ts';
 import { deploySample } from '../../test/support/sample-operator.ts';
+import { filesOnPath } from './on-disk.ts';
 import { type DemoCluster, type Kept, Refusal, type Stage, within } from './stage.ts';
 
 type Wanted = Omit<Stage, 'cluster'> & { keep: boolean };
@@ -42,7 +42,9 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
     checkout,
     kubeconfig: cluster.kubeconfig,
     clusterDirectory: cluster.dir,
-    ...(isInstalled('kubectl') ? {} : { kubectl: (await ensureClusterBinaries({ log() {} })).cluster }),
+    ...(filesOnPath('kubectl').length > 0
+      ? {}
+      : { kubectl: (await ensureClusterBinaries({ log() {} })).cluster }),
   };
   let done = false;
   const stop = async (): Promise<void> => {
@@ -82,8 +84,4 @@ function complaint({ message }: Error, args: string[]): string {
   const front = `${args.join(' ')}: `;
   const at = message.indexOf(front);
   return at < 0 ? message : message.slice(at + front.length);
-}
-
-function isInstalled(program: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
 }

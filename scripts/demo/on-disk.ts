@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -51,9 +52,14 @@ export async function keptOnDisk(): Promise<string> {
 
 /** Whether `npm link` has made this checkout's devloop a command. */
 async function isLinked(): Promise<boolean> {
-  const places = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'devloop'));
-  const found = await Promise.all(places.map((place) => realpath(place).catch(() => '')));
-  return found.includes(join(ROOT, 'bin/devloop.js'));
+  const targets = await Promise.all(filesOnPath('devloop').map((file) => realpath(file)));
+  return targets.includes(join(ROOT, 'bin/devloop.js'));
+}
+
+/** The files of this name in the directories of PATH, in their order. */
+export function filesOnPath(name: string): string[] {
+  const places = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, name));
+  return places.filter((place) => existsSync(place));
 }
 
 async function sizeOf(directory: string): Promise<string> {
