@@ -93,7 +93,7 @@ export class WebhookPort {
     socket.once('end', unused);
     socket.once('data', (first) => {
       this.#silent.delete(socket);
-      // The bytes are put back at once; otherwise, the end of the connection could be emitted before there is a channel.
+      // The stream gets the bytes back at once; otherwise, the end of the connection could be emitted before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
     });
