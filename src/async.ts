@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Emit, Progress } from './report/events.ts';
 
 /**
- * Like Promise.all, but a failure waits until the others have settled: a restore that follows has to find every write that
- * was under way.
+ * Like Promise.all, but rejects only after all promises have settled, because a restore that follows must find every write that was
+ * running.
  */
 export async function allDone<T>(promises: Iterable<Promise<T>>): Promise<T[]> {
   const results = await Promise.allSettled(promises);
@@ -13,8 +13,8 @@ export async function allDone<T>(promises: Iterable<Promise<T>>): Promise<T[]> {
 }
 
 /**
- * For steps that are useless without each other. The first failure aborts `ending`, which stops the other steps. This rejects with that
- * failure, not with the errors of the stopped steps, once all steps have settled.
+ * Awaits steps that are useless without each other. The first failure aborts `ending`, which stops the other steps. Once all steps have
+ * settled, rejects with that failure, not with the errors of the stopped steps.
  */
 export async function allOrNone<T>(steps: Promise<T>[], ending: AbortController): Promise<T[]> {
   const endAll = (error: unknown): never => {
@@ -24,17 +24,17 @@ export async function allOrNone<T>(steps: Promise<T>[], ending: AbortController)
   return await allDone(steps.map((step) => step.catch(endAll)));
 }
 
-/** Doubles from `firstMs` up to `longestMs`. `failures` counts from 0. */
+/** The time in ms to wait before the next attempt. It doubles from `firstMs` up to `longestMs`; `failures` counts from 0. */
 export function backOff(failures: number, firstMs: number, longestMs: number): number {
   return Math.min(firstMs * 2 ** failures, longestMs);
 }
 
-/** False when the signal ended the wait early. */
+/** Resolves to false if the signal ended the wait early. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
   return await pause(ms, true, signal ? { signal } : {}).catch(() => false);
 }
 
-/** Checks at once and then every `everyMs`. False when `holds` is still false after `limitMs`, or when the signal aborts first. */
+/** Calls `holds` at once and then every `everyMs`. Resolves to false if it is still false after `limitMs`, or when the signal aborts. */
 export async function pollUntil(
   holds: () => Promise<boolean>,
   { everyMs, limitMs, signal }: { everyMs: number; limitMs: number; signal?: AbortSignal },

@@ -18,7 +18,8 @@ declare const DEVLOOP_VERSION: string;
 
 const INTERRUPTED = CATALOGUE.interrupted.exit;
 /**
- * The terminal sends Ctrl-C to npm or npx and to devloop, and npm and npx pass theirs on: two signals within this time count as one Ctrl-C.
+ * Under npm or npx, one Ctrl-C reaches devloop twice: from the terminal, and from npm or npx, which pass on their own signal. Two signals
+ * within this time count as one Ctrl-C.
  */
 const ECHO_MS = 300;
 
@@ -77,7 +78,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
 async function attend(session: AttendedSession): Promise<Disposable> {
   const { Keyboard } = await import('./report/keyboard.ts');
   const { print, ...printer } = await openPrinter();
-  // The other keys signal the whole process group, as the terminal would: a parent such as npm has to stop, too.
+  // Ctrl-Z and Ctrl-\ signal the whole process group, as the terminal would, so that a parent such as npm also gets the signal.
   const signal = (name: NodeJS.Signals): void =>
     name === 'SIGINT' ? interrupt(name) : void process.kill(0, name);
   if (keyboard === undefined) {
@@ -217,7 +218,7 @@ async function reportUnwritten(error: Error): Promise<number> {
 function surviveCrashes(): void {
   process.on('uncaughtException', (error) => {
     crashed = true;
-    // Reporting the crash must not fail: that would come back here as another crash, endlessly.
+    // A failed report must not throw: its error would come back here as another crash, endlessly.
     reportBug(error).catch(() => undefined);
     leave('bug');
   });

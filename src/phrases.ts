@@ -4,7 +4,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `90s`, `10m` and `2h` in milliseconds; undefined for all else. */
+/** `90s`, `10m` and `2h` in milliseconds; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   const [, number = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(text) ?? [];
   const ms = { s: 1_000, m: 60_000, h: 3_600_000 }[unit];
@@ -49,7 +49,7 @@ function octal(text: string): string {
   return [...new TextEncoder().encode(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
-/** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
+/** `shop-webhook` for registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
 export function imageName(image: string): string {
   return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;
 }

@@ -1,6 +1,6 @@
 /**
- * The known names that the user may have meant, at most three, the likeliest first: those with a typo, and those that contain `name` or are
- * contained in it. If there are none, those with a part that differs from `name` only by a typo.
+ * The known names that the user may have meant, at most three, the likeliest first: names that differ from `name` only by a typo, then
+ * names that contain it or are contained in it. If there are none, names with a part that differs from `name` only by a typo.
  */
 export function similarNames(name: string, names: readonly string[]): string[] {
   // A shorter text is part of too many names.
@@ -54,8 +54,8 @@ function editDistances(text: string, of: 'whole' | 'part'): (other: string) => n
 }
 
 /**
- * For each beginning of `b`, how many letters of `a` must be inserted, removed, replaced or swapped with their neighbour to get it. `first`
- * is this row for an empty `a`.
+ * For each beginning of `b`, the number of edits that turn `a` into it. An edit inserts, removes or replaces a letter, or swaps two
+ * neighbours. `first` is this row for an empty `a`.
  */
 function editRow(a: string, b: string, first: number[]): number[] {
   const rows = [first];

@@ -19,6 +19,6 @@ export interface PlannedChange {
   action: ChangeAction;
   object: ObjectRef;
   detail: string;
-  /** An object of devloop's own that is gone when the command ends. */
+  /** Set for an object of devloop's own that is gone when the command ends. */
   temporary?: true;
 }

@@ -10,7 +10,7 @@ export interface Account {
 
 const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
-/** Undefined if the API server does not have this API (before Kubernetes 1.28) or denies access to it. */
+/** Asks who the user is. Resolves to undefined if the API server does not have this API (before Kubernetes 1.28) or denies access to it. */
 export async function accountOf(api: ClusterApi, options: CallOptions = {}): Promise<Account | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {

@@ -134,7 +134,7 @@ async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Pr
   return now !== undefined && (uid === undefined || now.metadata.uid === uid);
 }
 
-/** An answer about another object must not count as "not found", because a restore relies on that. */
+/** Throws if the answer is about another object. If it counted as "not found", a restore would take the object for deleted. */
 function objectIn<T extends KubeObject>(answer: T, ref: ObjectRef): T {
   if (answer.metadata?.name === ref.name) return answer;
   throw new GarbledAnswer(`something that is not ${describe(ref)}: ${excerpt(answer)}`);

@@ -16,7 +16,7 @@ export type AuthOptions = RequestOptions & { agent?: Agent };
 
 export interface Credentials {
   readonly current: AuthOptions;
-  /** Replaces the rejected credentials, unless another call has just done so; rejects with `cluster.unauthorized`. */
+  /** Replaces the rejected credentials, unless another call has just done so. Rejects with `cluster.unauthorized` if that fails. */
   renew(rejected: AuthOptions): Promise<void>;
   /** The error for credentials that were rejected although they had just been renewed. */
   rejection(): DevloopError;
@@ -59,7 +59,7 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
   };
 }
 
-/** If the context now has another server, it may be another cluster, in which this session has changed nothing. */
+/** Throws if the context now has another server: it may be another cluster, in which this session has changed nothing. */
 async function reloaded(first: Selected): Promise<Selected> {
   const selected = await first.reload();
   if (selected.server === first.server) return selected;
@@ -123,7 +123,7 @@ function tooSlow({ config, context }: Selected, limitMs: number): DevloopError {
   );
 }
 
-/** The library throws such an error if an entry is malformed. The error's text is not shown, because it may quote what a plugin printed. */
+/** Whether the library failed because an entry is malformed. The error's text is not shown, because it may quote what a plugin printed. */
 function isMalformed(error: unknown): boolean {
   return error instanceof TypeError || error instanceof SyntaxError;
 }

@@ -119,7 +119,7 @@ export function objectPath(ref: ObjectRef): string {
   return `${collectionPath(ref.kind, ref.namespace)}/${segment(ref.name)}`;
 }
 
-/** Half a surrogate pair, which encodeURIComponent throws at, is in no name, so the API server finds nothing. */
+/** Replaces half a surrogate pair, at which encodeURIComponent throws. No object has such a name, so the API server still finds nothing. */
 function segment(name: string): string {
   return encodeURIComponent(name.toWellFormed());
 }

@@ -9,7 +9,7 @@ export function labelQuery(labels: Labels): string {
     .join(',');
 }
 
-/** Whether all `wanted` labels are among `labels`. False if none is wanted: a Service without a selector selects nothing. */
+/** Whether all `wanted` labels are among `labels`. If `wanted` is empty, returns false: a Service without a selector selects nothing. */
 export function hasLabels(labels: Labels, wanted: Labels): boolean {
   const entries = Object.entries(wanted);
   return entries.length > 0 && entries.every(([key, value]) => labels[key] === value);

@@ -7,11 +7,11 @@ import { notUsable, type Selected } from './kubeconfig.ts';
 
 export const USER_AGENT = 'devloop';
 /**
- * kube-apiserver, proxies and NAT keep idle connections open for longer than this. After this machine slept, its connections may be dead
- * without notice.
+ * kube-apiserver, proxies and NAT keep idle connections open for longer than this. After this machine has slept, its connections may be
+ * dead without notice.
  */
 const IDLE_LIMIT_MS = 30_000;
-/** `down` makes up to 17 calls at once: with fewer connections, the last ones would wait for an answer to the others. */
+/** `down` makes up to 17 calls at once. With fewer connections than calls, some calls would wait until others are answered. */
 const MOST_SOCKETS = 24;
 
 /** The current credentials, and the pool of connections that are made with them. */
@@ -22,8 +22,8 @@ export interface Login {
   /** The options for a connection outside the pool. */
   ownConnection(): RequestOptions;
   /**
-   * Tries again with renewed credentials if the first ones are rejected; rejects with `cluster.unauthorized`. Calls that are rejected at
-   * the same time share one renewal.
+   * Tries again with renewed credentials if the current ones are rejected. Rejects with `cluster.unauthorized` if that fails, too. Calls
+   * that are rejected at the same time share one renewal.
    */
   retriedWith<T>(attempt: () => Promise<T>, isRejected: (answer: T) => boolean): Promise<T>;
   /**

@@ -80,7 +80,7 @@ export function askedPauseMs(error: unknown): number {
   return (refusalOf(error)?.retryAfterSeconds ?? 0) * 1000;
 }
 
-/** For polling: while the API server does not answer, the condition counts as not met. */
+/** Wraps a condition for polling: while the API server does not answer, the condition counts as not met. */
 export function answered(holds: () => Promise<boolean>): () => Promise<boolean> {
   return async () => {
     try {

@@ -39,7 +39,7 @@ export interface WantedChange {
 export async function applyChange(work: Work, wanted: WantedChange): Promise<void> {
   const { api, sessionId, emit } = work;
   const { ref, fields, detail, seen } = wanted;
-  // Only a patch that names a version fails if the object has changed. The mark of another session may be gone by now.
+  // Without a version in `seen`, the patch would also apply to a changed object. A session's mark in `seen` may be gone by now.
   const isUsable = seen?.metadata.resourceVersion !== undefined && sessionOf(seen) === undefined;
   const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
   await inRounds(work, ref, async () => {
@@ -73,7 +73,7 @@ export async function restoreChange(
   seen?: KubeObject,
 ): Promise<Kept[]> {
   const { api, sessionId, emit, beside } = work;
-  // Only a patch that names a version fails if the object has changed.
+  // Without a version in `seen`, the patch would also apply to a changed object.
   const isUsable = seen?.metadata.resourceVersion !== undefined;
   const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
   // This is kept across the attempts: if the answer to a patch was lost, the next attempt finds nothing to report.
@@ -148,8 +148,8 @@ async function returnOwnership(
 }
 
 /**
- * If somebody else has just removed a field, a patch that removes it is refused as invalid before its version is compared. This counts as a
- * conflict, and so does an object that is gone.
+ * Patches an object, and throws a conflict if the object has changed since it was read as `seen`, or is gone. If somebody else has just
+ * removed a field, the API server refuses a patch that removes it as invalid, before it compares the version.
  */
 export async function patchSeen(
   api: Work['api'],

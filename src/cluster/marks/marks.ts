@@ -28,7 +28,7 @@ export interface UndoStore {
   map: 'labels' | 'annotations';
   key: string;
   write(undo: Undo): string;
-  /** Undefined if `write` cannot have written the text. */
+  /** Returns undefined if `write` cannot have written the text. */
   read(text: string): Undo | undefined;
 }
 
@@ -149,7 +149,7 @@ function canonical(value: Json | undefined): string {
     : `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
 }
 
-/** The API server answers a patch that names a resourceVersion with 409 if the object has changed since. */
+/** Makes the API server refuse a patch with 409 if the object has changed since it was read. */
 export function guard(object: KubeObject): PatchOperation[] {
   const version = object.metadata.resourceVersion;
   return version === undefined ? [] : [{ op: 'replace', path: '/metadata/resourceVersion', value: version }];

@@ -38,8 +38,8 @@ export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefi
 
 /**
  * The managedFields of an object whose fields devloop has restored: without devloop, and with the previous owners of these fields. A field
- * gets no owner if its previous owners are unknown, or have written since then and so may no longer want it. Undefined if devloop owns
- * nothing.
+ * gets no owner if its previous owners are unknown, or have written since then and so may no longer want it. Returns undefined if
+ * devloop owns nothing.
  */
 export function withoutDevloop(
   object: KubeObject,
@@ -79,7 +79,7 @@ function identity({ manager, operation, subresource, apiVersion }: Owner): strin
 const LONGEST_NAME = 128;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Whether the API server would accept this owner, since anybody can write a mark. */
+/** Whether the API server would accept this owner. Anybody can write a mark, so an owner in it may not be valid. */
 export function isOwner(value: unknown): value is Owner {
   const { manager, operation, apiVersion, subresource, time } = (value ?? {}) as Partial<Owner>;
   return (

@@ -154,7 +154,7 @@ function ourLabels(sessionId: string): Record<string, string> {
   return { [SESSION_LABEL]: sessionId, 'app.kubernetes.io/name': RELAY_NAME };
 }
 
-/** OpenShift assigns a range of user ids to each namespace, and rejects a Pod that names another one. */
+/** OpenShift assigns a range of user ids to each namespace, and rejects a Pod that names a user id outside that range. */
 export function assignsUserIds(namespace: KubeObject | undefined): boolean {
   return namespace?.metadata.annotations?.['openshift.io/sa.scc.uid-range'] !== undefined;
 }

@@ -139,7 +139,7 @@ function hintOf(error: unknown): string {
   return [hint, 'devloop keeps trying.'].filter(Boolean).join('\n');
 }
 
-/** Undefined while the API server does not answer, which is no reason to replace a Pod. */
+/** The relay's state; undefined if the Pod cannot be read at the moment, which is no reason to replace it. */
 async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof relayState> | undefined> {
   try {
     return relayState(await api.get<Pod>(ref), Number.POSITIVE_INFINITY);
@@ -148,7 +148,7 @@ async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof 
   }
 }
 
-/** Undefined once the Secret is gone: `devloop down` deletes it before the Pods, and no Pod must be created after that. */
+/** Starts another Pod. Resolves to undefined once the Secret is gone: `devloop down` deletes it first, and no Pod must be created after that. */
 async function replacement(work: Work, spec: RelaySpec): Promise<StartedRelay | undefined> {
   const secret = await work.api.get(relaySecretRef(spec.namespace, work.sessionId));
   return secret === undefined ? undefined : await startPod(work, spec, secret);

@@ -26,11 +26,11 @@ export interface LeaseHolder {
 /** How processes of this machine are recognized. */
 export interface Here {
   isHere(holder: Holder): boolean;
-  /** Undefined if the process cannot be seen from here: only its Lease then shows whether it is alive. */
+  /** Resolves to undefined if the process cannot be seen from here: only its Lease then shows whether it is alive. */
   isRunning(holder: Holder): Promise<boolean | undefined>;
 }
 
-/** A session is alive if its process runs here. If that cannot be seen, it is alive if its Lease is renewed. */
+/** Whether a session is alive: its process runs on this machine or, if the process cannot be seen from here, its Lease is renewed. */
 export async function isAlive(lease: Lease, here: Here, renewed: () => Promise<boolean>): Promise<boolean> {
   const holder = holderOf(lease);
   const running = holder && here.isHere(holder) ? await here.isRunning(holder) : undefined;
