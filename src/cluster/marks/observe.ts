@@ -60,7 +60,7 @@ export function writerOf(object: KubeObject, path: string[]): Writer | undefined
   );
 }
 
-/** The last writer; of two in the same second, the later entry. */
+/** The last writer; of two that wrote in the same second, the one with the later entry. */
 function latest(writers: ManagedFields[]): Writer | undefined {
   const [first, ...others] = writers;
   if (first === undefined) return undefined;

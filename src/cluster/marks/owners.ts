@@ -2,7 +2,7 @@
 import { USER_AGENT } from '../api/login.ts';
 import type { KubeObject, ManagedFields } from '../api/objects.ts';
 
-/** kube-apiserver names a writer that sends no field manager after its user agent. */
+/** If a writer sends no field manager, kube-apiserver uses its user agent as the name. */
 export const OWN_MANAGER = USER_AGENT;
 
 /** An owner of a field, as its entry of managedFields names it. */
@@ -66,12 +66,12 @@ function given(entries: ManagedFields[], { owner, part }: { owner: Owner; part: 
   return entries.with(index, { ...now, fieldsV1: merged(now.fieldsV1, part) });
 }
 
-/** Compares the time, too: if it is the same, the owner has not written since. */
+/** Whether both describe the same owner, who has not written in between: the times must be the same, too. */
 export function isSameOwner(a: Owner, b: Owner): boolean {
   return identity(a) === identity(b) && a.apiVersion === b.apiVersion && a.time === b.time;
 }
 
-/** The API server keeps one entry of managedFields for each identity. A server-side applier has one for all versions. */
+/** The API server keeps one entry of managedFields for each identity. A server-side applier has one entry for all API versions. */
 function identity({ manager, operation, subresource, apiVersion }: Owner): string {
   return JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion]);
 }
