@@ -16,7 +16,7 @@ export const RELAY_IMAGE = 'docker.io/library/node:24-alpine';
 export const RELAY_CONTAINER = 'relay';
 
 const DIRECTORY = '/relay';
-/** By default, V8 lets the garbage of short-lived connections grow to 200 MB before it collects it; these flags limit it to 90 MB. */
+/** By default, V8 lets the garbage of short-lived connections grow to 200 MB before a collection; these flags limit it to 90 MB. */
 const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
 /** The uid of the user `nonroot` in distroless images. The program needs no entry in /etc/passwd. */
 const UID = 65_532;
@@ -48,7 +48,7 @@ export interface RelaySpec {
   placement?: Placement | undefined;
 }
 
-/** One Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object needs fewer permissions. */
+/** Uses one Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object needs fewer permissions. */
 export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object {
   const { namespace, name } = relaySecretRef(spec.namespace, sessionId);
   const encode = (text: string): string => Buffer.from(text).toString('base64');
@@ -63,7 +63,7 @@ export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object
 
 /**
  * The relay's Pod. It passes Pod Security `restricted`. The kubelet never restarts it: the program exits when no client has been connected
- * for a while, and the session replaces a Pod that it still needs. It has no deadline, since that would end the relay of a long session.
+ * for a while, and the session replaces a Pod that it still needs. It has no deadline, which would end the relay of a long session.
  * `runAsUser` is false on OpenShift, which assigns user ids itself. The Secret owns the Pod, so that Kubernetes deletes a Pod that is
  * created after the session was restored.
  */

@@ -18,7 +18,7 @@ export interface PolicyQuestion {
   ports: RelayPort[];
 }
 
-/** A warning and a note about the namespace's policies; none if the account is not allowed to list them. */
+/** A warning and a note about the namespace's policies; none if the policies cannot be listed. */
 export async function networkPolicyNotices(
   api: ClusterApi,
   question: PolicyQuestion,

@@ -25,7 +25,7 @@ export interface StartedRelay {
 
 /**
  * Creates the relay's Secret and Pod and waits until the program listens. Both have the session's label from the start, so that
- * `devloop down` finds them; if the start fails they are deleted at once. Rejects with `relay.failed`, or `interrupted`.
+ * `devloop down` finds them; if the start fails, they are deleted at once. Rejects with `relay.failed` or `interrupted`.
  */
 export async function startRelay(work: Work, spec: RelaySpec): Promise<StartedRelay> {
   const ref = relaySecretRef(spec.namespace, work.sessionId);

@@ -148,7 +148,7 @@ async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof 
   }
 }
 
-/** Starts another Pod. Resolves to undefined once the Secret is gone: `devloop down` deletes it first, and no Pod must be created after that. */
+/** Starts another Pod, unless the Secret is gone: `devloop down` deletes it before the Pods, and no Pod must be created after that. */
 async function replacement(work: Work, spec: RelaySpec): Promise<StartedRelay | undefined> {
   const secret = await work.api.get(relaySecretRef(spec.namespace, work.sessionId));
   return secret === undefined ? undefined : await startPod(work, spec, secret);
