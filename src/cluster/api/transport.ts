@@ -12,7 +12,7 @@ import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
-  /** Aborts a read or a wait. Never pass it for a write: once a write was sent, nobody could tell whether it took effect. */
+  /** Aborts a read or a wait. It is never passed for a write: nobody could tell whether an aborted write took effect. */
   signal?: AbortSignal;
   query?: Record<string, string>;
   accept?: string;
