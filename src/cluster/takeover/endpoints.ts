@@ -82,7 +82,7 @@ export async function writeOldEndpoints(work: Work, service: Service, to: () => 
   await writeOne(work, endpoints!, to);
 }
 
-/** Writes only the session's EndpointSlice, next to those of Kubernetes: for a Service that has a selector. */
+/** Writes only the session's EndpointSlice, beside the slices that Kubernetes writes for a Service with a selector. */
 export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice] = pointersOf(service, work.sessionId, to);
   await writeOne(work, slice!, to);

@@ -42,8 +42,8 @@ export interface HeldLease extends AsyncDisposable {
 }
 
 /**
- * The holder that a Lease records; undefined if devloop cannot have written it. Anybody who is allowed to write Leases can change this one,
- * and devloop sends signals to the process that it names.
+ * The holder that a Lease records; undefined if devloop cannot have written it. Anybody who is allowed to write Leases can change this
+ * record, and devloop sends signals to the process that it names.
  */
 export function holderOf(lease: Lease): Holder | undefined {
   try {
@@ -60,7 +60,7 @@ export function holderOf(lease: Lease): Holder | undefined {
   }
 }
 
-/** Drops other fields, which may have any size, because the name is printed. */
+/** Drops all other fields, because the name is printed, and other fields may have any size. */
 function nameOnly({ kind, namespace, name }: ObjectName): ObjectName {
   return { kind, ...(namespace === undefined ? {} : { namespace }), name };
 }
@@ -138,7 +138,7 @@ async function createOrFind(
     if (error.reason !== 'AlreadyExists') throw error;
     // An earlier attempt, whose answer was lost, may have created the Lease.
     const existing = await api.get<Lease>(ref);
-    // Its holder has just deleted it, so the next round creates it.
+    // If its holder has just deleted it, the next round creates it.
     if (existing === undefined) throw error;
     const session = sessionOf(existing);
     if (session === sessionId) return existing;

@@ -70,7 +70,7 @@ export function isOwnReview(review: Review, taken: Taken): boolean {
   }
 }
 
-/** devloop deletes the revision that a paused DaemonSet leaves in its history. */
+/** Whether a review is about the revision that a paused DaemonSet leaves in its history, and that devloop deletes. */
 function isRemovalOfPause({ operation, namespace, oldObject }: Review, { objects }: Taken): boolean {
   const revision = oldObject as ControllerRevision | null | undefined;
   if (operation !== 'DELETE' || !revision?.metadata) return false;
@@ -78,7 +78,7 @@ function isRemovalOfPause({ operation, namespace, oldObject }: Review, { objects
   return managers.some((manager) => isPausedRevision(revision, manager));
 }
 
-/** A Pod does not start before the kubelet has a token for it. */
+/** Whether a review is about a token for a Pod of the manager. The Pod does not start before the kubelet has that token. */
 function isTokenOfManager(review: Review, taken: Taken): boolean {
   const { boundObjectRef } = (review.object?.spec ?? {}) as {
     boundObjectRef?: { kind?: string; name?: string };

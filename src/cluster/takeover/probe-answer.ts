@@ -14,12 +14,12 @@ export interface ProbeLanguage {
   read(answer: string): { nonce: string; session: string } | undefined;
 }
 
-/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: whether it shows nothing about the route yet. */
+/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: whether the answer shows nothing about the route. */
 export type ProbeAnswer =
   | { reached: true; latencyMs: number }
   | { reached: false; pending: boolean; cause: string };
 
-/** The result if kube-apiserver called the probe and nothing denied it: only a server that allows every request does that. */
+/** The result if kube-apiserver called the probe and nothing denied it: only a server that allows every request gives such an answer. */
 export const ALLOWED = { pending: false, cause: 'something else answered the probe, and allowed it' };
 
 export function isOurs(refusal: string): boolean {

@@ -118,7 +118,7 @@ function familiesOf({ ipFamilies, ipFamilyPolicy }: Service['spec']): Partial<Se
   };
 }
 
-/** Endpoints that Kubernetes wrote are deleted with the Service, and the account is not always allowed to delete them. */
+/** Leaves endpoints that Kubernetes wrote: they are deleted with the Service, and the account is not always allowed to delete them. */
 async function remove({ api, sessionId }: Work, ref: ObjectRef, target: ServiceTarget): Promise<void> {
   const endpoints: ObjectRef[] =
     'address' in target ? [sliceRef(ref, sessionId), { ...ref, kind: 'Endpoints' }] : [];

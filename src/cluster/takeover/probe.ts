@@ -24,9 +24,9 @@ export interface ProbeTarget extends ProbedService {
 export interface Prober extends AsyncDisposable {
   /** Makes one dry-run creation that triggers only our own webhook configuration. */
   once(): Promise<ProbeAnswer>;
-  /** Sends all probes of the target's count except the first, at the same time, each over a connection of its own. */
+  /** Sends the target's `count` probes except the first at the same time, each over a connection of its own. */
   others(): Promise<ProbeAnswer[]>;
-  /** Sends the same probes with one dry run; false if that does not show that the gateway has answered them all. */
+  /** Sends the same probes with one dry run. Resolves to whether that shows that the gateway has answered all of them. */
   reachesTogether(): Promise<boolean>;
 }
 
@@ -152,8 +152,8 @@ const MOST_SECONDS = 3;
 const HUNG = /deadline exceeded|timeout/i;
 
 /**
- * The timeout is short, because a call to a Pod that has just ended hangs, while the next one is answered: kube-proxy still sends calls to
- * such a Pod for up to a second.
+ * The timeout is short, because kube-proxy still sends calls to a Pod that has just ended for up to a second. Such a call hangs, but the
+ * next one is answered.
  */
 function firstRound(count: number): Round {
   return { nonces: newNonces(count), timeoutSeconds: 1, isUsed: false, isKnown: false, isHung: false };
@@ -165,7 +165,7 @@ function nextRound({ nonces, timeoutSeconds, isHung }: Round): Round {
   return { ...firstRound(nonces.length), timeoutSeconds: next };
 }
 
-/** kube-apiserver keeps its connections to the server that answered. Only a new path makes it open another one. */
+/** kube-apiserver keeps its connections to the server that answered. Only a new path makes it open another connection. */
 function newNonces(count: number): string[] {
   return Array.from({ length: count }, () => randomBytes(8).toString('hex'));
 }

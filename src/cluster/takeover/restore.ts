@@ -28,11 +28,11 @@ const UNBLOCKED_LIMIT_MS = 30_000;
 export interface Left {
   ref: ObjectRef;
   kept: Kept[];
-  /** Whether only its mark is left, because a webhook that does not answer yet blocks the patch that removes the mark. */
+  /** Whether only the object's mark is left, because a webhook that does not answer yet blocks the patch that removes the mark. */
   isMarked?: boolean;
-  /** Whether its Pods were refused because a webhook did not answer. */
+  /** Whether the manager's Pods were refused because a webhook did not answer. */
   isBlocked?: boolean;
-  /** Whether it was not ready in time. */
+  /** Whether the manager was not ready in time. */
   isLate?: boolean;
 }
 
@@ -158,8 +158,8 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
 }
 
 /**
- * Waits until each Service has a ready slice from Kubernetes' controller without a Pod of our relay; then our own slices can be deleted.
- * The wait is bounded, because without a ready Pod there is no such slice.
+ * Waits until each Service has a ready slice from Kubernetes' controller, and none of the controller's slices points to a Pod of the relay.
+ * Then devloop's own slices can be deleted. The wait is bounded, because without a ready Pod there is no such slice.
  */
 export async function waitForControllerSlices(
   { api, signal }: Work,
@@ -224,7 +224,7 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
   else await remove(work, one, 'not recreated by Kubernetes');
 }
 
-/** The last step, because a relay carries reviews until its Service points elsewhere. */
+/** Deletes the relays. This comes after the restore of the Services, because a relay carries reviews until its Service points elsewhere. */
 export async function removeRelays(work: Work, marked: Marked[]): Promise<void> {
   const pods = relayPods(marked);
   // If Secrets cannot be listed, their names follow from the session's id.

@@ -80,8 +80,8 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 /**
  * Points a Service to an address; `place` names its owner, for display. The Endpoints are written before the selector is removed, since
  * Kubernetes would otherwise mirror the old ones to a slice. The controllers' slices are pointed to the address first and deleted last, so
- * that there is always an endpoint, and kube-proxy, which waits a second after each change, has to apply only one. `onPointed` is called
- * before these slices are deleted, if all endpoints point to the address.
+ * that there is always an endpoint. This also leaves only one change for kube-proxy, which waits a second after each change. `onPointed` is
+ * called before these slices are deleted, if all endpoints point to the address.
  */
 export function pointToAddress(
   service: Service,

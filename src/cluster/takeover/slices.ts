@@ -15,8 +15,9 @@ const REMOVE_LIMIT_MS = 10_000;
 const POLL_MS = 25;
 
 /**
- * Points the controllers' slices of a Service without a selector to the address to which ours will point. They are deleted next. False if
- * one of them may still point elsewhere: it is of the other IP family, somebody has just written it, or the API server was away.
+ * Points the controllers' slices of a Service without a selector to the address to which devloop's slice will point. They are deleted next.
+ * Resolves to false if one of them may still point elsewhere: it is of the other IP family, somebody has just written it, or the API server
+ * was away.
  */
 export async function turnControllerSlices(
   { api, sessionId }: Work,
@@ -36,7 +37,7 @@ export async function turnControllerSlices(
   return alike.length === slices.length && turned.every(Boolean);
 }
 
-/** False even if only the answer was lost: nothing depends on this write, since the slice is deleted next. */
+/** Returns false even if only the answer was lost: nothing depends on this write, since the slice is deleted next. */
 function falseIfNotTurned(error: unknown): false {
   const isStale = error instanceof ApiError && (error.status === 404 || error.status === 409);
   if (isStale || isTransient(error)) return false;
@@ -55,7 +56,7 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
     if (emptyRounds === 2) return;
-    // This is skipped in the first round, in which nothing has been deleted yet, even if the API server is slow.
+    // The first round skips this check: however slow the API server was, nothing has been deleted yet.
     if (rounds > 0 && leftovers.length > 0) {
       const now = await api.get<Service>(refOf('Service', service.metadata));
       if (!isWithoutSelector(now, work)) return;

@@ -104,7 +104,7 @@ function rank(key: string): number {
   return key.startsWith(RECOMMENDED) ? 1 : 0;
 }
 
-/** The labels that the selector needs: without any one of them, it does not select the Pod. An empty selector needs none. */
+/** The labels that the selector needs: if one of them is missing, it does not select the Pod. An empty selector needs none. */
 function neededKeys({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): string[] {
   const positive = matchExpressions.filter(({ operator }) => ['In', 'Exists'].includes(operator));
   const keys = [...Object.keys(matchLabels), ...positive.map(({ key }) => key)];

@@ -51,7 +51,7 @@ interface Change {
 
 /**
  * Gives these webhooks of a configuration 30 s for an answer, in one patch that carries its own undo. `ignore`: whether a review that they
- * do not answer is admitted. Undefined if nothing has to change.
+ * do not answer is admitted. Returns undefined if nothing has to change.
  */
 export function giveTime(
   ref: ObjectRef & { kind: WebhookKind },

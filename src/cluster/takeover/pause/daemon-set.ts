@@ -88,8 +88,8 @@ async function resume(work: Work, ref: ObjectRef): Promise<boolean> {
 }
 
 /**
- * Each change of the template leaves a revision in the DaemonSet's history. Without this, `kubectl rollout undo` would go back to the
- * paused revision.
+ * Each change of the template leaves a revision in the DaemonSet's history. Unless the paused revision is deleted, `kubectl rollout undo`
+ * would go back to it.
  */
 async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
   const { api, sessionId } = work;

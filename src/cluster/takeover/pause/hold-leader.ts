@@ -42,7 +42,7 @@ export type Turn =
 
 /**
  * Follows the rules of leader election: a Lease that somebody else holds is taken only if they have not renewed it for its duration, as
- * seen from here. `other` is the one that the last turn returned.
+ * seen from here. `other`: the holder that the last turn returned, if any.
  */
 export function turnOf(
   { holderIdentity: holder = '', renewTime }: Lease['spec'],
@@ -94,7 +94,7 @@ export async function holdLeader(work: Work, { ref, durationSeconds, detail }: W
       hasWarned = true;
     }
   };
-  // A renewal starts only after the previous one has ended, so that a slow one is not overtaken.
+  // A renewal starts only after the previous one has ended, so that no renewal overtakes a slow one.
   const renewing = async (): Promise<void> => {
     while (await sleep(durationMs / 3, over.signal)) await tick();
   };

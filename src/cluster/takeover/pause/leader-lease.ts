@@ -14,7 +14,7 @@ import type { Manager, PauseStep } from './pause.ts';
 import { podsOf } from './pods.ts';
 import { waitFor } from './waits.ts';
 
-/** The duration of a Lease that names none, by client-go's default. */
+/** The duration of a Lease that does not state its duration: client-go's default. */
 const DEFAULT_SECONDS = 15;
 
 /** A Lease that one of the manager's Pods holds while it is the leader. */
@@ -32,7 +32,7 @@ export function leasePausePermissions(namespace: string): Permission[] {
   ];
 }
 
-/** How a manager elects its leader, as far as that can be seen at the moment. */
+/** What the cluster shows at the moment about how a manager elects its leader. */
 export interface Election {
   /** The Leases that its Pods hold. */
   leases: LeaderLease[];

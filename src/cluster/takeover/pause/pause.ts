@@ -49,7 +49,7 @@ export interface Pausing {
   idle: Promise<void>;
   /** Resolves when all Pods that have to end are terminating. */
   terminating: Promise<void>;
-  /** Resolves to whether these Pods have ended; false if they have not after a minute. */
+  /** Resolves to whether all Pods that have to end did so within a minute. */
   ended: Promise<boolean>;
   /** Resumes a manager that is paused without a mark. */
   release?: (ending: Work) => Promise<void>;

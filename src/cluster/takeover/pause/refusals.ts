@@ -25,7 +25,7 @@ export function isUnansweredWebhook(refusal: string | undefined): boolean {
 
 /**
  * The last event about an object that has one of these reasons; of those in the same second, the one whose reason is listed first.
- * Undefined if there is none, or the account is not allowed to list events.
+ * Resolves to undefined if there is none, or the account is not allowed to list events.
  */
 export async function lastEvent(
   api: ClusterApi,

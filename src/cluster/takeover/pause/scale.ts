@@ -85,7 +85,7 @@ async function scaleBack(work: Work, ref: ObjectRef): Promise<void> {
   });
 }
 
-/** If somebody else has set another number in the meantime, that becomes the number to restore. */
+/** Scales to 0 again. A number that somebody else has set in the meantime becomes the number to restore. */
 async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
   await changeMarked(work, ref, async (object, { before, after }) => {
     const { replicas: now = 1 } = object.spec;

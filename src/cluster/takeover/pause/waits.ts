@@ -75,7 +75,7 @@ export function readyPods(status: Workload['status']): number {
   return status?.numberReady ?? status?.readyReplicas ?? 0;
 }
 
-/** False if the condition did not hold within the limit. Throws `interrupted` if the signal aborts first. */
+/** Resolves to whether the condition held within the limit. Rejects with `interrupted` if the signal aborts first. */
 export async function waitFor(
   { emit, signal }: Pick<Observer, 'emit' | 'signal'>,
   what: { for: string; limitSeconds: number },

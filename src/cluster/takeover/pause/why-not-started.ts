@@ -15,7 +15,7 @@ export interface NotStarted {
   look: ObjectRef;
 }
 
-/** Finds out why a resumed manager does not start. Undefined if it is ready, or may only be slow. */
+/** Finds out why a resumed manager does not start. Resolves to undefined if it is ready, or may only be slow. */
 export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<NotStarted | undefined> {
   const object = await api.get<Workload>(ref);
   if (object === undefined || isReady(object)) return undefined;
@@ -56,7 +56,7 @@ function containerFault(container: ContainerStatus): string | undefined {
   return `container ${name} has been restarted ${restartCount} times; it exits with code ${ended.exitCode}`;
 }
 
-/** No status reports a missing Secret or ConfigMap; only events do. */
+/** The Pod's status does not report a missing Secret or ConfigMap; only events do. */
 async function mountFault(api: ClusterApi, pod: Pod): Promise<string | undefined> {
   const isStarted = pod.status?.containerStatuses?.some(({ state }) => state?.running) ?? false;
   if (isStarted) return undefined;
