@@ -85,7 +85,7 @@ export function argumentsOfProgram(
   return [...byArgument].filter(([, flags]) => isOfAll(flags)).map(([argument]) => argument);
 }
 
-/** The last word before the flags that names a known command; if none does, the last word before the flags. */
+/** Of the words before the flags, the last one that names a known command; if none does, the last word. */
 function commandIn(words: string[], own: CobraCommand[]): string | undefined {
   const leading = leadingWords(words);
   return leading.findLast((word) => own.some(({ name }) => name === word)) ?? leading.at(-1);

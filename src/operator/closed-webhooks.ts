@@ -160,7 +160,7 @@ function has(list: string[], value: string): boolean {
   return list.includes('*') || list.includes(value);
 }
 
-/** Compares as the API server does: `*` covers every resource without its subresources, `pods/*` also the Pods themselves. */
+/** Compares as the API server does: `*` covers every resource but no subresource, whereas `pods/*` also covers the Pods themselves. */
 function coversResource(rule: string, resource: string): boolean {
   const [ruled, ruledSub = ''] = rule.split('/');
   const [name, sub = ''] = resource.split('/');

@@ -59,8 +59,8 @@ export function cobraCommands(text: string): string[] {
 }
 
 /**
- * The command whose flags a receiver holds: `start.Flags()`, or a variable with that value. Undefined for the flags of every command, and
- * null for the flags of an unknown command.
+ * The command whose flags a receiver holds: `start.Flags()`, or a variable with that value. Returns undefined for the flags of every
+ * command, and null for the flags of an unknown command.
  */
 export function commandOf(receiver: string, at: number, text: string): string | null | undefined {
   const before = text.slice(0, at);

@@ -14,7 +14,7 @@ interface ComposedName {
   rest: string;
 }
 
-/** These patterns rarely match, so the text before a match on its line is examined only then. */
+/** These patterns rarely match, so the beginning of a line is examined only after a match in the line. */
 const GIVEN = /=[ \t]*"([a-z0-9][a-z0-9.-]*)"/g;
 const ADDED = /\+[ \t]*"([.-][a-z0-9.-]*[a-z0-9])"/g;
 const DEFINED = /\b(\w+)(?:[ \t]+string)?[ \t]*$/;

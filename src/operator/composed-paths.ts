@@ -8,7 +8,7 @@ export interface ComposedPath {
   rest: string;
 }
 
-/** These patterns rarely match, so the text before a match on its line is examined only after a match. */
+/** These patterns rarely match, so the beginning of a line is examined only after a match in the line. */
 const ADDED = /\+[ \t]*"(\/[^"\s]+)"/g;
 const JOINED = /\b(?:file)?path\.Join\(\s*(?:\w+\.)?([A-Za-z_]\w*)((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 export const CONSTANT = /\b(?:\w+\.)?([A-Za-z_]\w*)[ \t]*$/;
@@ -42,7 +42,7 @@ export function joinedParts(parts: string): string {
   return posix.join(...(parts.match(/[^",\s]+/g) ?? []));
 }
 
-/** The limit for steps: nobody composes a path in more of them. */
+/** The limit on steps: no checkout composes a path in more steps. */
 const MOST_STEPS = 8;
 
 /**

@@ -181,7 +181,7 @@ function missing({ namespace, name, calls: [call] }: WebhookService): string {
   return `Service ${namespace}/${name} does not exist${caller}`;
 }
 
-/** A session takes over one manager, so nothing on this machine could answer reviews for a Service of another manager. */
+/** Whether the Service belongs to the manager. A session runs one manager, so it cannot answer reviews for a Service of another one. */
 function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
   if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
   const { namespace, name } = service.metadata;

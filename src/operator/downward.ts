@@ -1,4 +1,4 @@
-/** The downward API, as far as it makes sense for a process outside a Pod. */
+/** The part of the downward API that makes sense for a process outside a Pod. */
 import type { Container, FieldRef, ResourceFieldRef, Volume } from '../cluster/api/workloads.ts';
 import type { TargetManager } from './target.ts';
 
@@ -7,7 +7,7 @@ export interface OwnPod {
   manager: Pick<TargetManager, 'object' | 'container'>;
   namespace: string;
   podName: string;
-  /** Absent if it is unknown, and always for files. */
+  /** Absent if it is unknown; always absent for files. */
   podUid?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ function listed(entries: Record<string, string>): string {
   return sorted.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join('\n');
 }
 
-/** Undefined without a limit, since the Pod would then get the capacity of its node. */
+/** The amount of a resource; undefined if the container sets no limit, since the Pod would then get the capacity of its node. */
 function resourceValue(
   { containerName, resource, divisor = '1' }: ResourceFieldRef,
   { manager: { object, container } }: OwnPod,

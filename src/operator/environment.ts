@@ -15,7 +15,7 @@ export interface PodEnvironment {
   nodes: string[];
 }
 
-/** The environment that the kubelet gives the manager's container, as far as it can be read from the API. */
+/** The environment that the kubelet gives the manager's container, except for what cannot be read from the API. */
 export async function readPodEnvironment(
   api: ClusterApi,
   manager: TargetManager,
@@ -49,7 +49,7 @@ function isNode({ valueFrom }: EnvVar): boolean {
   return valueFrom?.fieldRef?.fieldPath === 'spec.nodeName';
 }
 
-/** Always the same node, because the API server lists nodes by name. So nothing changes when the controller restarts. */
+/** The name of some node. It stays the same when the controller restarts, because the API server lists nodes by name. */
 async function someNode(api: ClusterApi): Promise<string | undefined> {
   const nodes = await api.list('Node', undefined, { query: { limit: '1' } }).catch(noneIfForbidden);
   return nodes.map(({ metadata }) => metadata.name).sort()[0];
@@ -133,7 +133,7 @@ const LONGEST = 128 * 1024;
 
 /**
  * Expands `$(NAME)` to a variable that is defined earlier, and `$$` to a dollar sign. A value that would become too long for any program is
- * not expanded: in a chain of variables, each of which names the one before twice, the length doubles with every variable.
+ * not expanded: in a chain of variables, each of which uses the previous one twice, the length doubles with every variable.
  */
 function expand(value: string, known: Record<string, string>): string {
   let length = value.length;

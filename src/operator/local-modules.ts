@@ -15,8 +15,8 @@ const MODULE = /^module\s+"?([^\s"]+)/m;
 const REPLACED = /^\s*(?:replace\s+)?"?([^\s="]+)"?(?:\s+v\S+)?\s+=>\s+"?(\.{1,2}(?:\/[^\s"]*)?|\/[^\s"]+)/gm;
 
 /**
- * The modules that the checkout replaces with directories (`replace example.com/api => ../api`), and the other modules of its go.work, as
- * far as they are in the same repository. Anything else that a go.mod names belongs to somebody else.
+ * The modules that the checkout replaces with directories (`replace example.com/api => ../api`), and the other modules of its go.work, if
+ * they are in the same repository. Anything else that a go.mod names belongs to somebody else.
  */
 export async function localModules(root: string): Promise<LocalModule[]> {
   const found = [...(await replacedModules(root)), ...(await workspaceModules(root))];
@@ -43,8 +43,8 @@ async function workspaceModules(root: string): Promise<LocalModule[]> {
 }
 
 /**
- * The sources of the packages of these modules that the texts import, directly or through other packages of these modules. A repository can
- * contain several operators, so the packages that this one does not import are not read.
+ * The sources of all packages in these modules that the texts import, directly or through other such packages. A repository can contain
+ * several operators, so packages that this operator does not import are not read.
  */
 export async function importedSources(texts: Iterable<string>, modules: LocalModule[]): Promise<string[]> {
   const found = new Map<string, string[]>();

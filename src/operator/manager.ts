@@ -139,7 +139,7 @@ async function list(api: ClusterApi, kinds: Kind[], namespace: string | undefine
   return all.flat();
 }
 
-/** The ports of the Pod that webhooks reach; not the Service's other ports, which may be a sidecar's. */
+/** The ports of the Pod that webhooks reach. The Service's other ports are left out, because they may be a sidecar's. */
 function calledPorts({ webhooks, service }: ChosenService): (number | string)[] {
   const all = service.spec.ports ?? [];
   const called = all.filter((port) => webhooks.calls.some((call) => call.port === port.port));

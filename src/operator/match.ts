@@ -159,7 +159,7 @@ export interface UrlCall {
   url: URL;
 }
 
-/** The calls by URL that the checkout answers, as far as paths show it; one for each webhook configuration. */
+/** The calls by URL that, judging by their paths, the checkout answers; at most one for each webhook configuration. */
 export function urlCallsOfCheckout(configurations: Configuration[], facts: CheckoutFacts): UrlCall[] {
   return configurations.flatMap(({ kind, object }): UrlCall[] => {
     const from = refOf(kind, object.metadata);

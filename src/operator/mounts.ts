@@ -140,7 +140,7 @@ function issuedFor(secret: Secret | undefined): { certificate?: string } {
   return certificate === undefined ? {} : { certificate };
 }
 
-/** Every Secret of a namespace with PEM in it: some operators read their Secret through the API instead of mounting it. */
+/** The Secrets in a namespace that contain PEM: some operators read their Secret through the API instead of mounting it. */
 export async function unmountedCandidates(api: ClusterApi, namespace: string): Promise<SecretCandidate[]> {
   const secrets = await api.list<Secret>('Secret', namespace).catch(() => []);
   return secrets

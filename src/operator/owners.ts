@@ -24,7 +24,7 @@ export function ownerKindOf(manager: string): OwnerKind | undefined {
   return MANAGERS.find(([pattern]) => pattern.test(manager))?.[1];
 }
 
-/** One owner per kind. An owner that labels or annotations name takes precedence over one that only wrote fields. */
+/** The owners, at most one of each kind. An owner found in labels or annotations takes precedence over one that only wrote fields. */
 export function ownersOf({ metadata }: KubeObject): Owner[] {
   const { labels = {}, annotations = {}, managedFields = [], namespace = '' } = metadata;
   const found: Owner[] = [];

@@ -80,7 +80,7 @@ export function mayBeAtOrBelow(format: string, directory: string): boolean {
   return parts.length >= wanted.length && wanted.every((part, index) => fitsFormat(part, parts[index]!));
 }
 
-/** This is not a regular expression, because one could try very many ways to split a name. */
+/** Does not use a regular expression, which could try very many ways to split a name. */
 function fitsFormat(text: string, format: string): boolean {
   const [first = '', ...literals] = format.split(/(?:%[sv])+/);
   const last = literals.pop();

@@ -17,14 +17,14 @@ export interface ServedApi {
   calls: WebhookCall[];
 }
 
-/** Everything in the cluster that can be such an API, or is called through one. */
+/** All APIs of the cluster that a manager may serve, and the webhook calls that may be made through them. */
 export interface ApiListing {
   apis: ApiService[];
   /** The calls of webhooks to kube-apiserver's own Service. */
   calls: WebhookCall[];
 }
 
-/** All APIServices; an empty list if the account is not allowed to list them. */
+/** All APIServices; an empty list if the API server refuses to list them. */
 export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
   return await api.list<ApiService>('APIService', undefined).catch(noneIfRefused);
 }

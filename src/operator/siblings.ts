@@ -34,8 +34,8 @@ export async function reportSiblings(
 const SHARED = ['name', 'instance', 'part-of'].map((key) => `app.kubernetes.io/${key}`);
 
 /**
- * The Deployments among `others` that run the same image, or another image of the same publisher and also share a label with the manager or
- * have the checkout's name.
+ * The Deployments among `others` that run the same image. A Deployment with another image of the same publisher counts, too, if it shares a
+ * label with the manager or has the checkout's name.
  */
 export function siblingsOf(
   { object: { metadata }, container }: Pick<TargetManager, 'object' | 'container'>,
@@ -66,7 +66,7 @@ function repositoryOf({ image = '' }: Container): string {
   return image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
 }
 
-/** `ghcr.io/acme` of `ghcr.io/acme/shop/webhook`; empty for an image without a registry. */
+/** `ghcr.io/acme` for `ghcr.io/acme/shop/webhook`; empty for an image without a registry. */
 function publisherOf(repository: string): string {
   const parts = repository.split('/');
   return parts.slice(0, Math.min(2, parts.length - 1)).join('/');

@@ -11,7 +11,7 @@ const TWO_SIGNS = 4;
 
 /**
  * Finds the manager by its name, for an operator without webhooks or with paths that many operators serve; `answers`: whether a workload
- * answers such a webhook. Undefined if no name matches: then there is nothing to pause.
+ * answers such a webhook. Returns undefined if no name matches: then there is nothing to pause.
  */
 export function similarWorkload(
   all: FoundWorkload[],
@@ -50,7 +50,7 @@ export function runsImage(
 function nameScore(workload: Workload, facts: CheckoutFacts): number {
   const { metadata, spec } = workload;
   const { serviceAccountName = 'default' } = spec.template.spec;
-  // An operator has a ServiceAccount of its own; without one, this is more likely something that an operator of that name manages.
+  // An operator has a ServiceAccount of its own. A workload without one is more likely something that an operator of that name manages.
   if (serviceAccountName === 'default') return 0;
   const byImage = runsImage(workload, facts) ? 2 : 0;
   const score = [...facts.names].map((name) => {

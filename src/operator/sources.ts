@@ -152,7 +152,7 @@ async function sourceFiles(root: string): Promise<string[]> {
   return found;
 }
 
-/** Empty for a file that is too large, and for a pipe or a device, which might be read without end. */
+/** The text of a file; empty if the file is too large, or is a pipe or a device, which might be read without end. */
 async function readSmall(file: string): Promise<string> {
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
@@ -165,7 +165,7 @@ const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
 const FORMATTED_PATH = /"(\/[A-Za-z][\w.-]*\/[\w./-]*%[sv][\w.%/-]*)"/g;
 /** Matches `filepath.Join("/tmp", "certs")`. */
 const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
-/** Matches `filepath.Join(base, "certs", "tls.crt")`, also with a call in the place of the variable. */
+/** Matches `filepath.Join(base, "certs", "tls.crt")`, also with a call in place of the variable. */
 const BESIDE = /\b(?:file)?path\.Join\(\s*[\w.]+(?:\([^()]*\))?((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 const QUOTED_NAME = /"([a-z0-9]+(?:[.-][a-z0-9]+){1,20})"/g;
 export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;

@@ -10,7 +10,7 @@ import { servicePort, targetPortOf } from './workload.ts';
 
 /** What the user named; everything else is discovered. */
 export interface TargetNames {
-  /** Each as `[namespace/]name`. */
+  /** The Services, each as `[namespace/]name`. */
   services: string[];
   /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
   deployment?: string | undefined;

@@ -1,4 +1,4 @@
-/** What the manager's container sees at its mount points, as far as it can be read outside a Pod. */
+/** What the manager's container sees at its mount points, except for what cannot be read outside a Pod. */
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
@@ -38,7 +38,7 @@ export function describeVolume({ name, configMap, secret, ...rest }: Volume): st
   return `${Object.keys(rest)[0] ?? 'volume'} ${name}`;
 }
 
-/** Whether an argument or variable names that path, or one below it. */
+/** Whether an argument or variable names the path, or a path below it. */
 export function mentions(word: string, path: string): boolean {
   for (let at = word.indexOf(path); at >= 0; at = word.indexOf(path, at + 1))
     if (/^(?:$|[/,;:"'\s])/.test(word.slice(at + path.length))) return true;

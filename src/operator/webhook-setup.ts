@@ -16,7 +16,7 @@ export interface WebhookSetup {
   schemes: string[];
   /** The imports for `schemes`: `examplev1 "example.com/application-operator/api/v1"`. */
   imports: string[];
-  /** The minor version of controller-runtime: 24 for 0.24. Undefined if the module does not require it. */
+  /** The minor version of controller-runtime (24 for 0.24); undefined if the module does not require it. */
   controllerRuntime: number | undefined;
 }
 
@@ -61,7 +61,7 @@ function callsIn(text: string): string[] {
   return [...functions, ...methods];
 }
 
-/** Packages of the module that define AddToScheme: that of the webhooks, or else those that it imports. */
+/** Packages of the module that define AddToScheme: the package of the webhooks, or else the packages that it imports. */
 async function schemesOf(
   text: string,
   { directory, root, module }: { directory: string; root: string; module: string | undefined },
@@ -94,7 +94,7 @@ async function packageIn(directory: string): Promise<string> {
 async function packageTexts(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  // Editors put a link to a file that does not exist beside each file that they have locked.
+  // Beside each file that they have locked, some editors put a link whose target does not exist.
   const read = sources.map((name) => readFile(join(directory, name), 'utf8').catch(() => ''));
   return (await Promise.all(read)).filter(Boolean);
 }

@@ -41,8 +41,8 @@ export interface WebhookCall {
   /** API groups of the objects that it reviews or converts. */
   groups: string[];
   /**
-   * True for a CRD with one version, as a scaffold creates it: there is nothing to convert, so nothing calls the Service. The CRD still
-   * shows to which operator the Service belongs.
+   * Whether this is the conversion of a CRD with only one version, such as a scaffold creates: there is nothing to convert, so the Service
+   * is never called. The CRD still shows to which operator the Service belongs.
    */
   isIdle?: boolean;
 }
@@ -104,8 +104,8 @@ export function servicesCalledBy(configurations: Configuration[]): WebhookServic
 }
 
 /**
- * The CRDs of the checkout's groups. None if the account is not allowed to read CRDs: their conversions nearly always use the same Service
- * as the webhooks.
+ * The CRDs of the checkout's groups; none if the account is not allowed to read CRDs. Little is lost then, since conversions nearly always
+ * use the same Service as the webhooks.
  */
 async function convertedDefinitions(
   api: ClusterApi,

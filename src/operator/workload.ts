@@ -17,8 +17,8 @@ export function isSelectedBy(workload: Workload, selector: Record<string, string
 }
 
 /**
- * Labels that Kubernetes adds to each Pod, so that no template has them. A manager that creates its own Service may select all labels of
- * its Pod.
+ * Labels that Kubernetes adds to each Pod and that no template has. A manager that creates its own Service may select all labels of its
+ * Pod.
  */
 const OF_EACH_POD = new Set([
   'pod-template-hash',
@@ -28,7 +28,7 @@ const OF_EACH_POD = new Set([
   'apps.kubernetes.io/pod-index',
 ]);
 
-/** Containers that run beside a manager, by their own or their image's name: proxies, reloaders, collectors. */
+/** Matches the name, or the name of the image, of a container that runs beside a manager: a proxy, a reloader or a collector. */
 const SIDECAR =
   /(?:^|-)(?:proxy|envoy|nginx|vault-agent|agent-init|(?:config|configmap)-?(?:map)?-?reload(?:er)?|reloader|fluent-?(?:bit|d)|filebeat|(?:otel|opentelemetry)-collector|otc-container|jaeger-agent|git-sync|k8s-sidecar)$/;
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
