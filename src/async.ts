@@ -82,7 +82,7 @@ export function createWarner(emit: Emit): (message: string) => void {
   };
 }
 
-/** Calls that come while `work` runs share its next run, so each gets the result of a run that began after the call. */
+/** Wraps `work`: calls that come while it runs share its next run, so each call gets the result of a run that began after the call. */
 export function sharingNext<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<void> | undefined;
   let next: Promise<T> | undefined;

@@ -214,7 +214,7 @@ export interface DevloopErrorOptions {
   /** What to do next, ideally a command. */
   hint?: string;
   cause?: unknown;
-  /** The message only sums up what was printed before. */
+  /** Whether the message only sums up what was printed before. */
   isSummary?: boolean;
 }
 

@@ -170,7 +170,7 @@ async function reportBug(error: unknown): Promise<void> {
 
 function followSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
-  // Happens only if an older Node started this process (bin/devloop.js) and has exited.
+  // This happens only if an older Node started this process (bin/devloop.js) and has exited.
   process.once('disconnect', () => leave('the process that started devloop has ended'));
   process.channel?.unref();
 }

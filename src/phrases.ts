@@ -39,7 +39,7 @@ export function shellWord(text: string): string {
   return /\p{Cc}/u.test(text) ? escapeQuoted(text) : shellQuoted(text);
 }
 
-/** Writes each control character as the octal numbers of its bytes, since a terminal would not show it. */
+/** Writes a line feed as `\n`, and other control characters, which a terminal would not show, as the octal numbers of their bytes. */
 function escapeQuoted(text: string): string {
   const escaped = text.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', '\\n');
   return `$'${escaped.replaceAll(/\p{Cc}/gu, (found) => octal(found))}'`;

@@ -117,7 +117,7 @@ export function relayPodName(sessionId: string, suffix: string): string {
 const LONGEST_POD_NAME = 63;
 
 /**
- * The Pod name that the controller receives, which is that of its stand-in Pod. For a StatefulSet it ends in an ordinal, which programs
+ * The Pod name that the controller receives: the name of its stand-in Pod. For a StatefulSet, the name ends in an ordinal, which programs
  * read. If the stand-in had the real Pod's name, the StatefulSet could not create that Pod again.
  */
 export function standInName({ kind, name }: ObjectRef, sessionId: string, ordinal = 0): string {
