@@ -61,7 +61,7 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
 }
 
 /**
- * Restores an object that this session changed; a second call does nothing. Fields that somebody else has changed since then are left as
+ * Restores an object that this session changed. A repeated call does no harm. Fields that somebody else has changed since then are left as
  * they are and returned. An object that another session has marked since it was listed is left alone. So is an object whose undo devloop
  * did not write; its label stays, so that the object is found again. `seen`: the object as it was read a moment ago. If it has changed
  * since, it is read again.
@@ -148,8 +148,8 @@ async function returnOwnership(
 }
 
 /**
- * Patches an object, and throws a conflict if the object has changed since it was read as `seen`, or is gone. If somebody else has just
- * removed a field, the API server calls a patch that also removes it invalid, before it compares the version.
+ * Patches an object, and throws a conflict if the object has changed since it was read as `seen`, or is gone. The API server reports a
+ * patch that removes a missing field as invalid instead of a conflict, even if somebody else has just removed the field.
  */
 export async function patchSeen(
   api: Work['api'],
