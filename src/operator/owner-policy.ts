@@ -76,7 +76,7 @@ function fluxHelm(owner: Owner, policy: Policy | undefined): Judgement {
   };
 }
 
-/** Reads an owner's policy; undefined if the API server cannot provide it, for example because access is forbidden or the object is gone. */
+/** Reads an owner's policy; undefined if it cannot be read, for example because access is forbidden or the object is gone. */
 export async function readPolicy(api: ClusterApi, owner: Owner): Promise<Policy | undefined> {
   try {
     switch (owner.kind) {
