@@ -9,8 +9,8 @@ const ARGUMENT = /^(["']?)(\w+)=(.*)\1$/;
 const DECLARED = /^([ \t]*ARG[ \t]+(\w+))(?:=.*)?[ \t]*$/gim;
 
 /**
- * What a Makefile gives to the images that it builds: `docker build --build-arg VERSION=$(VERSION)`. Names that several builds give
- * different values are left out, and so are values with unknown variables.
+ * The build arguments that a Makefile passes to images: `docker build --build-arg VERSION=$(VERSION)`. Arguments that several builds set to
+ * different values are left out, and so are arguments with unknown variables.
  */
 export function buildArguments(makefile: string): Map<string, string> {
   const { lines, variables } = readBuildText(makefile);

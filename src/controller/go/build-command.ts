@@ -45,7 +45,7 @@ export interface BuildSettings {
   /** The value of GOFLAGS. */
   userFlags: string;
   forDebugger?: boolean | undefined;
-  /** The package is built next, so the calls of make's shell function have been evaluated, as far as devloop evaluates them. */
+  /** The package is about to be built, so calls of make's shell function have been evaluated, except those that devloop never evaluates. */
   isBuilt?: boolean | undefined;
 }
 
@@ -104,8 +104,8 @@ const MOST_NAMED = 600;
 const MOST_OF_ONE = 60;
 
 /**
- * The flags as written. If that is too long, each is shortened: the names of all variables that keep their value from the sources are more
- * useful than the commands that would set the first of them.
+ * The flags as written, or each flag shortened if they are too long. The names of all variables that keep their value from the sources are
+ * more useful than the whole commands that would set the first few.
  */
 function summaryOf(flags: string[]): string {
   const written = flags.join(' ');

@@ -31,7 +31,7 @@ export function buildVariables(text: string): Map<string, string> {
 /** Whether a condition holds; undefined if only make can tell. */
 type Verdict = boolean | undefined;
 
-/** `ifeq … else …`: whether it holds here, and whether an earlier branch did. */
+/** The current branch of `ifeq … else …`: whether it holds here, and whether it or an earlier branch does. */
 interface Condition {
   holds: Verdict;
   held: Verdict;
@@ -71,7 +71,7 @@ function readDefine(line: string, place: Place, variables: Map<string, string>):
   return name !== undefined || (define !== undefined && place.define === undefined);
 }
 
-/** A tab may come first: make allows it outside rules, and inside rules no shell command looks like this. */
+/** The line can start with a tab: make allows it outside rules, and inside rules no shell command looks like this. */
 const CONDITION = /^[ \t]*(else\s+)?(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)$/;
 const ELSE = /^[ \t]*else\s*(?:#.*)?$/;
 const ENDIF = /^[ \t]*endif\s*(?:#.*)?$/;

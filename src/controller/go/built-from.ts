@@ -92,7 +92,10 @@ function stateOf(
   }
 }
 
-/** A hash of everything that determines the user's GOFLAGS: a hash, since variables can hold secrets. Undefined if it is not certain. */
+/**
+ * A hash of everything that determines the user's GOFLAGS; undefined if that cannot be determined. It is a hash because variables can hold
+ * secrets.
+ */
 export function flagsState(env: NodeJS.ProcessEnv): string | undefined {
   try {
     const tool = goTool(env);
@@ -112,12 +115,12 @@ function ancestors(directory: string): string[] {
 }
 
 /**
- * Notes every file, since the go tool also reads files that `go list` does not name. False if a `vendor` directory holds the sources of
- * other modules.
+ * Notes every file, since the go tool also reads files that `go list` does not name. Returns false if a `vendor` directory holds the
+ * sources of other modules.
  */
 function noteDirectory(directory: string, noted: Noted): boolean {
   noted.lines.push(directory);
-  // The directory of a package that is imported, but does not exist yet.
+  // A package can be imported although its directory does not exist yet.
   if (!existsSync(directory)) return true;
   stampOf(directory, noted);
   const entries = readdirSync(directory, { withFileTypes: true });
@@ -134,8 +137,8 @@ function noteDirectory(directory: string, noted: Noted): boolean {
 }
 
 /**
- * Notes the modules of a workspace, and the directories that replace others: their requirements count, even if none of their packages is
- * built. Every word is tried as a directory with a go.mod, quoted or not.
+ * Notes the modules of a workspace, and the directories that replace modules: their requirements affect the build, even if none of their
+ * packages is built. Each word of the file, quoted or not, is tried as a directory with a go.mod.
  */
 function noteModulesOf(workspace: string, noted: Noted): void {
   const text = readFileSync(workspace, 'utf8').replace(/\/\/.*$/gm, '');

@@ -22,7 +22,7 @@ export interface MainDirectory {
 /** What a checkout consists of. */
 export interface GoCheckout {
   root: string;
-  /** Its modules, and modules outside it with which its go.mod files replace others, or which its go.work names. */
+  /** The modules in the checkout, and those outside it that its go.work names or its go.mod files use as replacements. */
   modules: GoModule[];
   mains: MainDirectory[];
   /** The paths of the Dockerfiles, relative to the root. */

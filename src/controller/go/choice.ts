@@ -14,9 +14,9 @@ export interface MainPackage {
   paths: ReadonlySet<string>;
   /** The paths in packages below its own directory; empty for the root, since every package is below it. */
   pathsBelow: ReadonlySet<string>;
-  /** It registers webhooks with controller-runtime. */
+  /** Whether the program registers webhooks with controller-runtime. */
   registersWebhooks: boolean;
-  /** What it does can depend on the name under which it is started. */
+  /** Whether the program's behaviour can depend on the name under which it is started. */
   readsOwnName: boolean;
 }
 
@@ -59,9 +59,9 @@ export type Choice =
 
 /**
  * How much each clue counts. A program that is not built from the webhooks' packages cannot serve them, so having most of the webhook paths
- * outweighs all clues in Dockerfiles and Makefiles, which can be about another image; only ko names the package for the Deployment itself.
- * Names are weak clues, except the name of the program in the container's command: it weighs more than a manager library, which another
- * program of the operator can link, too.
+ * outweighs all clues in Dockerfiles and Makefiles, which can be about another image. Only ko outweighs the paths, because it names the
+ * package for the Deployment itself. Names are weak clues, except the name of the program in the container's command: it weighs more than a
+ * manager library, which another program of the operator can link, too.
  */
 const WEIGHT = {
   ko: 200,
@@ -118,8 +118,8 @@ export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidat
 }
 
 /**
- * The main packages for which devloop has to ask the go tool whether they link a manager library: those that would then reach the best
- * score, and the best one itself, unless it has webhook paths or ko builds it.
+ * The main packages for which devloop has to ask the go tool whether they link a manager library: those that would reach the best score if
+ * they did, and the best one itself, unless it has webhook paths or ko builds it.
  */
 export function undecided(mains: MainPackage[], hints: ChoiceHints): MainPackage[] {
   const unknown = mains.filter(({ isManager }) => isManager === undefined);
@@ -188,7 +188,10 @@ function imageEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
   return beside ? { weight: WEIGHT.builds, says: `${beside.file} is beside it` } : NONE;
 }
 
-/** The container's program, if the recipe builds it. If that program is not known, one of those that the Dockerfile's images run. */
+/**
+ * The container's program, if the recipe builds it. If the container names no program, a program that the Dockerfile's images run and that
+ * the recipe builds.
+ */
 function builtProgram(recipe: BuildRecipe, { programs }: Dockerfile, hints: ChoiceHints): string | undefined {
   const wanted = hints.program === undefined ? programs : [hints.program];
   return wanted.find((name) => buildsAs(recipe, name));
@@ -231,8 +234,8 @@ export function programsOf(hints: ChoiceHints): string[] {
 }
 
 /**
- * The Dockerfiles that can be those of the Deployment's image: those named like the image. If there are none, those with the container's
- * program; then those named like the Deployment or container; then all.
+ * The Dockerfiles that can be for the Deployment's image. The first rule that fits any Dockerfile decides: it is named like the image, has
+ * the container's program, or is named like the Deployment or container. If no rule fits, all Dockerfiles.
  */
 export function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfile[] {
   const isNamed = (one: Dockerfile): boolean =>

@@ -9,16 +9,16 @@ import { readSourceFile } from './source-file.ts';
 export interface PackageFacts {
   directory: string;
   imports: Set<string>;
-  /** Which of the wanted paths they contain. */
+  /** Which of the wanted paths the sources contain. */
   paths: Set<string>;
-  /** They register webhooks with controller-runtime. */
+  /** Whether the sources register webhooks with controller-runtime. */
   registersWebhooks: boolean;
-  /** They read the name under which the program was started. */
+  /** Whether the sources read the name under which the program was started. */
   readsOwnName: boolean;
 }
 
 export interface PackageReader {
-  /** A package and all packages of these modules that it is built from, itself first. */
+  /** A package and all packages of local modules that it is built from, itself first. */
   closure(directory: string): Promise<PackageFacts[]>;
 }
 

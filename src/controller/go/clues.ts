@@ -21,7 +21,7 @@ export interface ClusterHints {
   paths?: string[];
 }
 
-/** controller-runtime itself serves these paths, or every program does, so they are in no package's sources, or in all. */
+/** Paths that identify no package: controller-runtime itself serves `/convert`, and almost every program contains `/`. */
 const UNSPECIFIC = new Set(['/', '/convert']);
 
 /** Reads the recipes of the checkout. */
@@ -132,7 +132,7 @@ const KINDS = new Set<unknown>(['Deployment', 'StatefulSet', 'DaemonSet']);
 async function koPackages({ directory, path }: GoModule, workload: string): Promise<string[]> {
   const files = await Promise.all(MANIFESTS.map((place) => manifestsIn(join(directory, place))));
   const images: string[] = [];
-  // One file after the other: a repository of charts has more files than a process can open at once.
+  // Files are read one after the other: a repository of charts has more files than a process can open at once.
   for (const file of files.flat()) {
     const text = await readTextFile(file);
     if (text.includes(IMAGE)) images.push(...imagesOf(text, workload));

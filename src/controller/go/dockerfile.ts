@@ -28,7 +28,7 @@ export interface Dockerfile {
   recipes: BuildRecipe[];
   /** The files of the checkout in the stages that start a program; if no stage does, those in the last stage. */
   files: ImageFile[];
-  /** The variables that the same stages set with ENV, if they agree on the value. */
+  /** The variables that the stages of `files` set with ENV, if these stages agree on the value. */
   variables: Record<string, string>;
 }
 
@@ -83,7 +83,7 @@ export function programName(words: string[]): string | undefined {
   return isScript ? programName(wordsIn(words[at]!)) : basename(words[at] ?? '') || undefined;
 }
 
-/** The words of the program that a script starts with `exec`, or of the whole script if it is one command. None for any other script. */
+/** The words of the program that a script starts with `exec`, or of the whole script if it is one command; empty for any other script. */
 function wordsIn(script: string): string[] {
   const command = script.split(/\bexec\s/).at(-1)!;
   const isOne = command !== script || !/[;&|\n]/.test(script.trim());
@@ -98,7 +98,10 @@ function programAt(words: string[]): number {
 const SHELLS = /^(?:sh|bash|ash|dash)$/;
 const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash|dash)$/;
 
-/** If the Dockerfile builds several images (`docker build --target`), the programs with a wanted name; else all. */
+/**
+ * The programs of the stages; only those with a wanted name, if there are any, because a Dockerfile can build several images (`docker build
+ * --target`).
+ */
 function programsIn(starts: Start[], wanted: string[]): string[] {
   const programs = [...new Set(starts.flatMap((start) => programIn(start) ?? []))];
   const named = programs.filter((program) => wanted.some((name) => isPart(program, name)));
@@ -154,7 +157,7 @@ async function startOf(stage: Stage, files: ImageFile[]): Promise<Start> {
   };
 }
 
-/** The program of its ENTRYPOINT, or of its CMD if the ENTRYPOINT has none. */
+/** The program of the ENTRYPOINT, or of the CMD if the ENTRYPOINT has none. */
 function programIn({ entrypoint, cmd }: Start): string | undefined {
   return programName(entrypoint) ?? programName(cmd);
 }
@@ -165,7 +168,7 @@ function written({ text, variables }: Stage, instruction: 'ENTRYPOINT' | 'CMD'):
   return expandKnown(lines.at(-1)?.[1] ?? '', variables).trim();
 }
 
-/** `["/manager", "serve"]`, or a line for a shell. */
+/** The words of `["/manager", "serve"]`, or of a line for a shell. */
 function wordsOf(line: string): string[] {
   const quoted = [...line.matchAll(/"([^"]*)"/g)].map(([, word]) => word!);
   return line.startsWith('[') ? quoted : line.replaceAll('"', '').split(/\s+/).filter(Boolean);

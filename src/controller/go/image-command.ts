@@ -9,8 +9,9 @@ export interface FoundCommand extends ImageCommand {
 }
 
 /**
- * A container without a `command` gets the words of its image's ENTRYPOINT, and without `args` those of its CMD. Undefined if no
- * Dockerfile of the image starts a program that is built from the package, or several do in different ways.
+ * How the image starts the package's program: a container without a `command` uses the words of ENTRYPOINT, and one without `command` and
+ * `args` also those of CMD. Undefined if no Dockerfile of the image starts a program that is built from the package, or several do in
+ * different ways.
  */
 export function imageCommandOf(goPackage: string, hints: ChoiceHints): FoundCommand | undefined {
   const outputs = outputsOf(goPackage, hints);
@@ -23,7 +24,7 @@ export function imageCommandOf(goPackage: string, hints: ChoiceHints): FoundComm
   return different.size === 1 ? found[0] : undefined;
 }
 
-/** The variables that the image of the package's program sets, as far as its Dockerfiles agree. */
+/** The variables that the image of the package's program sets, except those on whose value its Dockerfiles disagree. */
 export function variablesOfImage(goPackage: string, hints: ChoiceHints): Record<string, string> {
   const outputs = outputsOf(goPackage, hints);
   const own = ofImage(hints).filter(({ programs }) => programs.some((program) => outputs.has(program)));
@@ -36,7 +37,7 @@ function outputsOf(goPackage: string, hints: ChoiceHints): Set<string | undefine
   return new Set(recipes.filter((one) => one.package === goPackage).map(({ output }) => output));
 }
 
-/** The files of the checkout in the Deployment's image, as far as its Dockerfiles agree. */
+/** The files of the checkout in the Deployment's image, except those on whose source its Dockerfiles disagree. */
 export function filesOfImage(hints: ChoiceHints): ImageFile[] {
   const byPlace = Map.groupBy(
     ofImage(hints).flatMap(({ files }) => files),

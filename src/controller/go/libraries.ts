@@ -2,7 +2,7 @@ import { runTool } from '../../machine/tool.ts';
 import { goEnvironment } from './build-command.ts';
 import type { MainDirectory } from './checkout.ts';
 
-/** Packages that only managers link. Not all of controller-runtime: command line tools use its client. */
+/** Packages that only managers link. The other packages of controller-runtime are left out, because command line tools use its client. */
 const MANAGERS = [
   /^sigs\.k8s\.io\/controller-runtime(?:\/pkg\/(?:manager|builder|controller|webhook)(?:\/.*)?)?$/,
   /^github\.com\/operator-framework\/(?:operator-sdk|helm-operator-plugins)\/.*/,
@@ -20,8 +20,8 @@ export function isManagerLibrary(path: string): boolean {
 }
 
 /**
- * Whether a program links a manager library, by what the sources of this checkout import; undefined if they import packages of
- * other modules, which may link one.
+ * Whether a program links a manager library, judging by the imports in this checkout's sources; undefined if they import packages of other
+ * modules, which can link such a library.
  */
 export function linksByImports(
   imports: ReadonlySet<string>,
@@ -35,14 +35,14 @@ export function linksByImports(
 
 /** With these variables, the go tool downloads neither modules nor another toolchain. */
 export const OFFLINE = { GOPROXY: 'off', GONOPROXY: 'none', GOVCS: '*:off' };
-/** What the go tool then prints about a module that its cache lacks. */
+/** What the go tool prints if it is not allowed to download a module that its cache lacks. */
 export const LACKS_MODULE = /module lookup disabled by GOPROXY=off/;
 
 /** What the go tool reports about one main package. */
 export interface Links {
   /** Whether it links a manager library; undefined if it depends on packages that are missing. */
   isManager: boolean | undefined;
-  /** Why that is not known, in the words of the go tool. */
+  /** Why `isManager` is not known, in the words of the go tool. */
   problem: string;
 }
 

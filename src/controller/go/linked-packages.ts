@@ -50,7 +50,7 @@ export function linkedPackages(
   return () => (listed ??= read());
 }
 
-/** Which of these flags a program defines; `definers` are the directories of the packages that define each of them. */
+/** Which of these flags a program defines. `definers` has the directories of the packages that define each flag. */
 export async function linkedFlags(
   linked: LinkedPackages,
   definers: ReadonlyMap<string, ReadonlySet<string>>,

@@ -19,8 +19,8 @@ export function readLinkerFlags(written: string): LinkerFlags {
   const read: LinkerFlags = { flags: [], leftOut: [] };
   for (const words of withValues(wordsOf(text))) {
     const [flag = ''] = words;
-    // devloop and the go tool compare programs by their build id. A linker other than Go's own needs a C compiler, and takes longer; where
-    // C code has to be linked, the go tool chooses one itself.
+    // -buildid is dropped because devloop and the go tool compare programs by their build id. -linkmode is dropped because external linking
+    // needs a C compiler and takes longer; where C code has to be linked, the go tool chooses it itself.
     if (/^--?(?:buildid|linkmode)\b/.test(flag)) continue;
     if (!flag.startsWith('-') || words.some((word) => EVALUATED.test(word)))
       read.leftOut.push(words.join(' '));

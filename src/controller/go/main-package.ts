@@ -34,13 +34,13 @@ export interface MainPackageHints {
   container?: string | undefined;
   /** The name of the Deployment, StatefulSet or DaemonSet. */
   workload?: string | undefined;
-  /** The HTTP paths of its webhooks. */
+  /** The HTTP paths of the manager's webhooks. */
   paths?: string[];
   /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
-  /** It is built to be debugged. */
+  /** Whether the program is built to be debugged. */
   forDebugger?: boolean | undefined;
-  /** It is built and run next, so commands of its Makefile may run, too: see withShellOutputs. */
+  /** Whether the program is built and run next, so that commands of its Makefile can run, too: see withShellOutputs. */
   isBuilt?: boolean | undefined;
   emit?: Emit;
   signal?: AbortSignal | undefined;
@@ -56,7 +56,7 @@ export interface FoundMain {
   source: string;
   /** The flags for `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
-  /** It is built from packages with paths of webhooks that the cluster calls; always true for a package that the user named. */
+  /** Whether it is built from packages with paths of webhooks that the cluster calls; always true for a package that the user named. */
   hasWebhooks: boolean;
   /** Other main packages that could be the manager, as `--package` names them. */
   rivals: string[];
@@ -185,7 +185,7 @@ async function askGo(
   return mains;
 }
 
-/** In backquotes, because the package in the root is a dot, which would look like the end of the sentence. */
+/** Quotes the packages in backquotes, because the package in the root is a dot, which would look like the end of the sentence. */
 function quoted(packages: string[]): string {
   return packages.map((one) => `\`${one}\``).join(', ');
 }

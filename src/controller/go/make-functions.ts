@@ -7,7 +7,7 @@ const VARIABLE = /\$\(\w+\)|\$\{\w+\}/g;
 /** The limit for nested functions. */
 const MAX_DEPTH = 8;
 
-/** Evaluates make's functions as far as their arguments are known. */
+/** Evaluates the calls of make's functions whose arguments are known. */
 export function evaluated(text: string, depth = 0): string {
   const known = text.replace(CALL, (written, name, words) => call(name, words) ?? written);
   return known === text || depth === MAX_DEPTH ? known : evaluated(known, depth + 1);

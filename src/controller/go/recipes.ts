@@ -15,7 +15,7 @@ export interface BuildRecipe {
   output: string | undefined;
   /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
-  /** The value of -ldflags, without variables that are known. */
+  /** The value of -ldflags, in which known variables are expanded. */
   linkerFlags: string;
   /** The directory of the Makefile, in which make runs the commands of `$(shell …)`. */
   madeIn?: string;
@@ -35,7 +35,7 @@ const WITH_VALUE = new Set([
 /** The go tool can be a variable: `$(GO) build`, `${GO_CMD} build`. */
 const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(build|install|run)\b/g;
 const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
-/** `GOBUILD = $(GO) build` counts only where the variable is used. With a space only after the `=`, a shell would run the build. */
+/** `GOBUILD = $(GO) build` counts only where the variable is used. If the only space were after the `=`, a shell would run the build. */
 const NAMED_COMMAND =
   /^ *(?:(?:export|override|private)\s+)*\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
 /** A word that is one variable, which can contain several flags or packages. */
@@ -241,5 +241,5 @@ export function mainsNamed(written: string, { root, mains, modules }: GoCheckout
   return inModule.map((main) => main.package).filter((name) => fits.test(name));
 }
 
-/** `...` is any path, and a shell's `*` a part of one. */
+/** `...` matches any path, and a shell's `*` matches one part of a path. */
 const MATCHES: Record<string, string> = { '/...': '(?:/.+)?', '...': '.*', '*': '[^/]*', '.': '\\.' };

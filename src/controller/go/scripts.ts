@@ -7,7 +7,7 @@ const CALLED = /(?:^|[\s"'@(;&|])((?:\.\/)?\w[\w-]*(?:\/[\w-][\w.-]*)*\.(?:ba)?s
 /** A limit: no project calls more scripts to build one program. */
 const MOST = 20;
 
-/** The builds in the scripts that a Makefile or Dockerfile calls, whose paths are relative to this directory. */
+/** The builds in the scripts that a Makefile or Dockerfile calls. The paths of the scripts are relative to `directory`. */
 export async function scriptRecipes(
   text: string,
   { directory, module }: { directory: string; module: string },

@@ -13,7 +13,7 @@ export function runsShellCalls(text: string): boolean {
   return calls.length > 0 && calls.every((call) => commandOf(call) !== undefined);
 }
 
-/** A program has few values of this kind; a damaged Makefile can have any number. */
+/** The limit for calls: a program has few of them, but a damaged Makefile can have any number. */
 const MOST = 40;
 const LIMIT_MS = 5_000;
 /** A build that contains its own time is never the same as the one before, so it would be linked again for each session. */

@@ -10,7 +10,7 @@ export interface SourceSet {
   embedded: Set<string>;
   /** Directories that contain only embedded files. */
   embeddedDirectories: Set<string>;
-  /** All packages of the program, those of the module cache and the standard library too: import path -> directory. */
+  /** All packages of the program, including those of the module cache and the standard library: import path -> directory. */
   packages: Map<string, string>;
 }
 
@@ -76,7 +76,7 @@ export function noSources(packages: [string, string][] = []): SourceSet {
   };
 }
 
-/** The main module, a module of a go.work, or a `replace` with a directory. Any other is in the module cache. */
+/** Whether it is the main module, a module of a go.work, or replaced by a directory. Any other module is in the module cache. */
 function isLocal(module: ListedModule): boolean {
   return module.Main === true || (module.Replace !== undefined && module.Replace.Version === undefined);
 }

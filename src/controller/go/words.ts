@@ -45,7 +45,10 @@ function pastGroup(text: string, at: number): number {
   return closing(text, at + 1, ')') ?? text.length;
 }
 
-/** What begins at `at`. `next`: where to continue reading, after its opening characters, or after all of it if nothing inside is special. */
+/**
+ * What begins at `at`. `end` is the character that closes it, if any. Reading continues at `next`: after the opening characters, or after
+ * all of it if nothing inside is special.
+ */
 function opened(text: string, at: number): { end?: string; next: number } {
   const first = text[at]!;
   if (first === '\\') return { next: at + 2 };

@@ -6,7 +6,7 @@ import { readTextFile } from '../../machine/text-file.ts';
 const USED = /^use\s+(?:\(([^)]*)\)|(\S+))/gm;
 
 /**
- * The directories of the modules that the go tool builds together with this one: those in the nearest go.work, in this directory or above
+ * The directories of the modules that the go tool builds together with the one in `root`: those in the nearest go.work, in `root` or above
  * it.
  */
 export async function workspaceDirectories(root: string): Promise<string[]> {
