@@ -15,7 +15,7 @@ import { NOTE, restoreKept } from './programs.ts';
  * harm if this session needs another build.
  */
 export interface BegunBuild extends AsyncDisposable {
-  /** Whether this is the build that has begun. If not, the begun build is ended. */
+  /** Whether `build` is the build that has begun. If not, the begun build is ended. */
   isOf(build: KnownBuild): boolean;
   /** The packages of that build's program, if they are known without the go tool: import path -> directory. */
   packagesOf(build: KnownBuild): ReadonlyMap<string, string> | undefined;
@@ -36,7 +36,7 @@ export interface Finished {
   unchanged?: SourceSet | undefined;
 }
 
-/** A command of the go tool, without the name of the program that it makes. */
+/** A command of the go tool that builds a program. */
 export interface KnownBuild {
   cwd: string;
   /** The word at `output` is the program's file. */
@@ -86,8 +86,8 @@ export async function noteSources(
 }
 
 /**
- * Runs the go tool only if its settings have changed since the last note, because a note is written after each build, when the new
- * controller starts.
+ * The user's GOFLAGS. Runs the go tool only if its settings have changed since the last note: a note is written after each build, just when
+ * the new controller starts.
  */
 async function goFlagsNow({ cwd, from }: Note): Promise<GoFlags | undefined> {
   const now = flagsState(process.env);
@@ -113,7 +113,7 @@ async function writeNote(kept: string, note: Note): Promise<void> {
   await writeFile(noteOf(kept), JSON.stringify(note), { mode: 0o600 }).catch(() => {});
 }
 
-/** Starts the build that made the kept program once more; undefined if that build is not known. */
+/** Starts again the build that made the kept program; undefined if that build is not known. */
 export async function beginBuild(kept: string): Promise<BegunBuild | undefined> {
   const note = await readNote(kept);
   if (note === undefined) return undefined;

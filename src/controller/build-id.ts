@@ -7,14 +7,15 @@ export interface BuildFacts {
   content: string | undefined;
   /** When the build began, in ms since 1970: what was saved later might not be in the program. */
   at: number;
-  /** `unknown`: git took too long. Undefined without git. */
+  /** Whether git sees changes: `unknown` if git took too long, undefined without git. */
   isDirty: boolean | 'unknown' | undefined;
 }
 
 const HASH_DIGITS = 7;
 
 /**
- * `3f2a91c 10:14:58 +dirty`: equal hashes mean equal programs, whatever they were built from. Without a hash if the content is not known.
+ * `3f2a91c 10:14:58 +dirty`: equal hashes mean equal programs, whatever they were built from. The hash is missing if the content is not
+ * known.
  */
 export function buildId({ content, at, isDirty }: BuildFacts): string {
   const hash =
@@ -27,8 +28,8 @@ export function buildId({ content, at, isDirty }: BuildFacts): string {
 /** How long git may still run once a build is done: a person is waiting for the program. */
 const AFTER_BUILD_MS = 200;
 /**
- * The same for a session's first build. If nothing has changed, that build takes no time at all, and devloop is still opening the route
- * anyway.
+ * How long git may still run after a session's first build. If nothing has changed, that build takes no time at all, and devloop is still
+ * opening the route anyway.
  */
 const AFTER_FIRST_MS = 1_000;
 

@@ -5,7 +5,7 @@ import type { Progress } from '../report/events.ts';
 export interface BuildProgress {
   /** Reads output as it arrives. */
   read(text: string): void;
-  /** Names the packages whose compilation had not ended at some moment of the build, in the order of `packagesToCompile`. */
+  /** Sets the packages that had not been compiled yet when devloop listed them during the build, in the order of `packagesToCompile`. */
   expect(packages: string[]): void;
   now(): Progress | undefined;
 }

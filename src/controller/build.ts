@@ -14,7 +14,7 @@ export type BuildOutcome =
 
 export interface BuildPlan {
   cwd: string;
-  /** Each build writes to a new file if `-o` names `run[0]`. Undefined: the program is built already. */
+  /** The build command; undefined if the program is built already. Each build writes to a new file if `-o` names `run[0]`. */
   build: string[] | undefined;
   run: string[];
   /** The name under which a built program is started; absent if it does not matter. */

@@ -11,7 +11,7 @@ export interface Builder {
   /** Starts a build as soon as the one before it has ended. */
   build(number: number): void;
   abort(): void;
-  /** Resolves when no compiler runs. */
+  /** Aborts the build, and resolves when no compiler runs. */
   end(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export async function buildOnce(
   const ended = new AbortController();
   const untilEnded = AbortSignal.any([signal, ended.signal]);
   void countLater(plan, progress, untilEnded);
-  // Started before anything else takes this process's time: people are waiting for the go tool.
+  // The build starts before anything else takes this process's time: people are waiting for the go tool.
   const building = buildProgram(plan, number, { signal, onErrors: progress.read });
   const git = askGit({ cwd: plan.cwd, build: number }, untilEnded);
   try {

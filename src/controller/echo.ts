@@ -5,7 +5,7 @@
 export interface Echo {
   /** The files that changed first after these starts: a program that writes several does not always begin with the same file. */
   files: string[];
-  /** Counted from the start of the controller. */
+  /** The time from the start of the controller to the change. */
   delayMs: number;
   /** How many starts in a row were followed by the change. */
   count: number;
@@ -43,7 +43,7 @@ export function isCertain({ count }: Echo): boolean {
   return count >= CERTAIN;
 }
 
-/** How many times the echo came back after it was certain to be one. */
+/** How many times the change came back after it was certain to be an echo. */
 export function timesTooOften({ count }: Echo): number {
   return count - CERTAIN;
 }

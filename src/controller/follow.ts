@@ -187,7 +187,7 @@ async function portProblem(port: number): Promise<Problem | undefined> {
 
 type OnChange = (files: string[], at: number) => void;
 
-/** Passes changes on; while it is paused, it collects them. */
+/** Passes changes on, but collects them while paused. */
 function createChanges(report: OnChange): {
   add: OnChange;
   pause(): void;

@@ -12,7 +12,7 @@ export interface Gate {
   /** `onHalfWaited` is called for each request that waits when half of its time is over. */
   hold(onHalfWaited: () => void): void;
   release(): void;
-  /** No controller runs for `ms`: requests wait, or fail at once if they cannot wait that long. Ends with the next `hold`. */
+  /** No controller runs for `ms`: requests wait, or fail at once if they cannot wait that long. The next `hold` ends this. */
   controllerDown(why: string, ms: number): void;
   /** No controller is started again: a request that nothing accepts fails at once. */
   failFast(why: string): void;
@@ -33,9 +33,9 @@ export interface SupervisorPorts {
 
 /** What a person can do with a controller that is followed. */
 export interface Following {
-  /** Builds and restarts it, even if nothing has changed. */
+  /** Builds and restarts the controller, even if nothing has changed. */
   restart(): void;
-  /** If false, changed files are only noted, and built as soon as files are followed again. */
+  /** If `on` is false, changed files are only noted, and built as soon as files are followed again. */
   followFiles(on: boolean): void;
 }
 

@@ -33,7 +33,7 @@ export interface Debugged {
 }
 
 export interface ControllerProcess {
-  /** Undefined when the program could not be started; `exited` then has the reason. */
+  /** The process id; undefined if the program could not be started, for the reason in `exited`. */
   readonly pid: number | undefined;
   /** Resolves when the process has ended and no process is left in its group. Never rejects. */
   readonly exited: Promise<Exit>;
@@ -137,8 +137,8 @@ function isRunning(child: ChildProcess): boolean {
 }
 
 /**
- * SIGTERM would make the debugger kill the controller. A controller that is stopped at a breakpoint would not react to a SIGTERM of its
- * own.
+ * Ends the controller without a SIGTERM to the debugger, which would kill the controller. A controller that is stopped at a breakpoint
+ * would not react to SIGTERM, so devloop lets it run first.
  */
 async function endDebugged(
   leader: number,

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { otherWriter } from '../machine/own-files.ts';
 
 /**
- * The files of built programs. The newest program of a checkout is kept for the next session: the go tool links nothing when the program
- * that it finds is up to date. A kept program that other users can write to is not used, because devloop runs it.
+ * A program that can run as the controller. The newest program of a checkout is kept for the next session: the go tool links nothing when
+ * the program that it finds is up to date. A kept program that other users can write to is not used, because devloop runs it.
  */
 export interface Program {
   run: string[];
-  /** Equal for programs that differ only in what they were built from; undefined when unknown. */
+  /** A value that is equal for programs that differ only in what they were built from; undefined when unknown. */
   content: string | undefined;
   /** The id that is shown: `3f2a91c 10:14:58 +dirty`. */
   build: string;

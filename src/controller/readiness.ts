@@ -21,7 +21,7 @@ export interface ReadinessOptions {
   listensOn?: (pid: number, port: number) => Promise<boolean>;
   /** How often the controller is checked. */
   everyMs?: number;
-  /** Called at the deadline: whether the controller gets the same time again. */
+  /** Called at the deadline; returns whether the controller gets the same time again. */
   mayWait?: () => boolean;
   signal: AbortSignal;
   /** Called when a process outside the controller's group serves the port; `who` names it. */
@@ -41,7 +41,7 @@ export function answersTls({ host, port }: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, ...UNVERIFIED });
     const answer = (answers: boolean) => {
-      // Closed in an orderly way, since the controller would log a broken handshake.
+      // The connection is closed in an orderly way, since the controller would log a broken handshake.
       if (answers) socket.end();
       else socket.destroy();
       resolve(answers);

@@ -4,7 +4,7 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 const FIRST_MS = 30_000;
 /** A reconciler retries quickly at first, so this many equal errors are no coincidence. */
 const TIMES = 3;
-/** How long the warning is delayed after that many errors, so that it reports a more useful count. */
+/** How long the warning is delayed after `TIMES` errors, so that it reports a more useful count. */
 const SETTLE_MS = 3_000;
 
 export interface RepeatedErrors extends Disposable {
@@ -13,8 +13,8 @@ export interface RepeatedErrors extends Disposable {
 
 /**
  * A manager can answer reviews while its reconcilers do nothing but log errors. The same error, logged again and again by a controller that
- * has just started, becomes one warning with its count. Each error is reported once, and no error once the signal has aborted: while the
- * session ends, errors come from what is being restored.
+ * has just started, becomes one warning with its count. Each error is reported only once. No error is reported after the signal has
+ * aborted: while the session ends, errors come from what is being restored.
  */
 export function noticeRepeatedErrors(
   { emit, signal }: { emit: Emit; signal: AbortSignal },
@@ -56,7 +56,7 @@ export function noticeRepeatedErrors(
 const MEND = 'Correct what the error names, and save a file of the controller (or press r) to restart it.';
 
 export interface LoggedError {
-  /** Equal for the same error on another object, or at another time. */
+  /** A key that is equal for the same error on another object, or at another time. */
   key: string;
   /** The error for display: `Reconciler error: pods "a" not found`. */
   text: string;

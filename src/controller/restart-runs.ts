@@ -131,7 +131,7 @@ function downEffect(problem: Problem, next: string, ms: number): Effect {
   return { do: 'down', why: reasonOf(problem, next), ms };
 }
 
-/** The answer to a review that no controller answers: one line, with what happens next. */
+/** The reason why a review fails while no controller runs: one line, with what happens next. */
 export function reasonOf({ message }: Pick<Problem, 'message'>, next: string): string {
   const what = message.split('\n', 1)[0]!.replace(/^The/, 'the').replace(/\.$/, '');
   return `${what}; ${next}`;

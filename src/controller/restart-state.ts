@@ -3,12 +3,12 @@ import type { Echo } from './echo.ts';
 
 /** The shortest wait before another start of a controller that exits, or that changes its own sources. */
 export const FIRST_BACK_OFF_MS = 1000;
-/** Shorter than kubelet's five minutes, because a person is waiting. */
+/** The longest wait before another start: shorter than kubelet's five minutes, because a person is waiting. */
 export const LONGEST_BACK_OFF_MS = 30_000;
 
 /**
- * The life of a controller that is rebuilt while it runs: at most one build and at most one process, side by side. Requests are
- * held exactly while no process answers because one is being replaced or starts, so a held gate is always released.
+ * The life of a controller that is rebuilt while it runs: at most one build and at most one process, side by side. Requests are held only
+ * while a process is being replaced or starts and nothing answers, so a held gate is always released.
  */
 export interface State {
   build: Build;

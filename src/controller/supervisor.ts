@@ -43,7 +43,7 @@ export interface Supervisor extends AsyncDisposable, Following {
   /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, that takes a third of a second. */
   lookAhead(): void;
   /**
-   * From its next start on, the controller gets these arguments and variables; so the next change restarts it even if the program is
+   * Sets the controller's arguments and variables for later starts. The next change restarts the controller even if the program is
    * identical.
    */
   runWith(next: NextStart): void;
@@ -56,7 +56,7 @@ export interface Supervisor extends AsyncDisposable, Following {
   leave(gate: Gate): Promise<void>;
 }
 
-/** A manager that creates its own certificate asks for a restart with exit code 0, before it was ever ready. */
+/** A manager that creates its own certificate asks for a restart with exit code 0 before it is ready for the first time. */
 const START_ATTEMPTS = 3;
 
 export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): Supervisor {
@@ -172,7 +172,7 @@ async function firstStart(supervised: Supervised): Promise<void> {
   }
 }
 
-/** Undefined when the controller is ready; 0 if it exited with code 0 before that. Any other failure is thrown. */
+/** Waits until the controller is ready. Returns 0 if the controller exited with code 0 before that, and throws any other failure. */
 async function settled(running: Running): Promise<0 | undefined> {
   try {
     await running.ready;
@@ -186,8 +186,8 @@ async function settled(running: Running): Promise<0 | undefined> {
 }
 
 /**
- * For a program that ended because it does not know a flag that devloop has added: removes that flag, so that the program can be started
- * again. Rethrows any other error.
+ * If the program ended because it does not know a flag that devloop has added, removes that flag, so that the program can be started again.
+ * Rethrows any other error.
  */
 function leaveOut(supervised: Supervised, running: Running, error: unknown): 'refused' {
   const { added = [] } = supervised.plan;
@@ -218,7 +218,10 @@ function hasExited(error: unknown): boolean {
   return error instanceof DevloopError && error.code === 'controller.exited';
 }
 
-/** Much shorter than before a new start: the manager in the cluster is back, and two managers must not work side by side for long. */
+/**
+ * The grace period of the disposal, much shorter than before a new start: the manager in the cluster is back, and two managers must not
+ * work side by side for long.
+ */
 const LAST_GRACE_MS = 2_000;
 
 async function end(running: Running | undefined): Promise<void> {

@@ -17,7 +17,7 @@ export interface ContentMemory {
   changesIn(files: string[]): Promise<ContentChange[]>;
 }
 
-/** Remembers the content of files, so that neither a save without a change nor `make generate` with the same result is a change. */
+/** Remembers the content of files, so that neither a save without a change nor `make generate` with the same result counts as a change. */
 export function createContentMemory(): ContentMemory {
   const remembered = new Map<string, { hash: string; structure: string }>();
 
@@ -53,7 +53,7 @@ async function read(file: string): Promise<{ content: string; modifiedMs: number
   try {
     // latin1 keeps every byte, so the hash covers them all.
     const content = await readFile(file, 'latin1');
-    // Read after the content: new content with an old time would be remembered, and never count as a change.
+    // The time is read after the content: otherwise, new content could be remembered with an old time, and would never count as a change.
     const { mtimeMs } = await stat(file);
     return { content, modifiedMs: mtimeMs };
   } catch {

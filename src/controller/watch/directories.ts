@@ -17,8 +17,8 @@ export interface WatchedDirectories extends AsyncDisposable {
 }
 
 /**
- * Time for the removal of a directory to finish, and for chokidar to begin to watch a directory that was added later, which it does not
- * report.
+ * The time for the removal of a directory to finish, and for chokidar to begin to watch a directory that was added later: chokidar does not
+ * report when it begins.
  */
 const SETTLE_MS = 100;
 
@@ -32,7 +32,7 @@ export async function watchDirectories(
   { onPath, onBack, onError }: DirectoryEvents,
   signal: AbortSignal,
 ): Promise<WatchedDirectories> {
-  // Imported here, since most commands of devloop watch nothing.
+  // chokidar is imported here, since most commands of devloop watch nothing.
   const { watch } = await import('chokidar');
   const depth = recursive ? {} : { depth: 0 };
   const chokidar = watch(directories, { ignoreInitial: true, atomic: false, ignored: isOutside, ...depth });

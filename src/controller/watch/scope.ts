@@ -19,13 +19,13 @@ export interface WatchScope {
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
-  /** Returns those of the paths that are not ignored. All of them have to count. */
+  /** Returns those of the paths that are not ignored. `counts` must hold for all of the paths. */
   notIgnored(paths: string[]): Promise<string[]>;
 }
 
 /**
- * For a Go package, everything it is built from; in a checkout, what git does not ignore; directories and globs from devloop.yaml as they
- * are.
+ * What to watch for a target: everything that a Go package is built from, what git does not ignore in a checkout, or the directories and
+ * globs of devloop.yaml as they are.
  */
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);

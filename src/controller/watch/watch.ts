@@ -7,7 +7,7 @@ import { both, filesOf, isGuess, readScope, type WatchScope, type WatchTarget } 
 export interface WatchOptions {
   cwd: string;
   target: WatchTarget;
-  /** What was found if devloop has looked already. Absent: the scope is read first. */
+  /** What was found if devloop has looked already; if absent, the scope is read first. */
   firstLook?: Promise<FirstLook> | undefined;
   /** Files that were modified after this time (of `Date.now()`) count as changed from the start. */
   sinceMs: number;
