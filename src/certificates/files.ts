@@ -173,8 +173,8 @@ async function replaceLink(directory: string, name: string, target: string): Pro
 }
 
 /**
- * Removes the files of earlier versions immediately, because controller-runtime before v0.20 rereads the pair only when a file that it
- * watches disappears, which is the file in the old directory.
+ * Removes the files of earlier versions immediately, because controller-runtime before v0.20 rereads the pair only when the file that it
+ * watches disappears: the file in the old directory.
  */
 async function removeOthers(directory: string, links: string[]): Promise<void> {
   const current = await linkTarget(directory, CURRENT);

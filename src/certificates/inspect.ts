@@ -5,7 +5,7 @@ import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
 import { readableCertificates, readCertificates } from './pem.ts';
 
 export interface Problem {
-  /** With an error, kube-apiserver refuses the certificate; with a warning, it may. */
+  /** kube-apiserver refuses a certificate with an error, and may refuse a certificate with a warning. */
   severity: 'error' | 'warning';
   message: string;
 }

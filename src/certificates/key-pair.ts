@@ -14,11 +14,11 @@ export interface KeyNames {
   key?: string;
 }
 
-/** Matches names of a CA in the same Secret (cert-manager, cert-controller, OLM). It also has a matching key, but must never be served. */
+/** Matches names of a CA in the same Secret (cert-manager, cert-controller, OLM). A CA has a matching key, too, but must not be served. */
 const OF_A_CA = /^ca[._-]|cakey$/i;
 
 /**
- * The serving key pair of a Secret: under the names given, else under tls.crt and tls.key, else any certificate and key
+ * The serving key pair of a Secret: under the given names, if any; otherwise under tls.crt and tls.key, or else any certificate and key
  * that match.
  *
  * @param data the Secret's data, in base64

@@ -1,14 +1,14 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-// Any label with this ending: PKCS1, PKCS8 and SEC1 are all in use, and openssl writes a block EC PARAMETERS before the key.
+// Matches any label with this ending: PKCS1, PKCS8 and SEC1 are all in use, and openssl writes an EC PARAMETERS block before the key.
 const BEGIN_PRIVATE_KEY = /-----BEGIN ((?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY)-----/;
 
 export function certificateBlocks(text: string): string[] {
   return text.match(CERTIFICATE) ?? [];
 }
 
-/** Looks for the end of the first BEGIN line only: doing so for each one would take minutes if a Secret is full of them. */
+/** The block that the first BEGIN line opens. Searching for the end of each block would take minutes if a Secret is full of BEGIN lines. */
 export function privateKeyBlock(text: string): string | undefined {
   const begin = BEGIN_PRIVATE_KEY.exec(text);
   if (begin === null) return undefined;
