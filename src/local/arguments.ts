@@ -18,7 +18,7 @@ export interface ArgumentChange {
   argument: string[];
   became: string[];
   because: string;
-  /** The controller may do something else than the manager does in the cluster. */
+  /** Whether the controller may behave differently from the manager in the cluster. */
   isDoubtful?: true;
 }
 

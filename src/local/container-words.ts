@@ -4,13 +4,13 @@ import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 
-/** Programs that start another program, whose words follow their own options. */
+/** Programs that start another program. The words of that program follow the options of the first one. */
 const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
 
 /**
- * The words of the manager's program, starting with the program itself ('' if it is unknown), even if the image defines them. Without a
- * `command`, the image's entrypoint can be an init that starts the first argument as the program, unless that is a mounted path or has a
- * suffix: then it is a file for the program.
+ * The words of the manager's program, starting with the program itself ('' if it is unknown), even if the image defines them. If the
+ * image's entrypoint is not known, it can be an init that starts the first argument as the program, unless that argument is a mounted path
+ * or has a suffix: then it is a file for the program.
  */
 export function programOf({ manager }: Pick<Target, 'manager'>, image: FoundCommand | undefined): string[] {
   const { command: own = [], args = [] } = manager?.container ?? {};

@@ -77,8 +77,8 @@ export async function planKeyPairFlags(
 }
 
 /**
- * The flag that names another directory for a program that reads its key pair from the API and writes it to files, since this account is
- * not always allowed to write to the default directory. None if an argument (`words`) sets the flag.
+ * The flag that names another directory for a program that reads its key pair from the API and writes it to files, if this account is not
+ * allowed to write to the default directory. Empty if an argument (`words`) sets the flag.
  */
 export async function planOwnDirectory(
   { pathFlags, keyPairDirectory, linked }: Pick<KeyPairPlaces, 'pathFlags' | 'keyPairDirectory' | 'linked'>,
@@ -110,7 +110,7 @@ async function keyPairFlags(
   for (const [path, defining] of flagsBelow(pathFlags, directory)) {
     const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
     const here = keyPairDirectory + path.slice(directory.length);
-    // Two flags may belong to two servers.
+    // Two flags may belong to two servers, so neither of them is set.
     if (own.length === 1) flags.push({ path, argument: `--${own[0]}=${here}` });
   }
   return flags;

@@ -41,7 +41,8 @@ export async function requireRoomForPair(directory: string, { secret }: FoundPai
 }
 
 /**
- * Writes the whole Secret as the kubelet would, and the key pair always as tls.crt and tls.key. False if the same content is there already.
+ * Writes the whole Secret as the kubelet would, and the key pair always as tls.crt and tls.key. Returns false if the same content is there
+ * already.
  */
 export async function writeFoundPair(directory: string, found: FoundPair, emit: Emit): Promise<boolean> {
   // The contents stay bytes, since a keystore, for example, is not text.
@@ -63,8 +64,8 @@ export async function writeFoundPair(directory: string, found: FoundPair, emit: 
 }
 
 /**
- * The mount points of key pairs that the sources hard-code, directly or as part of a file's path, as a constant or as the default of a
- * flag, and that no argument or variable (`words`) overrides. `sourcePaths` are all absolute paths in the sources.
+ * The mount points of key pairs that the sources name (in a constant or the default of a flag, directly or as part of a file's path) and
+ * that no argument or variable (`words`) names. `sourcePaths` are all absolute paths in the sources.
  */
 export function hardCodedDirectories(
   mountPoints: string[],
@@ -79,8 +80,8 @@ export function hardCodedDirectories(
 }
 
 /**
- * Writes the key pair to hard-coded directories, too, until the session ends. Returns the directories to which it was written. A key pair
- * of the user's own is left unchanged.
+ * Also writes the key pair to hard-coded directories, from which it is removed when the session ends. Returns the directories to which it
+ * was written. A key pair of the user's own is left unchanged.
  */
 export async function writeHardCoded(
   { directory: sessionDirectory }: LocalFiles,

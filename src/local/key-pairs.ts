@@ -143,7 +143,7 @@ async function issued(
   return undefined;
 }
 
-/** Undefined if the CA cannot sign here, for example because its key has an unsupported type. */
+/** Issues a certificate for the Service; undefined if the CA cannot sign here, for example because its key has an unsupported type. */
 async function issueFor({ serverName }: TargetService, issuer: KeyPair): Promise<KeyPair | undefined> {
   const notAfter = new Date(Date.now() + ISSUED_MS);
   return await issuePair({ dnsNames: [serverName], notAfter, issuer }).catch(() => undefined);

@@ -46,7 +46,10 @@ function ofOwnCommand(run: string[], { keyPairDirectory }: LocalFiles): string {
   return `${run.join(' ')}\ndoes not get the manager's arguments (write ${ARGUMENTS} where it should get them). Its key pair is in ${keyPairDirectory}.`;
 }
 
-/** The program may look where controller-runtime looks by default if the Secret is also mounted there: OLM mounts it in two directories. */
+/**
+ * Whether the program may look in a directory that the user or the user's variables name, or in controller-runtime's default directory. The
+ * Secret must also be mounted at the default directory: OLM mounts it in two directories.
+ */
 function mayLookForPairElsewhere(
   { files, settings, keyPairMounts }: KeyPairInputs,
   hardCoded: string[],

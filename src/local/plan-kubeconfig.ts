@@ -16,7 +16,7 @@ export interface KubeconfigInputs {
 }
 
 /**
- * The flag --kubeconfig. None if it cannot express the user's choice: it names one file, and the program uses the current context of that
+ * The flag --kubeconfig; empty if it cannot express the user's choice: it names one file, and the program uses the current context of that
  * file.
  */
 export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): string[] {

@@ -44,7 +44,10 @@ export interface PlannedMounts {
   placed: Placed[];
 }
 
-/** For each mounted path that the arguments or variables (`words`) name: where its copy is on this machine, and what the Pod has there. */
+/**
+ * Plans the copies of the mounted paths that the arguments or variables (`words`) name: where each copy is on this machine, and what the
+ * Pod has there.
+ */
 export async function planMounts(inputs: MountInputs, words: string[], emit: Emit): Promise<PlannedMounts> {
   const { target, files, keyPairMounts } = inputs;
   const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
@@ -115,8 +118,8 @@ async function unservedPairs(
 }
 
 /**
- * The volumes that only the sources name, as far as their contents can be read and mounted. An empty directory counts, because the program
- * may write to it.
+ * The volumes that only the sources name, if their contents can be read and mounted. An empty directory counts, because the program may
+ * write to it.
  */
 async function missedVolumes(
   { api, target, podName, checkout, mayPlace }: MountInputs,

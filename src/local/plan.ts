@@ -59,11 +59,11 @@ export interface ControllerInputs {
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** The name that the controller receives as its Pod's. */
   podName: string;
-  /** The same name, if a Pod of that name stands in for the manager's own Pods, because those end. */
+  /** The name of the Pod that stands in for the manager's own Pods, if these end. */
   standIn?: string | undefined;
-  /** A placeholder for the uid of that Pod, until the controller starts. */
+  /** The uid that the controller receives as its Pod's: a placeholder until the controller starts, if a Pod stands in for the manager's. */
   podUid?: string | undefined;
-  /** For a program that connects to the cluster as in a Pod. */
+  /** The connection of a program that connects to the cluster as in a Pod. */
   connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
   /** devloop's own environment. */
   env: Record<string, string | undefined>;
@@ -198,7 +198,7 @@ async function onOtherPorts(
 }
 
 /**
- * The files of a ServiceAccount, because libraries that elect a leader, and many programs, read their namespace there. Only programs that
+ * Places the files of a ServiceAccount, in which libraries that elect a leader, and many programs, find their namespace. Only programs that
  * devloop builds get them: the user's command may need rights that it would lose in a user namespace.
  */
 function podFiles(

@@ -57,13 +57,13 @@ export interface PlannedProgram {
   runAs?: string | undefined;
   cwd: string;
   watch: NonNullable<ControllerPlan['watch']>;
-  /** Its --kubeconfig flags, if it reads its kubeconfig from nothing else. */
+  /** The program's --kubeconfig flags, if it reads its kubeconfig from nothing else. */
   kubeconfigFlags: DefinedFlag[];
-  /** Its packages; absent for the user's own command. */
+  /** The program's packages; absent for the user's own command. */
   linked?: LinkedPackages;
   /** Whether leader election stays on, because the program can be elected as the Pod that stands in for the manager's. */
   isElectable: boolean;
-  /** Its flags whose default leaves leader election on. */
+  /** The program's flags whose default leaves leader election on. */
   electionFlags: ElectionFlag[];
   /** Other main packages that could be the manager. */
   rivals: string[];
@@ -174,7 +174,7 @@ export function namedPackage({
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
   const { object, container } = target?.manager ?? {};
   const { command = [] } = container ?? {};
-  // Empty if the arguments do not begin with a program.
+  // The program is '' if the arguments do not begin with one.
   const [program = ''] = target ? programOf(target, undefined) : [];
   return {
     command: command.length > 0 || program === '' ? command : [program],

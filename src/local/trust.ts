@@ -10,7 +10,7 @@ import type { DevloopEvent } from '../report/events.ts';
 
 type Named = Pick<SecretCandidate, 'namespace' | 'name'>;
 
-/** The callers whose caBundle does not trust the certificate, and why. None if no caller has a caBundle. */
+/** The callers whose caBundle does not trust the certificate, and why; empty if no caller has a caBundle. */
 export function distrust(
   { calls }: TargetService,
   pair: KeyPair,

@@ -14,7 +14,7 @@ export interface VariableInputs {
   target: Target;
   /** The name that the controller receives as its Pod's. */
   podName: string;
-  /** A placeholder for the uid of that Pod. */
+  /** The uid that the controller receives as its Pod's: a placeholder if a Pod stands in for the manager's. */
   podUid?: string | undefined;
   /** Variables that the sources read for the leader election switch. */
   electionVariables: ReadonlySet<string>;

@@ -42,7 +42,7 @@ interface KnownFlags {
 const WEBHOOK = new RegExp(`(?:^|_)(?:webhooks?|admission)(?:_${WORD})*_(?:addr|address|port)$`);
 /** Matches `port`, `secure-port` and `AGENT_INJECT_LISTEN`. Such a setting is used only if it is the only one with the Pod's port. */
 const ANY = /(?:^|_)(?:addr|address|port|listen)$/;
-/** Matches names of ports at which others find the manager, or that belong to something else. */
+/** Matches names of ports at which others reach the manager, and names of ports of something else. */
 const OTHER =
   /(?:^|_)(?:services?|svc|advertised?|external|public|host|proxy|target|remote|peers?|upstream|containers?|nodes?)_/;
 
@@ -141,7 +141,7 @@ function withSetting(text: string, at: number, value: string): string {
   return editSettings(text, () => (count++ === at ? value : undefined)) ?? text;
 }
 
-/** None for the user's own command, because its flags are not known. */
+/** The settings of flags whose defaults name the port; empty for the user's own command, because its flags are not known. */
 async function ofDefaults(
   args: ExpandedArgument[],
   { from, port }: Move,
