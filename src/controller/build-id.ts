@@ -7,7 +7,7 @@ export interface BuildFacts {
   content: string | undefined;
   /** When the build began, in ms since 1970: what was saved later might not be in the program. */
   at: number;
-  /** Whether git sees changes: `unknown` if git took too long, undefined without git. */
+  /** Whether git sees changes: `unknown` if git took too long, undefined if git cannot tell. */
   isDirty: boolean | 'unknown' | undefined;
 }
 

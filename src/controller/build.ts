@@ -7,7 +7,7 @@ import { isGoBuild, verbose, withoutProgress } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
 import { keepProgram, linkAs, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
-/** `fromMs`: on the clock of Date.now(); what was saved later might not be in the program. */
+/** `fromMs`: when the build began, on the clock of Date.now(). What was saved later might not be in the program. */
 export type BuildOutcome =
   | (Finished & { ok: true; program: Omit<Program, 'build' | 'fromMs'> })
   | { ok: false; ms: number; output: string };

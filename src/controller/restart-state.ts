@@ -25,7 +25,7 @@ export interface State {
 
 export type Build =
   | { is: 'idle' }
-  /** `since`: when the first change was made that this build contains. */
+  /** `since`: the time of the first change that this build contains. */
   | { is: 'running'; since: number }
   /** The controller itself keeps changing these files, so the next build waits. */
   | { is: 'delayed'; since: number; files: string[] }
@@ -35,7 +35,7 @@ export type Build =
 export type Run =
   | { is: 'down' }
   | { is: 'backing-off'; failures: number }
-  /** `since`: when the change was made for which the process was started; undefined if it only replaces a process that exited. */
+  /** `since`: the time of the change for which the process was started; undefined if it only replaces a process that exited. */
   | { is: 'starting'; since: number | undefined; failures: number }
   | { is: 'serving'; readyAt: number; failures: number }
   | { is: 'stopping'; since: number; old: Old };

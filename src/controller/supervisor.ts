@@ -178,7 +178,7 @@ async function settled(running: Running): Promise<0 | undefined> {
     await running.ready;
     return undefined;
   } catch (error) {
-    // The cluster is restored next, and that does not wait for the end of a process that nobody needs.
+    // The cluster is restored next, without waiting for the end of a process that is no longer needed.
     const exited = running.stop();
     if (hasExited(error) && (await exited).code === 0) return 0;
     throw error;

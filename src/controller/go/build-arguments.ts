@@ -32,7 +32,7 @@ function isUnknown(value: string): boolean {
   return value.includes('$') && !hasShellCall(value);
 }
 
-/** A Dockerfile whose arguments have these values. */
+/** Sets the given values in the ARG instructions of a Dockerfile. */
 export function withArguments(dockerfile: string, given: ReadonlyMap<string, string>): string {
   return dockerfile.replace(DECLARED, (written, declaration: string, name: string) => {
     const value = given.get(name);

@@ -1,7 +1,9 @@
 import { assign, expandKnown, expandVariables } from './variables.ts';
 import { splitOutside, withoutQuotes, wordsOf } from './words.ts';
 
-/** The contents of a Makefile, Dockerfile or script, without the branches of a Makefile's conditions that do not hold on this machine. */
+/**
+ * The contents of a Makefile, Dockerfile or script, without those branches of a Makefile's conditions that do not apply on this machine.
+ */
 export interface BuildText {
   /** A line that continues on the next line is joined with it. */
   lines: string[];

@@ -227,7 +227,7 @@ function nameEvidence(main: MainPackage, hints: ChoiceHints): Evidence[] {
   ];
 }
 
-/** The program that the container names, else those of the Dockerfiles of its image. */
+/** The program that the container names; if it names none, the programs of its image's Dockerfiles. */
 export function programsOf(hints: ChoiceHints): string[] {
   if (hints.program !== undefined) return [hints.program];
   return [...new Set(ofImage(hints).flatMap(({ programs }) => programs))];

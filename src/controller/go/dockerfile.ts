@@ -17,9 +17,9 @@ export interface ImageCommand {
 
 /** A Dockerfile of a checkout. */
 export interface Dockerfile {
-  /** Relative to the root: 'build/webhook.Dockerfile' */
+  /** The path relative to the root: 'build/webhook.Dockerfile' */
   file: string;
-  /** What it is for, judging by the names of the file and its directory: `webhook`. */
+  /** What the Dockerfile is for, judging by the names of the file and its directory: `webhook`. */
   names: string[];
   /** The file names of the programs that its stages run: several if it makes several images. */
   programs: string[];

@@ -12,7 +12,7 @@ const EVALUATED = /[$`]/;
 /** The value of this flag can itself start with a dash. After any other flag, a word that starts with a dash is not its value. */
 const ANY_VALUE = '-extldflags';
 
-/** Parses the value of -ldflags as a shell gets it. */
+/** Parses the value of -ldflags in the form in which a shell gets it. */
 export function readLinkerFlags(written: string): LinkerFlags {
   // A package pattern in front of the flags is dropped: it makes little difference to a program's one link step.
   const text = shellUnquoted(written).replace(/^all=/, '');

@@ -56,17 +56,19 @@ export interface FoundMain {
   source: string;
   /** The flags for `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
-  /** Whether it is built from packages with paths of webhooks that the cluster calls; always true for a package that the user named. */
+  /**
+   * Whether the program is built from packages with paths of webhooks that the cluster calls; always true if the user named the package.
+   */
   hasWebhooks: boolean;
   /** Other main packages that could be the manager, as `--package` names them. */
   rivals: string[];
-  /** How its image starts it, if a Dockerfile shows that. */
+  /** How the program's image starts it, if a Dockerfile shows that. */
   image: FoundCommand | undefined;
   /** The files of the checkout in its image. */
   imageFiles: ImageFile[];
   /** The variables that its image sets with ENV. */
   imageVariables: Record<string, string>;
-  /** The name under which its image starts it, if its behaviour can depend on that name. */
+  /** The name under which the image starts the program, if the program's behaviour can depend on that name. */
   runAs: string | undefined;
 }
 

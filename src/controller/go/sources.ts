@@ -93,7 +93,7 @@ function addPackage(sources: SourceSet, listed: ListedPackage): void {
   }
 }
 
-/** Directories of packages of these modules that are imported but do not exist yet. Their first file can fix the build. */
+/** Directories of local packages that are imported but do not exist yet. Their first file can fix the build. */
 function missingImports(packages: ListedPackage[]): string[] {
   const known = new Set(packages.filter((listed) => listed.Dir).map((listed) => listed.ImportPath));
   const modules = packages.map((listed) => listed.Module!);

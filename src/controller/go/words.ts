@@ -40,7 +40,7 @@ function past(text: string, at: number): number {
   return closing(text, next, end) ?? (text[at] === '"' ? next : text.length);
 }
 
-/** The end of the group at this place. Without a closing parenthesis, it takes all the rest. */
+/** The end of the group at this place. Without a closing parenthesis, the group takes the rest of the text. */
 function pastGroup(text: string, at: number): number {
   return closing(text, at + 1, ')') ?? text.length;
 }
@@ -76,7 +76,7 @@ function closing(text: string, from: number, end: string): number | undefined {
   return undefined;
 }
 
-/** Whether the character opens nothing, like an apostrophe or the closing quote within double quotes. */
+/** Whether the character cannot open anything here: an apostrophe or the closing quote within double quotes. */
 function isPlainIn(character: string, within: string | undefined): boolean {
   return within === '"' && (character === "'" || character === '"');
 }

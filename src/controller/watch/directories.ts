@@ -5,9 +5,9 @@ import { messageOf } from '../../errors.ts';
 import type { WatchScope } from './scope.ts';
 
 export interface DirectoryEvents {
-  /** Something happened to this file. */
+  /** Called when something happened to this file. */
   onPath(path: string): void;
-  /** These directories were not watched for a while: what is in them may be new. */
+  /** Called with directories that were not watched for a while: what is in them may be new. */
   onBack(directories: string[]): void;
   onError(message: string): void;
 }
