@@ -39,7 +39,7 @@ export async function busyPortsIn(files: string[]): Promise<number[]> {
 }
 
 /**
- * Changes the settings for metrics and health checks in a configuration file so that they no longer name these ports; undefined if nothing
+ * Changes the settings for metrics and health checks in a configuration file so that they name no port in `busy`; undefined if nothing
  * changes. If `busy` is absent, every port counts as busy.
  */
 export function fileOnFreePorts(

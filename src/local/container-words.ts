@@ -4,7 +4,7 @@ import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 
-/** Programs that start another program. The words of that program follow the options of the first one. */
+/** Init programs. The words of the program that an init starts follow the init's own options. */
 const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
 
 /**

@@ -43,8 +43,9 @@ export interface LocalEnvironment {
 }
 
 /**
- * The Deployment's variables override the inherited ones, those of devloop.yaml override both, and devloop's own override all. Variables
- * that can run other code are taken from the user (the shell, devloop.yaml), but not from the cluster.
+ * The Deployment's variables override the inherited ones, those of devloop.yaml override both, and devloop's own override all, except those
+ * with the namespace, which are only defaults. Variables that can run other code are taken from the user (the shell, devloop.yaml), but not
+ * from the cluster.
  *
  * A variable that only the user's shell sets is kept, because it may be intended. ENABLE_WEBHOOKS=false, from `make run` in a kubebuilder
  * project, makes a take-over pointless, so it causes a warning.

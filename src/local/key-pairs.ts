@@ -34,7 +34,7 @@ export interface FoundPair {
   issuer?: KeyPair;
 }
 
-/** The key pair of each webhook Service, by the name that kube-apiserver verifies; the controller's own comes first. */
+/** The key pair of each webhook Service, by the name that kube-apiserver verifies. The controller gets the first one. */
 export type KeyPairs = Map<string, FoundPair>;
 
 /** Where key pairs are looked for. */

@@ -31,7 +31,9 @@ export interface VariableChange {
   after: string;
 }
 
-/** `bound`: variables that the sources read for the leader election switch, whatever their names. */
+/**
+ * The changes that turn leader election off. `bound`: variables that the sources read for the leader election switch, whatever their names.
+ */
 export function variablesWithoutElection(
   variables: Record<string, string>,
   bound: ReadonlySet<string>,

@@ -101,8 +101,8 @@ async function namedVolumes(
 }
 
 /**
- * A manager can serve webhooks that nothing calls, and then exits if it finds no key pair. No argument names controller-runtime's default
- * directory, because it is below the temporary directory, which here is the session's own.
+ * The key pairs of webhooks that nothing calls: a manager can serve such webhooks, and then exits if it finds no key pair. No argument
+ * names controller-runtime's default directory, because it is below the temporary directory, which here is the session's own.
  */
 async function unservedPairs(
   { api, target, podName }: MountInputs,

@@ -78,7 +78,7 @@ export interface PlannedController {
   plan: ControllerPlan;
   /** For each moved port of the Pod, the port on which the controller listens instead. */
   moved: ReadonlyMap<number, number>;
-  /** Directories outside the session's own in which the sources look for the key pair. */
+  /** Other directories in which the program looks for the key pair. */
   hardCoded: string[];
   /** The files that have to be written before the controller starts. */
   needed: NeededFiles[];

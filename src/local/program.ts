@@ -53,7 +53,7 @@ export interface PlannedProgram {
   build: string[] | undefined;
   /** The word `{args}` stands for the manager's arguments. */
   run: string[];
-  /** The name under which it is started; absent if it does not matter. */
+  /** The name under which the program is started; absent if the name does not matter. */
   runAs?: string | undefined;
   cwd: string;
   watch: NonNullable<ControllerPlan['watch']>;
