@@ -32,7 +32,7 @@ export function requirePassable(given: string[], expanded: ExpandedArgument[]): 
 export function containerArguments(target: Target, image: FoundCommand | undefined, emit: Emit): string[] {
   const [program = '', ...own] = programOf(target, image);
   const { command = [], args = [] } = target.manager?.container ?? {};
-  const ofImage = command.length === 0 && image ? own.slice(0, own.length - args.length) : [];
+  const ofImage = command.length === 0 && image ? own.slice(0, Math.max(0, own.length - args.length)) : [];
   if (ofImage.length > 0) emit({ type: 'note', message: startsWith(ofImage, image!) });
   if (!['sh', 'bash', 'ash', 'dash'].includes(basename(program))) return own;
   const words = scriptArguments(own);

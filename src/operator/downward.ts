@@ -69,7 +69,7 @@ function resourceValue(
   const [, kind, name = ''] = /^(limits|requests)\.(.+)$/.exec(resource) ?? [];
   const { limits = {}, requests = {} } = of?.resources ?? {};
   const limit = entryOf(limits, name);
-  const quantity = kind === 'limits' ? limit : (entryOf(requests, name) ?? limit);
+  const quantity = kind === 'limits' ? limit : (entryOf(requests, name) ?? limit ?? '0');
   const [amount, unit] = [amountOf(quantity), amountOf(divisor === '0' ? '1' : divisor)];
   return amount === undefined || unit === undefined ? undefined : String(Math.ceil(amount / unit));
 }

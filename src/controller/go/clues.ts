@@ -63,6 +63,7 @@ function besideMains(dockerfile: Dockerfile, checkout: GoCheckout): Dockerfile {
   return { ...dockerfile, recipes: withoutPatterns(recipes, checkout) };
 }
 
+/** In make's order: it reads the first one only. */
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
 
@@ -74,7 +75,7 @@ interface Makefile {
 
 async function readMakefile(directory: string): Promise<Makefile> {
   const read = (name: string): Promise<string> => readTextFile(join(directory, name));
-  const own = (await Promise.all(MAKEFILES.map(read))).join('\n');
+  const own = (await Promise.all(MAKEFILES.map(read))).find((text) => text !== '') ?? '';
   const included = await Promise.all([...own.matchAll(INCLUDED)].map(([, name]) => read(name!)));
   return { directory, text: [...included, own].join('\n') };
 }

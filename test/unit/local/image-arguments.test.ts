@@ -21,7 +21,7 @@ test.each<
   ['an empty command', SERVE, { command: [], args: [] }, { own: ['serve', '--b'], ofImage: 'serve --b' }],
   ['an ENTRYPOINT without more', PLAIN, { args: ['--a'] }, { own: ['--a'] }],
   ['its CMD alone', BY_CMD, {}, { own: ['serve', '-v=4'], ofImage: 'serve -v=4' }],
-  ['arguments in place of its CMD', BY_CMD, { args: ['/manager', '--a'] }, { own: ['--a'] }],
+  ['arguments in place of its CMD', BY_CMD, { args: ['/manager', '--a', '--b'] }, { own: ['--a', '--b'] }],
   ['an image that is not known', undefined, { args: ['--a'] }, { own: ['--a'] }],
   [
     'an init of the image',

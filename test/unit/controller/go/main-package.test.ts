@@ -230,6 +230,15 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
     'all',
   ],
   [
+    'the only Makefile that make reads',
+    {
+      GNUmakefile: 'build:\n\tgo build -tags a -o bin/x main.go\n',
+      Makefile: 'build:\n\tgo build -tags b -o bin/x main.go\n',
+    },
+    undefined,
+    'a',
+  ],
+  [
     'the Dockerfile, which has none',
     { Dockerfile: 'RUN go build -o x .\n', Makefile: 'build:\n\tgo build -tags debug -o x .\n' },
     undefined,
