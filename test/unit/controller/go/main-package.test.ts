@@ -232,11 +232,11 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
   [
     'the only Makefile that make reads',
     {
-      GNUmakefile: 'build:\n\tgo build -tags a -o bin/x main.go\n',
+      GNUmakefile: 'all:\n\tgo vet .\n',
       Makefile: 'build:\n\tgo build -tags b -o bin/x main.go\n',
     },
     undefined,
-    'a',
+    undefined,
   ],
   [
     'the Dockerfile, which has none',
