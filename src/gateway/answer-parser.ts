@@ -1,6 +1,6 @@
 import { type Answer, forwardable } from './http.ts';
 
-/** Longest head of an answer, and longest line of a chunked body, in bytes. This is Node's own limit. */
+/** The longest head of an answer, and the longest line of a chunked body, in bytes. This is Node's own limit. */
 const LONGEST_HEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -12,7 +12,7 @@ export interface ParsedAnswer {
 
 interface Head {
   status: number;
-  /** Alternate name and value. */
+  /** Names and values, alternating. */
   headers: string[];
   keepsAlive: boolean;
   body: number | 'chunked' | 'until-end';
@@ -37,7 +37,7 @@ export class AnswerParser {
     this.#onBody = onBody;
   }
 
-  /** The answer, if this part completes it. Throws if the bytes are no HTTP answer. */
+  /** Returns the answer if this part completes it. Throws if the bytes are not an HTTP answer. */
   push(part: Buffer): ParsedAnswer | undefined {
     let bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
     this.#rest = NOTHING;
@@ -74,7 +74,7 @@ export class AnswerParser {
     }
   }
 
-  /** Reads the length line of a chunk, or the line end after one. */
+  /** Reads the length line of a chunk, or the line end after a chunk. */
   #readLine(line: string): void {
     if (this.#left === undefined) {
       const size = chunkSize(line);
@@ -86,7 +86,7 @@ export class AnswerParser {
     }
   }
 
-  /** Adds at most `most` bytes to the body; returns those that do not belong to it. */
+  /** Adds at most `most` bytes to the body; returns the bytes that do not belong to it. */
   #take(bytes: Buffer, most: number): Buffer {
     const taken = bytes.subarray(0, most);
     this.#left = most - taken.length;

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
-/** Largest body of one review, in bytes. */
+/** The largest body of one review, in bytes. */
 export const LARGEST_BODY = 16 * 2 ** 20;
-/** Limit for all bodies of one gateway together, in bytes; all answers are allowed as much again. */
+/** The limit for all bodies of one gateway together, in bytes. All answers together have a limit of the same size. */
 const MOST_HELD = 64 * 2 ** 20;
 /**
  * After the first chunk of a body, chunks that are shorter than this share a buffer of this size: a separate buffer for each would take a
@@ -41,8 +41,9 @@ export interface Reading {
 
 /**
  * Reads bodies, and limits how many bytes of them are held. If there is no room, the oldest incomplete body is dropped: kube-apiserver
- * sends a body at once, so an incomplete one is a stranger's. If all are complete, the largest one is dropped. So a client that fills the
- * room loses its own body, and a complete body smaller than the limit divided by the number of connections is never dropped.
+ * sends a body at once, so one that stays incomplete comes from a stranger. If all others are complete, the largest body is dropped. So a
+ * client that fills the room loses its own body, and a complete body smaller than the limit divided by the number of connections is never
+ * dropped.
  */
 export class Bodies {
   #most: number;
@@ -53,7 +54,10 @@ export class Bodies {
     this.#most = most;
   }
 
-  /** Undefined for a body that is larger than LARGEST_BODY. Rejects if the connection or the signal ends before the body is complete. */
+  /**
+   * Resolves to undefined if the body is larger than LARGEST_BODY. Rejects if the connection or the signal ends before the body is
+   * complete.
+   */
   read(stream: Readable, { signal, onDropped }: Reading): Promise<Body | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Body | undefined>();
     const held: Held = { parts: [], cost: 0, isComplete: false, drop: onDropped };
@@ -62,7 +66,7 @@ export class Bodies {
     this.#held.add(held);
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      // The excess is read and dropped: a client that is disconnected while it sends gets a reset instead of the answer.
+      // The excess is read and dropped. If the client were disconnected while it sends, it would get a reset instead of the answer.
       if (size > LARGEST_BODY) this.#free(held);
       else this.#store(held, chunk);
     });

@@ -13,8 +13,8 @@ import type { Strangers } from './strangers.ts';
  */
 export interface Connections {
   /**
-   * Makes the connection busy until the answer to this request is sent. False for a request that must not be answered: it came before the
-   * answer to an earlier one, and kube-apiserver would have waited for that answer.
+   * Makes the connection busy until the answer to this request is sent. Returns false if the request must not be answered: it came before
+   * the answer to an earlier request, and kube-apiserver would have waited for that answer.
    */
   track(request: IncomingMessage, response: ServerResponse): boolean;
   /** Notes that the connection seems to be kube-apiserver's. */
@@ -24,11 +24,14 @@ export interface Connections {
    * round trips of the TCP and TLS handshakes.
    */
   travelMs(request: IncomingMessage): number;
-  /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
+  /**
+   * After this call, each connection gets one more answer and is then closed. Idle connections stay open until they have sent a request.
+   */
   closeAfterNextAnswer(): void;
   /**
-   * Waits until no review has come for a second. Then closes idle connections at once, busy ones after their answer, and new ones after the
-   * time in which their first review may come. Resolves when they are closed; one whose client has disappeared is destroyed after a while.
+   * Waits until no review has come for a second. Then closes idle connections at once, busy ones after their answer, and new ones after
+   * their first answer. Resolves when they are closed, but does not wait for a new connection over which no review comes in time. A
+   * connection whose client has disappeared is destroyed.
    */
   drain(): Promise<void>;
   /** Destroys all connections without a request, including those that never sent one. */
@@ -148,9 +151,10 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
 }
 
 /**
- * The oldest connection that has carried no review, since kube-apiserver sends one at once. If there is none, the oldest without a complete
- * request; an incomplete request does not count, since a stranger can leave it incomplete until its budget is used. If all have a complete
- * request, the oldest from the address with the most connections, unless the new connection is from that address, too.
+ * Returns the oldest connection that has carried no review, since kube-apiserver sends one at once. If all have carried one, returns the
+ * oldest without a complete request; an incomplete request does not count, since a stranger can leave it incomplete until its budget is
+ * used. If all have a complete request, returns the oldest from the address with the most connections, unless the new connection is also
+ * from that address.
  */
 function leastMissed(all: Connection[], newcomer: string): Duplex | undefined {
   const open = all.filter(({ raw }) => !raw.destroyed);
@@ -188,7 +192,7 @@ async function untilLull(lastReviewAt: () => number): Promise<void> {
   for (let ms = left(); ms > 0; ms = left()) await pause(ms);
 }
 
-/** A busy machine can accept a connection late, so one that was opened before the drain can appear after its beginning. */
+/** A busy machine can accept a connection late, so a connection that was opened before the drain can appear after the drain has begun. */
 async function drainAll(connections: Map<string, Connection>): Promise<void> {
   const lateFrom = performance.now() + FIRST_REVIEW_MS;
   const seen = new Set<Connection>();

@@ -7,7 +7,7 @@ import type { Answer } from './http.ts';
 export interface Exchange {
   /** The whole HTTP request. */
   bytes: Buffer;
-  /** Called when the TLS connection is up: from now on the controller may see the review. */
+  /** Called when the TLS connection is up. After this call, the controller may see the review. */
   onConnected(): void;
   /** Called with the length of each part of the answer's body, in bytes. */
   onArriving(bytes: number): void;
@@ -44,7 +44,9 @@ export interface ConnectionOptions {
 export class ControllerConnection {
   #options: ConnectionOptions;
   #socket: TLSSocket;
-  /** Whether the listening program is known to be this user's; before that, the connection carries no byte of a review. */
+  /**
+   * Whether devloop has checked that the listening program is not another user's. Until then, the connection carries no byte of a review.
+   */
   #isKnown = false;
   #isReused = false;
   #exchange: Exchange | undefined;
@@ -71,7 +73,7 @@ export class ControllerConnection {
       });
   }
 
-  /** The connection must be idle, or new. */
+  /** Sends a review. The connection must be idle or new. */
   start(exchange: Exchange): void {
     this.#exchange = exchange;
     this.#parser = new AnswerParser(exchange.onArriving);

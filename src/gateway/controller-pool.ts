@@ -2,17 +2,23 @@ import { createSecureContext } from 'node:tls';
 import { UNVERIFIED } from '../machine/loopback-tls.ts';
 import { type ConnectionOptions, ControllerConnection, type Exchange } from './controller-connection.ts';
 
-/** Limit for one server name. After a hold, all waiting reviews need a connection at once, and each handshake takes a millisecond. */
+/**
+ * The most connections for one server name. After a hold, all waiting reviews need a connection at once, and each handshake takes a
+ * millisecond.
+ */
 const MOST = 256;
 
 /** The connections to one controller. */
 export interface ControllerPool {
   /**
-   * Sends over an idle connection, or else over a new one. If there are too many connections, it waits until one is idle. `isNew`: always
-   * sends over a new connection.
+   * Sends over an idle connection, or else over a new one. If there are too many connections, the exchange waits until one is idle.
+   * `isNew`: always sends over a new connection.
    */
   send(serverName: string, exchange: Exchange, isNew: boolean): void;
-  /** Closes the connection of an exchange, which then ends as a failure. For an exchange that was not sent yet, `onEnd` is never called. */
+  /**
+   * Closes the connection of an exchange, which then ends as a failure. For an exchange that has not been sent yet, `onEnd` is never
+   * called.
+   */
   cancel(serverName: string, exchange: Exchange): void;
   close(): void;
 }

@@ -18,7 +18,9 @@ export interface ControllerPost {
   signal: AbortSignal;
 }
 
-/** Resolves with the controller's answer, whatever its status. Rejects if nothing answers, and with the signal's reason. */
+/**
+ * Resolves with the controller's answer, whatever its status. Rejects if nothing answers, or with the signal's reason if the signal aborts.
+ */
 export async function postToController(post: ControllerPost): Promise<{ status: number; body: Buffer }> {
   const { agent, port, path, body, serverName, mostBytes = Number.POSITIVE_INFINITY, signal } = post;
   signal.throwIfAborted();

@@ -15,7 +15,7 @@ export interface ControllerAddress {
 
 export interface ReviewRequest {
   url: string;
-  /** Alternate name and value. */
+  /** Names and values, alternating. */
   headers: string[];
   body: Uint8Array;
   /** The name that the client requested in its TLS handshake. */
@@ -25,11 +25,14 @@ export interface ReviewRequest {
 }
 
 export interface Forwarder {
-  /** The controller's answer, once the gate is open, or a Status if there is none. Rejects only when the wait is over. */
+  /**
+   * Resolves with the controller's answer, once the gate is open, or with a Status if there is no answer. Rejects only when the wait is
+   * over.
+   */
   forward(review: ReviewRequest, waiting: Waiting): Promise<Answer>;
   /**
-   * Posts a review of devloop's own, even while the gate is shut, over connections that later reviews reuse. Rejects if nothing answers,
-   * and with the signal's reason.
+   * Posts a review of devloop's own, even while the gate is shut, over connections that later reviews reuse. Rejects if nothing answers, or
+   * with the signal's reason if the signal aborts.
    */
   post(review: Omit<ReviewRequest, 'headers'>, signal: AbortSignal): Promise<Answer>;
   close(): void;
@@ -108,8 +111,8 @@ function failed({ host, port }: ControllerAddress, failure: Failure, resends: nu
 }
 
 /**
- * Sends one request. `isNew`: over a new connection. Rejects only when the wait is over, and leaves nothing open, unless somebody waits for
- * a late answer.
+ * Sends one request; with `isNew`, over a new connection. Rejects only when the wait is over. Leaves nothing open then, unless somebody
+ * waits for a late answer.
  */
 function attempt(
   pool: ControllerPool,

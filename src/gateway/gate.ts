@@ -35,11 +35,11 @@ export function budgetOf(url: string): number {
 
 /**
  * How long the gateway can take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it dialled, and the
- * caller still has to read the answer. `travelMs`: how long the dialling and the answer's way back take, if that is known.
+ * caller still has to read the answer. `travelMs`: how long the dialling and the return of the answer take, if that is known.
  */
 export function patienceFor(budgetMs: number, travelMs = 0): number {
   const margin = Math.max(Math.min(LEAST_MARGIN_MS, budgetMs / 10), travelMs);
-  // A handshake can also be slow because this machine was busy at that moment.
+  // The margin is limited, because a handshake can also be slow when this machine is busy.
   return budgetMs - Math.min(margin, budgetMs / 4);
 }
 
@@ -87,7 +87,7 @@ export interface Gate {
   holdForUser(): void;
   releaseForUser(): void;
   readonly isHeldForUser: boolean;
-  /** Number of reviews that are waiting. */
+  /** The number of reviews that are waiting. */
   readonly held: number;
   /**
    * Like `Waiting.pass`, but resolves to the reason for a refusal. `deadline`: the end of the review's budget on the clock of

@@ -29,7 +29,10 @@ export interface GatewayOptions {
   allows?: (address: string) => boolean;
   /** Advice for the user about strangers. */
   hint?: string | undefined;
-  /** Names of the APIServices whose requests also arrive here. Nothing here serves them, but whoever sends them is no stranger. */
+  /**
+   * Names of the APIServices whose requests also arrive here. The gateway does not serve these requests, but does not report their sender
+   * as a stranger.
+   */
   apis?: readonly string[] | undefined;
   /** Called with each review when it has arrived. The result is disposed when there is an answer. The call must return quickly. */
   arrived?: ReviewContext['arrived'];
@@ -49,13 +52,16 @@ export interface Gateway extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   /**
-   * From now on accepts reviews on these paths only, and for a while also on the earlier ones; at first there are none. Probes are always
-   * answered.
+   * After this call, reviews are accepted only on these paths, and for 30 s also on the earlier ones. At first, no path is accepted. Probes
+   * are always answered.
    */
   accept(paths: Iterable<string>): void;
-  /** From now on refuses reviews on these paths, and no longer on earlier ones, because the controller does not serve them. */
+  /** Refuses reviews on these paths, because the controller does not serve them. Each call replaces the paths of the call before. */
   refuse(paths: Iterable<string>): void;
-  /** From now on reviews on these paths, and no longer on earlier ones, wait until devloop knows whether the controller serves them. */
+  /**
+   * Makes reviews on these paths wait until devloop knows whether the controller serves them. Each call replaces the paths of the call
+   * before.
+   */
   ask(paths: Iterable<string>): void;
   /** See `Forwarder.post`. */
   post: Forwarder['post'];
@@ -66,8 +72,8 @@ export interface Gateway extends AsyncDisposable {
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
   /**
-   * Makes reviews wait from now on, within their budget. One `release` ends any number of calls. `onHalfWaited` is called for each review
-   * that has waited for half of its time.
+   * Makes reviews wait, within their budget, until `release` is called. One `release` ends any number of calls. `onHalfWaited` is called
+   * for each review that has waited for half of its time.
    */
   hold(onHalfWaited?: () => void): void;
   /** Forwards the waiting reviews, in order. */
@@ -76,24 +82,24 @@ export interface Gateway extends AsyncDisposable {
   holdForUser(): void;
   releaseForUser(): void;
   /**
-   * Called when no controller runs. No review is sent to its port then. The next controller starts in `ms`: reviews wait for it, but those
-   * whose budget ends earlier get an error with this reason at once. Lasts until the next `hold`.
+   * Called when no controller runs. No review is sent to the controller's port then. The next controller starts in `ms`: reviews wait for
+   * it, but those whose budget ends earlier get an error with this reason at once. Lasts until the next `hold`.
    */
   controllerDown(why: string, ms: number): void;
   /** Called when no controller will be started again: reviews that nothing accepts get an error with this reason at once. This is final. */
   failFast(why: string): void;
   /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. Only the latest call applies. */
   answerOwn(own: OwnAnswers): Disposable;
-  /** Number of reviews that are waiting. */
+  /** The number of reviews that are waiting. */
   readonly held: number;
   /**
-   * From now on each connection gets one more answer and is then closed, so the connections of busy clients are closed before `drain`. This
-   * is final.
+   * After this call, each connection gets one more answer and is then closed, so the connections of busy clients are closed before `drain`.
+   * This is final.
    */
   closeAfterNextAnswer(): void;
   /**
-   * Once no review has come for a second, closes idle connections, busy ones after their answer, and new ones after their first answer.
-   * This is final. Resolves when all connections are closed that were open by then or soon after, except those over which no review comes.
+   * Once no review has come for a second, closes idle connections at once, busy ones after their answer, and new ones after their first
+   * answer. This is final. Resolves when all these connections are closed. A connection over which no review comes is not waited for.
    */
   drain(): Promise<void>;
 }

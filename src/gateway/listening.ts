@@ -10,7 +10,7 @@ const REFUSED_MS = 300;
  * sooner than this.
  */
 const REOPEN_MS = 50;
-/** Longest pause, because some servers close each connection, and others log a request that they do not expect. */
+/** The longest pause. Some servers close each connection, and others log a request that they do not expect. */
 const LONGEST_MS = 60_000;
 const ANSWER_MS = 10_000;
 
@@ -43,7 +43,7 @@ export async function whenListening(
   }
 }
 
-/** A connection on which one request was answered, because a server that shuts down would wait for any other connection. */
+/** A connection on which one request was answered, because a server that shuts down would wait for a connection without a request. */
 async function openIdle(port: number, signal: AbortSignal): Promise<TLSSocket | 'refused' | undefined> {
   const socket = connect({ host: '127.0.0.1', port, ...UNVERIFIED });
   const aborting = addAbortListener(signal, () => void socket.destroy());

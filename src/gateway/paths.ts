@@ -5,22 +5,22 @@ import { LONGEST_BUDGET_MS } from './gate.ts';
 /** How long a review on an unknown path waits for `accept`: kube-apiserver may call a new webhook before devloop has read it. */
 const LEARN_MS = 1_000;
 /**
- * For a request that it has begun to handle, kube-apiserver calls one webhook after the other from the list at that time, even those that
- * have been removed since.
+ * kube-apiserver calls the webhooks that existed when it began to handle a request, one after the other, even those that have been removed
+ * since.
  */
 const FORGET_MS = LONGEST_BUDGET_MS;
 
 /** The paths on which a gateway accepts reviews. There are none at first. */
 export interface Paths {
-  /** From now on accepts these paths, as webhook configurations and CRDs write them, and for a while also the earlier ones. */
+  /** After this call, only these paths are accepted, as webhook configurations and CRDs write them, and for 30 s also the earlier ones. */
   accept(paths: Iterable<string>): void;
   /** Whether reviews are accepted at this URL. The signal ends the wait for an unknown path. */
   takes(url: string, signal: AbortSignal): Promise<boolean>;
-  /** From now on, devloop is checking whether the controller serves these paths, and no longer checks earlier ones. */
+  /** Called when devloop begins to check whether the controller serves these paths. Each call replaces the paths of the call before. */
   ask(paths: Iterable<string>): void;
   /** Resolves when the path of this URL is not being checked, or when the signal aborts. */
   asked(url: string, signal: AbortSignal): Promise<void>;
-  /** From now on, the controller counts as serving all paths except these. */
+  /** After this call, the controller counts as serving all paths except these. */
   refuse(paths: Iterable<string>): void;
   /** Whether the controller does not serve the path of this URL. */
   isRefused(url: string): boolean;
@@ -85,7 +85,7 @@ const ABOUT_ALL = ['/apis', '/openapi/v2', '/openapi/v3'];
 
 /**
  * Whether a request is for one of these APIs, which have the names of their APIServices. kube-apiserver requests each of them repeatedly,
- * so such a request is no stranger's, although nothing here serves it.
+ * so such a request does not come from a stranger, although the gateway does not serve it.
  */
 export function isForApi(url: string, apis: readonly string[]): boolean {
   if (apis.length === 0) return false;

@@ -4,7 +4,10 @@ const PREFIX = '/devloop/probe/';
 const NONCE = /^[a-z0-9]{8,64}$/;
 const PROOF = /devloop probe ([a-z0-9]{8,64}) reached session ([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)/;
 
-/** A path that the gateway itself answers, with the nonce: as a denial, or as a warning if one object triggers several probes. */
+/**
+ * A path that the gateway itself answers. The answer repeats the nonce: in a denial, or in a warning if the object is labelled for another
+ * probe.
+ */
 export function probePath(nonce: string): string {
   if (!NONCE.test(nonce)) throw new TypeError(`not a nonce: ${nonce}`);
   return PREFIX + nonce;
@@ -30,7 +33,7 @@ export function answerProbe(nonce: string, sessionId: string, body: string): Ans
   if (typeof request?.uid !== 'string')
     return statusAnswer(400, 'a probe must be an AdmissionReview with a request.uid');
   const proof = `devloop probe ${nonce} reached session ${sessionId}`;
-  // If several webhooks deny one object, kube-apiserver passes on only the first denial; warnings are all passed on.
+  // If several webhooks deny one object, kube-apiserver passes on only the first denial, but all warnings.
   const verdict = isFor(request, nonce)
     ? { allowed: false, status: { code: 403, message: proof } }
     : { allowed: true, warnings: [proof] };

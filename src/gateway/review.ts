@@ -27,7 +27,7 @@ export interface ReviewContext {
   answers: Bodies;
   /** Called for a complete review or probe. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
-  /** How long the client's dialling and the answer's way back take together, in ms, as far as the connection shows. */
+  /** How long the client's dialling and the return of the answer take together, in ms, estimated from the connection. */
   travelMs(request: IncomingMessage): number;
   /** Called for any other request. */
   refuse(url: string): void;
@@ -80,7 +80,7 @@ export interface LateAnswer {
   totalMs: number;
 }
 
-/** Times and parts of a review on its way; times are on the clock of `performance.now()`. */
+/** The times and parts of a review in progress. The times are on the clock of `performance.now()`. */
 interface Trace {
   arrived: number;
   released?: number;
@@ -265,7 +265,7 @@ function send(
   if (!request.complete) response.shouldKeepAlive = false;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   response.writeHead(status, [...headers, 'Content-Length', String(bytes.length)]);
-  // Node sends text in one piece with its head, and each write to a TLS connection is slow.
+  // Node sends a string in one piece with the head of the response, and each further write to a TLS connection is slow.
   if (bytes.length < SHORT) response.end(bytes.toString('latin1'), 'latin1');
   else response.end(bytes);
   untilRead(

@@ -14,8 +14,8 @@ export interface CalledPath {
 }
 
 /**
- * Limits, because one handler that hangs must not delay reviews for the others. The server's own 404, for a path without a handler, shows
- * how busy the server is, so HANDLER_MS counts from that answer.
+ * These limits exist because one handler that hangs must not delay reviews for the others. HANDLER_MS counts from the server's own 404 for
+ * a path without a handler, because that answer shows how busy the server is.
  */
 const SERVER_MS = 10_000;
 const HANDLER_MS = 2_000;
@@ -35,9 +35,9 @@ export type PostReview = (
 ) => Promise<{ status: number; body: Buffer | string }>;
 
 /**
- * The paths for which the controller's server has no handler: it answers 404 exactly as for a path that nobody can serve. Any other answer
- * comes from a handler, and no answer shows nothing. Each path gets a review that no handler can take for a real one: of a kind that does
- * not exist, without an object, and as a dry run. By default this uses connections of its own.
+ * The paths for which the controller's server has no handler: it answers 404 exactly as for a random path. Any other answer comes from a
+ * handler, and a missing answer proves nothing. Each path gets a review that no handler can mistake for a real one: it is a dry run, of a
+ * kind that does not exist, and without an object. By default this uses connections of its own.
  */
 export async function unservedPaths(
   called: CalledPath[],

@@ -36,8 +36,8 @@ export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
     SNICallback: (name, done) => done(null, contextFor(name.toLowerCase())),
     noDelay: true,
     handshakeTimeout: 10_000,
-    // kube-apiserver keeps idle connections for 90 s, unused ones too. It must be the side that closes them: a review that
-    // is under way when this side closes would be lost.
+    // kube-apiserver keeps idle connections for 90 s, even unused ones. It must be the side that closes them: if this side closed one, a
+    // review in transit would be lost.
     keepAliveTimeout: 120_000,
     headersTimeout: 120_000,
     requestTimeout: 120_000,
