@@ -1,4 +1,4 @@
-/** A client of ssh-agent (draft-ietf-sshm-ssh-agent). The one in ssh2 drops keys and certificates whose type ssh2 does not know. */
+/** A client of ssh-agent (draft-ietf-sshm-ssh-agent). The client in ssh2 drops keys and certificates whose type ssh2 does not know. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { string, uint32, WireReader } from './wire.ts';

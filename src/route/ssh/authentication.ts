@@ -12,13 +12,13 @@ type Ssh2 = typeof import('ssh2');
 export interface Authentication {
   agent: BaseAgent;
   handler: AuthHandlerMiddleware;
-  /** Why the host accepted none of them. */
+  /** Why the host accepted no identity. */
   refusal(): DevloopError;
 }
 
 /**
- * ssh2 gets one agent with all identities, wherever they come from: it offers an agent's keys by their public part, and requests a
- * signature only if the host would accept the key.
+ * Gives ssh2 one agent with all identities, wherever they come from, because ssh2 offers an agent's keys by their public part, and requests
+ * a signature only if the host would accept the key.
  */
 export function createAuthentication(
   ssh2: Ssh2,

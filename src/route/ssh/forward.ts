@@ -3,7 +3,7 @@ import type { Channel, Client } from 'ssh2';
 import { DevloopError } from '../../errors.ts';
 import { type HostSettings, nameOf } from './settings.ts';
 
-/** All addresses of the host, IPv4 and IPv6, as far as its sshd_config lets us choose. */
+/** All addresses of the host, IPv4 and IPv6, if its sshd_config lets the client choose. */
 const ALL_ADDRESSES = '';
 
 /** Who is allowed to connect to the host's ports. */
@@ -45,7 +45,7 @@ export function forwardPorts(
       new Promise((resolve, reject) => {
         client.forwardIn(where, port, (error, real) => (error ? reject(error) : resolve(real)));
       });
-    // Behind NAT the host does not have the address, and PermitListen may name another one.
+    // If sshd refuses the address, all addresses are tried: behind NAT the host does not have it, and PermitListen may name another one.
     const bound = await (address === undefined ? listenOn(ALL_ADDRESSES) : listenOn(address))
       .catch((error: Error) => (address === undefined ? Promise.reject(error) : listenOn(ALL_ADDRESSES)))
       .catch((error: Error) => {

@@ -45,7 +45,7 @@ async function settingsOf(to: Destination, local: LocalAccount, signal: AbortSig
   return readSettings(await runSsh(args, local.env, signal), to, local);
 }
 
-/** Resolves with what ssh prints; empty if it is not installed. */
+/** Resolves with the output of ssh; empty if ssh is not installed. */
 function runSsh(args: string[], env: Env, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { env: env as NodeJS.ProcessEnv, signal, timeout: LIMIT_MS };
@@ -60,7 +60,7 @@ function runSsh(args: string[], env: Env, signal: AbortSignal): Promise<string> 
   });
 }
 
-/** OpenSSH uses the account's home directory. A user who set HOME to another directory wants that one. */
+/** OpenSSH uses the account's home directory. A user who set HOME to another directory wants that directory to be used. */
 async function configOf({ home, accountHome }: LocalAccount): Promise<string[]> {
   if (home === accountHome) return [];
   const own = join(home, '.ssh/config');

@@ -79,7 +79,7 @@ interface Unknown {
   verdict: { others: KnownLine[]; authority?: KnownLine };
 }
 
-/** Resolves if the unknown key can be trusted. Rejects with `ssh.host-key`. */
+/** Resolves if the unknown key can be trusted; otherwise rejects with `ssh.host-key`. */
 async function confirmUnknown({ host, key, ask, verdict: { others, authority } }: Unknown): Promise<void> {
   const shown = `The key of SSH host ${nameOf(host)} (${typeOf(key)} ${fingerprint(key)})`;
   const besides = describe(others, authority);

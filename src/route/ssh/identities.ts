@@ -38,13 +38,16 @@ export interface FoundIdentities {
   problems: string[];
 }
 
-/** The identities in the order of OpenSSH: certificates, the agent's keys that ssh_config names, its other keys, then files. */
+/**
+ * The identities in the order of OpenSSH: certificates, the agent's keys that ssh_config names, the agent's other keys, then the keys in
+ * files.
+ */
 export async function findIdentities(host: HostSettings, keyring: Keyring): Promise<FoundIdentities> {
   const problems: string[] = [];
   const inAgent = await fromAgent(host, keyring, problems);
   const files = (await Promise.all(host.identityFiles.map(readKeyFile))).filter((file) => file !== undefined);
   const inFiles: Identity[] = [];
-  // The files are read one after the other, because each may ask for a passphrase.
+  // The files are read one after the other, because each may need a passphrase from the user.
   for (const file of files) {
     const identity = await fromFile(file, keyring, problems);
     if (identity) inFiles.push(identity);
@@ -88,7 +91,7 @@ async function fromAgent(host: HostSettings, { signal }: Keyring, problems: stri
   }
 }
 
-/** Undefined, with a problem added, if even the public key cannot be read. */
+/** Returns the identity in a file. If even the public key cannot be read, adds a problem and returns undefined. */
 async function fromFile(file: KeyFile, keyring: Keyring, problems: string[]): Promise<Identity | undefined> {
   try {
     return {

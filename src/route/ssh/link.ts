@@ -85,8 +85,8 @@ function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSetting
 }
 
 /**
- * Before version 10.1, sshd leaves Nagle's algorithm on until a session runs a command, which delays the answer on each new connection by
- * 40 ms. Running `true` ends this. If the host does not allow sessions, the tunnel works, but slower.
+ * Before version 10.1, sshd leaves Nagle's algorithm on until a session runs a command, and the algorithm delays the answer on each new
+ * connection by 40 ms. So this runs `true`. If the host does not allow sessions, the tunnel works, but slower.
  */
 function endNagleDelays(client: Client): void {
   try {

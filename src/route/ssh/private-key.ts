@@ -13,7 +13,7 @@ export interface KeyFile {
   blob?: Buffer;
 }
 
-/** Undefined if there is no such file, or no private key in it. */
+/** Reads the file of a private key. Resolves to undefined if there is no such file, or no private key in it. */
 export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   const text = await readFile(path, 'utf8').catch(() => '');
   if (!text.includes('PRIVATE KEY')) return undefined;
@@ -21,14 +21,14 @@ export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   return { path, text, ...(blob && { blob }) };
 }
 
-/** The public key or certificate in a file with one line: `type base64 comment`. Undefined if there is none in it. */
+/** The public key or certificate in a file with one line: `type base64 comment`; undefined if the file contains neither. */
 export async function readPublicKey(path: string): Promise<Buffer | undefined> {
   const [, base64] = (await readFile(path, 'utf8').catch(() => '')).trim().split(/\s+/);
   const blob = Buffer.from(base64 ?? '', 'base64');
   return isPublicKey(blob) ? blob : undefined;
 }
 
-/** The public key, which precedes the encrypted part, so that devloop asks for the passphrase only if the host accepts the key. */
+/** The public key, which precedes the encrypted part. With it, devloop asks for the passphrase only if the host accepts the key. */
 function publicPart(text: string): Buffer | undefined {
   const armoured = ARMOUR.exec(text)?.[1];
   if (armoured === undefined) return undefined;

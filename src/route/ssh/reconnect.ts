@@ -20,7 +20,7 @@ export interface Reconnection {
   signal: AbortSignal;
 }
 
-/** Replaces the tunnel after each drop, until the signal aborts; then it resolves. No failure of a host makes it reject. */
+/** Replaces the tunnel after each drop. Resolves when the signal aborts, and does not reject when a host fails. */
 export async function keepConnected(reconnection: Reconnection): Promise<void> {
   const { current, replace, via, emit, signal } = reconnection;
   const aborted = new Promise<undefined>((resolve) => {

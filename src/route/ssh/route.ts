@@ -16,7 +16,9 @@ export interface SshOptions {
   to: string;
   /** The address that the cluster calls, if it is not the one that this machine connects to. */
   address?: string | undefined;
-  /** The port of the host for the first gateway port; the other gateway ports get the next numbers. Any free ports by default. */
+  /**
+   * The port of the host for the first gateway port; the other gateway ports get the next numbers. By default, the host chooses free ports.
+   */
   port?: number | undefined;
   /** Whether this address is allowed to connect to the host's ports; by default every address is. */
   allows?: (address: string) => boolean;

@@ -27,7 +27,7 @@ export interface HostSettings extends HostNames {
   identityFiles: string[];
   certificateFiles: string[];
   identitiesOnly: boolean;
-  /** Path of the agent's socket. */
+  /** The path of the agent's socket. */
   agent: string | undefined;
   /** The hosts to connect through, the nearest first. */
   jumps: Destination[];
@@ -119,7 +119,7 @@ function listJumps(value: string): Destination[] {
   return value.split(',').map((jump) => parseDestination(jump.replace(/^ssh:\/\//, '')));
 }
 
-/** By default, OpenSSH never notices that a host is gone. A user's own ServerAliveInterval is kept. */
+/** By default, OpenSSH never notices that a host is gone, so devloop sets an interval unless the user has set ServerAliveInterval. */
 function alive(seconds: number, count: number): Pick<HostSettings, 'aliveSeconds' | 'aliveCount'> {
   return seconds > 0
     ? { aliveSeconds: seconds, aliveCount: count }

@@ -107,9 +107,9 @@ function causeOf(
 const SAFE_IN_SHELL = /^[\w.@%+:[\]-]+$/;
 
 /**
- * A ProxyCommand is a line for the shell, so the names in it must not contain characters that are special to a shell. A terminal sends
- * Ctrl-C to all of its processes, but the tunnel is needed until everything is restored. So the shell ignores these signals before `exec`,
- * and the command then ignores them, too.
+ * A ProxyCommand is a line for the shell, so the names in it must not contain characters that are special to a shell. On Ctrl-C, and when
+ * it closes, a terminal sends a signal to all of its processes, but the tunnel is needed until everything is restored. So the shell ignores
+ * SIGINT and SIGHUP before `exec`, and the command then ignores them, too.
  */
 function openCommand(host: HostSettings, command: string): Duplex {
   for (const word of [host.host, host.alias, host.user]) {
@@ -131,8 +131,8 @@ function openCommand(host: HostSettings, command: string): Duplex {
 }
 
 /**
- * The bytes to and from the next host, carried by the jump host before it, which can take minutes to detect that the next host does not
- * respond.
+ * The bytes to and from the next host, carried by the jump host before it. That jump host can take minutes to detect that the next host
+ * does not respond, so `limitMs` limits the wait.
  */
 export async function openThroughJumpHost(
   client: Client,

@@ -12,7 +12,7 @@ export class WireReader {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** Like every method, throws RangeError if the bytes end too early. */
+  /** Like every method of this class, throws RangeError if the bytes end too early. */
   uint32(): number {
     const value = this.#bytes.readUInt32BE(this.#at);
     this.#at += 4;
