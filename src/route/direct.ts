@@ -7,9 +7,9 @@ import { candidates, canonical, type FoundAddress, refusal } from '../machine/ad
 import type { Route } from './route.ts';
 
 export interface DirectOptions {
-  /** The address that the user chose. */
+  /** The only address to use, usually chosen by the user. */
   address?: string | undefined;
-  /** Where that address comes from, if the user did not choose it. */
+  /** Where `address` comes from, if the user did not choose it. */
   addressSource?: string | undefined;
   /** `https://host:port` of the API server. */
   server: string;

@@ -13,7 +13,7 @@ export interface Route extends AsyncDisposable {
   readonly target: RouteTarget;
   /** The port at the target whose connections are carried to this gateway port. */
   portFor(gatewayPort: number): number;
-  /** The listener runs each time the route has reconnected; `portFor` may return other ports from then on. */
+  /** The listener runs each time the route has reconnected. After that, `portFor` may return other ports. */
   onReconnected(listener: () => void): void;
   /** What this end knows about why kube-apiserver cannot reach the gateways; undefined if it knows nothing. */
   explain(): Promise<Explanation | undefined>;

@@ -7,11 +7,11 @@ import { type Identity, isSigned, signatureFor } from './wire/keys.ts';
 import { Link } from './wire/link.ts';
 import type { ResumableStream } from './wire/resumable.ts';
 
-/** Limit for one dial with its handshake. */
+/** The limit for one dial with its handshake. */
 const DIAL_LIMIT_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** After a connection that lasted less than this, the next dial waits as long as after a few failed dials, but no longer. */
+/** After a connection that lasted less than this, the next dial waits at most as long as after SHORT_LIFE_FAILURES failed dials. */
 const SHORT_LIFE_MS = 1_000;
 const SHORT_LIFE_FAILURES = 2;
 
@@ -21,7 +21,7 @@ export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 /** How to connect to the program, and the keys by which both ends recognize each other. */
 export interface Access {
   dial: Dial;
-  /** Called when both ends have proved their identity over the last connection. */
+  /** Called each time both ends have proved their identity over a new connection. */
   onProved?: () => void;
   identity: Identity;
 }
@@ -35,7 +35,7 @@ export interface DialEvents {
   onFailed(error: unknown): void;
 }
 
-/** Thrown if the program does not know the stream, so that it is not the program with which the stream began. */
+/** Thrown if the program does not know the stream, which means that the stream began with another program. */
 export class AnotherProgram extends Error {}
 
 /**

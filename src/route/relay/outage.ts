@@ -19,7 +19,10 @@ export class Outage {
     this.#reconnected = reconnected;
   }
 
-  /** Called when the connection broke or a dial failed. The loss is reported after a while, with the latest cause. */
+  /**
+   * Called when the connection broke or a dial failed. The loss is reported after a second, with the latest cause, unless the route is
+   * connected by then.
+   */
   cut(cause: string): void {
     this.#cause = cause;
     this.#since ??= performance.now();

@@ -12,7 +12,7 @@ import { join } from './wire/join.ts';
 import { identity, type RelayKeys } from './wire/keys.ts';
 import { ResumableStream } from './wire/resumable.ts';
 
-/** Limit for the first connection. Later ones are dialled for as long as the route is open. */
+/** The time limit for the first connection. Later ones are dialled for as long as the route is open. */
 const FIRST_LIMIT_MS = 20_000;
 
 export interface RelayOptions {
@@ -27,7 +27,7 @@ export interface RelayOptions {
    * cause.
    */
   dial: Dial;
-  /** Called when both ends have proved their identity over the last connection. */
+  /** Called each time both ends have proved their identity over a new connection. */
   onProved?: () => void;
   keys: RelayKeys;
   emit: Emit;
@@ -120,7 +120,7 @@ class Relay {
     return this.#options.signal.aborted || this.#closing.signal.aborted;
   }
 
-  /** Starts one stream after the other, since a program that replaces another does not know the stream of the other one. */
+  /** Starts one stream after the other, since a program that replaces another one does not know the earlier stream. */
   async #keepStream(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
@@ -210,8 +210,8 @@ function nameOf({ namespace, name }: RelayOptions['pod']): string {
 const LOCALHOST = '127.0.0.1';
 
 /**
- * Connects each channel of the stream to its gateway on this machine. `ports` maps gateway ports to ports of the Pod. Resolves
- * when the program listens on all of them; rejects if it cannot, or if it ends before.
+ * Connects each channel of the stream to its gateway on this machine. `ports` maps gateway ports to ports of the Pod. Resolves when the
+ * program listens on all of them; rejects if the program cannot listen, or ends before it does.
  */
 export async function carryToGateways(stream: ResumableStream, ports: Map<number, number>): Promise<void> {
   const gatewayPorts = new Map([...ports].map(([gateway, pod]) => [pod, gateway]));

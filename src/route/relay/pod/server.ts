@@ -13,9 +13,9 @@ type Log = (line: string) => void;
 /** How long open reviews have to finish when the Pod stops. The Pod itself has 15 s. */
 const LAST_REVIEWS_MS = 4_000;
 const POLL_MS = 50;
-/** Limit for connections to the proxy's port that have not requested our protocol yet. */
+/** The limit for connections to the proxy's port that have not requested our protocol yet. */
 const MOST_ASKING = 256;
-/** Limit for the head of an HTTP request. */
+/** The time limit for the head of an HTTP request. */
 const HEADERS_LIMIT_MS = 10_000;
 
 /** Serves until the signal aborts, or until no client has been connected for `heartbeatSeconds`. Resolves with the reason. */

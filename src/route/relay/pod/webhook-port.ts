@@ -48,7 +48,7 @@ export class WebhookPort {
     this.#releaseWaiting();
   }
 
-  /** Called when this client has gone. If no other has taken its place, the port stops listening; open connections stay. */
+  /** Called when this client has gone. If no other client has taken its place, the port stops listening; open connections stay. */
   release(openChannel: OpenChannel): void {
     if (this.#openChannel === openChannel) this.close();
   }
@@ -93,7 +93,7 @@ export class WebhookPort {
     socket.once('end', unused);
     socket.once('data', (first) => {
       this.#silent.delete(socket);
-      // The stream gets the bytes back at once; otherwise, the end of the connection could be emitted before there is a channel.
+      // The socket gets the bytes back at once; otherwise, the end of the connection could be emitted before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
     });

@@ -9,7 +9,7 @@ export type ChannelFrame =
   /** A connection has arrived at this port of the Pod. */
   | { type: 'open'; channel: number; port: number }
   | { type: 'data'; channel: number; bytes: Buffer }
-  /** This many bytes were passed on, so that many more may be sent. */
+  /** This many bytes were passed on, so the same number of further bytes may be sent. */
   | { type: 'credit'; channel: number; bytes: number }
   /** Nothing more is sent in this direction. */
   | { type: 'end'; channel: number }

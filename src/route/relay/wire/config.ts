@@ -8,9 +8,9 @@ export interface RelayConfig {
   proxyPort: number;
   /** The target ports of the webhook Service, on which the program listens. */
   ports: number[];
-  /** Private key of the program. */
+  /** The private key of the program. */
   programKey: string;
-  /** Public key of its only client. */
+  /** The public key of the program's only client. */
   clientKey: string;
   /** The program ends after this time without a client. */
   heartbeatSeconds: number;
@@ -18,7 +18,7 @@ export interface RelayConfig {
 
 export const HEARTBEAT_SECONDS = 60;
 
-/** Name of the relay's protocol in an HTTP upgrade. */
+/** The name of the relay's protocol in an HTTP upgrade. */
 export const PROTOCOL = 'devloop-relay';
 
 export function relayConfig(options: {

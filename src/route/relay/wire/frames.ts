@@ -5,11 +5,11 @@
  */
 import { BadFrame, header } from './framing.ts';
 
-/** Largest number of stream bytes in one frame. */
+/** The largest number of stream bytes in one frame. */
 export const MAX_DATA = 64 * 1024;
 export const TOKEN_BYTES = 32;
 export const NONCE_BYTES = 32;
-/** Length of an Ed25519 signature. */
+/** The length of an Ed25519 signature. */
 export const SIGNATURE_BYTES = 64;
 
 export type Frame =
@@ -18,7 +18,7 @@ export type Frame =
   | Hello
   | Welcome
   | { type: 'data'; offset: number; bytes: Buffer }
-  /** This many bytes have arrived. It is also sent at intervals as a sign of life. */
+  /** This many bytes have arrived. This frame is also sent at intervals as a sign of life. */
   | { type: 'ack'; received: number }
   /** The stream has ended and cannot be resumed. */
   | { type: 'bye'; reason: ByeReason };

@@ -1,6 +1,6 @@
 /** A frame consists of one byte for its kind, three bytes for its length (big-endian), and a body that is never empty. */
 
-/** The other end violates the protocol. */
+/** Thrown when the other end violates the protocol. */
 export class BadFrame extends Error {}
 
 /** The smallest and largest body of a kind, in bytes; undefined for a kind that does not exist. */

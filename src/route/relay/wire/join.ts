@@ -53,6 +53,6 @@ function outOfChannel(socket: Socket, channel: Channel, traffic: Traffic): void 
   };
   socket.on('drain', () => channel.consumed(socket.writableLength));
   channel.onEnd = () => void socket.end();
-  // Node never closes a socket that is reset while it is still connecting, so that one is destroyed.
+  // Node never closes a socket that is reset while it is still connecting, so such a socket is destroyed instead.
   channel.onReset = () => void (socket.connecting ? socket.destroy() : socket.resetAndDestroy());
 }

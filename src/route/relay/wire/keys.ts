@@ -57,7 +57,7 @@ export function isSigned(frame: Hello | Welcome, nonce: Buffer, { other }: Ident
   return verify(null, signed(frame, nonce), other, frame.signature);
 }
 
-/** The type of the frame is signed too, so that no end can be made to sign a frame of the other. */
+/** The type of the frame is signed too, so that neither end can be made to sign a frame of the other end. */
 function signed(frame: Unsigned, nonce: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`devloop relay ${frame.type}\0`), nonce, statement(frame)]);
 }

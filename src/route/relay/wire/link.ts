@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { type ByeReason, decode, encode, type Frame, limits } from './frames.ts';
 import { FrameReader } from './framing.ts';
 
-/** Limit for sending the last frame. */
+/** The time limit for sending the last frame. */
 const FAREWELL_MS = 1_000;
 
 /** One connection that carries frames. It may break at any time; `closed` then resolves with the cause, and never rejects. */

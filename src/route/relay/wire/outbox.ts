@@ -1,15 +1,15 @@
-/** The bytes that were sent but not acknowledged yet, since they may have to be sent again. */
+/** Holds the bytes that were sent but not acknowledged yet, since they may have to be sent again. */
 export class Outbox {
   #chunks: Buffer[] = [];
   #from = 0;
   #to = 0;
 
-  /** Number of bytes held. */
+  /** The number of bytes held. */
   get size(): number {
     return this.#to - this.#from;
   }
 
-  /** Offset just past the last byte added. */
+  /** The offset just past the last byte added. */
   get end(): number {
     return this.#to;
   }

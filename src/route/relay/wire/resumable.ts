@@ -50,7 +50,7 @@ export class ResumableStream {
     return this.#over.signal;
   }
 
-  /** Number of bytes received from the other end. */
+  /** The number of bytes received from the other end. */
   get received(): number {
     return this.#received;
   }
