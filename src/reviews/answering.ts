@@ -6,7 +6,7 @@ export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild'>;
 /** Which build answers now, according to the events. */
 export interface Answering {
   observe(event: DevloopEvent): void;
-  /** Empty until devloop has started a program. */
+  /** The build that answers now; empty until devloop has started a program. */
   now(): AnsweringBuild;
 }
 

@@ -5,7 +5,7 @@ import type { ReviewRecord } from './record.ts';
 /** A record whose request was kept. */
 export type KeptRecord = ReviewRecord & { request: unknown };
 
-/** The port where controller-runtime serves webhooks; older recordings do not contain it. */
+/** The default port of webhook servers in controller-runtime. Older recordings do not contain the port. */
 export const USUAL_PORT = 9443;
 
 /** Throws 'review.not-found' if the request was not kept. */

@@ -36,7 +36,7 @@ export function nameOf(calls: NamedCall[], asked: Asked): string {
   return names.size === 0 ? asked.path : [...names].join(', ');
 }
 
-/** The side effects that its webhook declares even for dry runs; undefined if the review can safely be sent again. */
+/** The side effects that the webhook of this review declares even for dry runs; undefined if the review can safely be sent again. */
 export function sideEffectsOf(calls: NamedCall[], asked: Asked): string | undefined {
   const declared = callsFor(calls, asked).map(({ sideEffects }) => sideEffects);
   return declared.find((one) => one !== undefined && one !== 'None' && one !== 'NoneOnDryRun');
@@ -63,7 +63,10 @@ function has(values: string[], wanted: string): boolean {
   return values.includes('*') || values.includes(wanted);
 }
 
-/** `*` is every resource but no subresource, `* / *` is both, `pods/*` every subresource of pods, and `* /scale` that of every resource. */
+/**
+ * `*` matches every resource but no subresource, and `* / *` matches both. `pods/*` matches every subresource of pods, and `* /scale`
+ * matches the scale subresource of every resource.
+ */
 function matchesResource(pattern: string, resource: string): boolean {
   if (pattern === '*/*' || pattern === resource) return true;
   const [kind = '', sub] = pattern.split('/');

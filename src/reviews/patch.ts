@@ -1,4 +1,4 @@
-/** One operation of a JSON patch (RFC 6902), as a webhook answers it. */
+/** One operation of a JSON patch (RFC 6902), as a webhook returns it. */
 export interface PatchOperation {
   op: string;
   path: string;
@@ -60,7 +60,7 @@ function areIndependent(operations: PatchOperation[]): boolean {
 
 const FIELD_OPERATIONS = new Set(['add', 'replace', 'remove']);
 
-/** The operations in a response's `patch`, in order; undefined if it has none, or one that cannot be read. */
+/** The operations in a response's `patch`, sorted by `inOrder`; undefined if there is no patch, or if it cannot be read. */
 export function decodePatch(patch: unknown): PatchOperation[] | undefined {
   if (typeof patch !== 'string' || patch === '') return undefined;
   try {

@@ -13,7 +13,7 @@ export interface ReadRecording {
   unread: number;
 }
 
-/** `summaries`: without requests and responses, which are most of a recording. */
+/** `summaries`: without requests and responses, which make up most of a recording. */
 export type Wanted = 'records' | 'summaries';
 
 export async function readRecording(directory: string, wanted: Wanted = 'records'): Promise<ReadRecording> {

@@ -10,7 +10,7 @@ import { type LateRecord, type ReviewRecord, summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';
 import { recordOf, waitingOf } from './summarize.ts';
 
-/** Limit for the reviews that wait to be recorded, in bytes; above it, new ones are not recorded. */
+/** The limit for the reviews that wait to be recorded, in bytes. Above it, new reviews are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
 /** Recording works for this long at a time, and then rests, because answering reviews comes first. */
 const SLICE_MS = 4;
@@ -19,12 +19,12 @@ const SLICE_MS = 4;
  * after the other.
  */
 const GATHER_MS = 50;
-/** Recording rests this many times as long as it worked, unless no review arrives in that time. */
+/** Recording rests this many times as long as it worked, unless no review has arrived since it last worked. */
 const REST = 19;
 
 /** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read them. */
 const LEAST_WAITED_MS = 250;
-/** Limit for the waiting reviews that are shown: nobody reads more. */
+/** The limit for the waiting reviews that are shown: nobody reads more. */
 const MOST_SHOWN = 100;
 
 /** The reviews without an answer, the oldest first, and the id of the last recorded one. */
@@ -35,7 +35,7 @@ export interface WaitingReviews {
 
 export interface RecorderOptions {
   answering: Answering;
-  /** The fields that the user wants to be replaced. */
+  /** The fields that the user wants replaced. */
   paths?: PathStep[][];
   /** Whether a user is the account of the session. */
   isOwn?: (user: string) => boolean;
@@ -67,7 +67,7 @@ export class Recorder implements AsyncDisposable {
   #calls: NamedCall[] = [];
   #timer: NodeJS.Timeout | undefined;
   #restsUntil = 0;
-  /** A review has arrived, or was answered, since the last slice. */
+  /** Whether a review has arrived, or was answered, since the last slice. */
   #isBusy = false;
   #written = Promise.resolve();
 
@@ -95,7 +95,7 @@ export class Recorder implements AsyncDisposable {
   /** The reviews that wait at this moment. A review that has waited stays among them until it is recorded, so that it is never missing. */
   waiting(): WaitingReviews {
     const now = performance.timeOrigin + performance.now();
-    // Short waits are filtered out first: this runs again and again, and of many reviews nearly all waited for less.
+    // Short waits are filtered out first: this runs again and again, and nearly all reviews wait for less time.
     const answered = this.#waiting
       .filter(({ review }) => review.ms.total >= LEAST_WAITED_MS)
       .map(({ review }) => ({ review, waitsFor: 'answer', total: review.ms.total }) as const);
@@ -155,7 +155,7 @@ export class Recorder implements AsyncDisposable {
     await this.#written;
   }
 
-  /** Parsed only once for each review, since somebody may look at it again and again. */
+  /** Parses each review only once, since somebody may look at the review again and again. */
   #factsOf(review: ArrivedReview | ServedReview): WaitingReview {
     const known = this.#facts.get(review);
     if (known) return known;

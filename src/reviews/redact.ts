@@ -28,20 +28,20 @@ const REFERENCES = new Set([
   'encoding',
   'rotationPolicy',
 ]);
-/** The other keys that a reference to a key of a Secret can have. */
+/** All keys that a reference to a key of a Secret can have. */
 const IN_SELECTORS = new Set([...REFERENCES, 'key', 'property', 'optional', 'mode']);
 /** The keys under which an entry of a list of variables or parameters has its value. */
 const VALUES = new Set(['value', 'default']);
 /** Headers that carry credentials, for example in the probes of a Pod. */
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** No API of Kubernetes nests this deep, and code that walks a deeper value would run out of stack. */
+/** No API of Kubernetes nests this deeply, and code that walks a deeper value would run out of stack. */
 const MOST_LEVELS = 200;
 const TOO_DEEP = `<redacted: more than ${MOST_LEVELS} levels>`;
 export interface RedactOptions {
-  /** The value is about a Secret, but does not name that kind, like the answer to a review. */
+  /** Whether the value is about a Secret without naming that kind, like the answer to a review. */
   isSecret?: boolean;
-  /** What the user wants to be replaced, from the root of each Kubernetes object. */
+  /** What the user wants replaced, as paths from the root of each Kubernetes object. */
   paths?: PathStep[][];
   /** The object that a JSON patch in the value changes. */
   object?: unknown;
@@ -62,11 +62,11 @@ export function redact<T>(
 
 interface Place {
   counter: { count: number; levels: number };
-  /** In an object of kind Secret, or in a review of one. */
+  /** Whether the value is in an object of kind Secret, or in a review of a Secret. */
   isSecret: boolean;
-  /** `all`: this value is a secret. `texts`: all texts in it are. `everything`: the user wants all of it replaced. */
+  /** `all`: this value is a secret. `texts`: all texts in this value are secrets. `everything`: the user wants the whole value replaced. */
   hides: 'nothing' | 'texts' | 'all' | 'everything';
-  /** The paths that the user names, and those that continue from here. */
+  /** The paths that the user names. `following` holds the rest of each path that continues below this value. */
   paths: PathStep[][];
   following: PathStep[][];
   /** The object that a JSON patch in this value changes. */
@@ -207,7 +207,7 @@ function isSecretPath(path: string, { isSecret, patched }: { isSecret: boolean; 
   if (isSecret && (tokens[0] === 'data' || tokens[0] === 'stringData')) return true;
   const last = tokens.at(-1) ?? '';
   if (tokens.some(namesSecret)) return namesSecret(last) || !REFERENCES.has(last);
-  // The patch alone does not name the variable. Earlier operations may have moved the entries of the list, so all of them are checked.
+  // The patch alone does not name the variable. Earlier operations may have moved the entries of the list, so all entries are checked.
   const list = VALUES.has(last) && valueAt(patched, tokens.slice(0, -2));
   return Array.isArray(list) && list.some(isSecretEntry);
 }
@@ -241,7 +241,10 @@ function shown(text: string, place: Place, isProse: boolean): string {
   return jsonText(text, place) ?? hideInText(text, { hide, isProse });
 }
 
-/** Redacts a text that is itself a JSON object; undefined if it is none. A text without secrets stays exactly as it was. */
+/**
+ * Redacts a text that is itself a JSON object or list; undefined if it is not, or cannot contain a secret. A text without secrets stays
+ * exactly as it was.
+ */
 function jsonText(text: string, place: Place): string | undefined {
   if (!/^\s*[{[]/.test(text) || (place.paths.length === 0 && !mayNameSecret(text))) return undefined;
   const before = place.counter.count;

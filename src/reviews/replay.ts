@@ -13,9 +13,9 @@ import { askedBy } from './show.ts';
 import { recordOf } from './summarize.ts';
 
 export interface ReplayOptions {
-  /** The fields that the user wants to be replaced in answers, too. */
+  /** The fields that the user wants replaced in answers, too. */
   paths: PathStep[][];
-  /** Sends reviews also to webhooks that declare side effects. */
+  /** Whether reviews are also sent to webhooks that declare side effects. */
   withSideEffects: boolean;
   /** Ports for which reviews were recorded, each with the port on which the controller listens instead. */
   moved?: ReadonlyMap<number, number>;
@@ -66,7 +66,7 @@ export async function replay(records: ReviewRecord[], options: ReplayOptions): P
   }
 }
 
-/** The connections, and the signal that ends requests without an answer. */
+/** The connections, and the signal that ends the requests that have no answer yet. */
 interface Asking {
   agent: Agent;
   signal: AbortSignal;
@@ -77,7 +77,7 @@ async function replayOne(before: ReviewRecord, asking: Asking, options: ReplayOp
   if (why !== undefined) return { before, result: 'left-out', why };
   const after = await askAgain(before, asking, options);
   if (after === 'same') return { before, result: 'same' };
-  // A set may have been edited, or recorded when fewer names counted as those of secrets.
+  // A set may have been edited, or recorded when fewer names counted as names of secrets.
   const found = differences(redactedAgain(before, options), after);
   return found.length === 0
     ? { before, result: 'same' }

@@ -60,7 +60,7 @@ function linesWith(start: string, lines: string): string {
 /** Whole lines, from the older file and then the newer one. */
 async function* linesOf(directory: string): AsyncGenerator<string> {
   const { older, newer } = recordingFiles(directory);
-  // Opened in this order, so that nothing is missed if the newer file becomes the older one in between.
+  // The files are opened in this order, so that nothing is missed if the newer file becomes the older one in between.
   await using second = await openIfThere(newer);
   await using first = await openIfThere(older);
   if (first) yield* partsOf(first);

@@ -1,6 +1,6 @@
 /** Which names of fields, variables, flags and annotations show that their value is a secret. */
 
-/** Matched in a name without its separators, in lower case: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
+/** This is matched against a name in lower case, without its separators: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
 const SECRET =
   /passw(?:or)?d|passphrase|passcode|token|secret|credential|dockerconfig|dockercfg|(?:api|access|account|auth|client|decryption|encryption|hmac|master|priv|private|shared|signing)key/;
 /**
@@ -37,8 +37,8 @@ const MOST_KNOWN = 5_000;
 const LONGEST_KNOWN = 100;
 
 /**
- * Whether a name shows that its value is a secret: `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, whose value shows where one
- * is.
+ * Whether a name shows that its value is a secret: `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, whose value only shows where
+ * a secret is.
  */
 export function namesSecret(name: string): boolean {
   const before = known.get(name);

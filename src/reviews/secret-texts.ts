@@ -5,7 +5,8 @@ import { namesSecret } from './secret-names.ts';
 export interface Hiding {
   hide: (secret: string) => string;
   /**
-   * The text is a program's message about an object: in `spec.token: Required value`, the text after the colon is not the field's value.
+   * Whether the text is a program's message about an object: in `spec.token: Required value`, the text after the colon is not the field's
+   * value.
    */
   isProse: boolean;
 }
@@ -102,7 +103,7 @@ function withoutPem(text: string, hide: Hiding['hide']): string {
   return shown + rest;
 }
 
-/** Where the PEM block that begins at `begin` ends; one without an end takes all the rest. */
+/** Where the PEM block that begins at `begin` ends; a block without an end extends to the end of the text. */
 function endOfPem(text: string, begin: number): number {
   const last = text.indexOf(PEM_END, begin);
   const dashes = last < 0 ? -1 : text.indexOf(DASHES, last + PEM_END.length);

@@ -108,7 +108,7 @@ function patchedText(
   return 'fault' in made ? `${made.fault}\n${yaml(patch)}` : objectDiff(object!, made.object);
 }
 
-/** The answer without the patch, which is shown applied, and without `uid` and `patchType`, which are of no interest. */
+/** The answer without the patch, whose effect is shown instead, and without `uid` and `patchType`, which are of no interest. */
 export function answerOf({ patch: _, ...answer }: AdmissionResponse & object, response: unknown): unknown {
   const { uid: __, patchType: ___, ...rest } = answer as Record<string, unknown>;
   return Object.keys(rest).length > 0 ? rest : response;

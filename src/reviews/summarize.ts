@@ -8,7 +8,7 @@ import { decodePatch, type PatchOperation, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord, warningTexts } from './record.ts';
 import { type RedactOptions, redact } from './redact.ts';
 
-/** Only a summary is kept of larger requests and responses. */
+/** Larger requests and responses are not kept, only a summary of the review. */
 const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
 const MOST_WARNINGS = 20;
@@ -18,7 +18,7 @@ export interface RecordOptions {
   id: string;
   /** The webhooks that call the Services. */
   calls: NamedCall[];
-  /** The fields that the user wants to be replaced. */
+  /** The fields that the user wants replaced. */
   paths?: PathStep[][];
 }
 
@@ -203,7 +203,7 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
   };
 }
 
-/** Replaces the patch by a list, which people can read and from which secrets can be removed. A patch that cannot be read is left out. */
+/** Replaces the patch with a list, which people can read and from which secrets can be removed. A patch that cannot be read is left out. */
 function withPatch(review: unknown): unknown {
   const response = fieldOf(review, 'response');
   if (!isObject(review) || !isObject(response) || !('patch' in response)) return review;
