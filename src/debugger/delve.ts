@@ -87,7 +87,7 @@ export async function letRun(delve: DelveClient): Promise<void> {
   const state = await stateOf(delve, { waits: false });
   if (typeof state === 'number') return;
   if (state.Running) await delve.call('Command', { name: 'halt' });
-  // A step that is under way would stop the controller again.
+  // A step that is still in progress would stop the controller again.
   await delve.call('CancelNext', {}).catch(() => {});
   const { Breakpoints } = await delve.call<{ Breakpoints: Breakpoint[] }>('ListBreakpoints', { All: false });
   for (const { id } of Breakpoints) if (id > 0) await delve.call('ClearBreakpoint', { Id: id });

@@ -24,7 +24,7 @@ type Phase = 'waiting' | 'connected' | 'configured' | 'ended';
 
 export interface EditorEvents {
   onConfigured(): void;
-  /** The editor sent something other than its protocol. */
+  /** Called when the editor sends something other than its protocol. */
   onError(why: string): void;
 }
 
@@ -45,7 +45,7 @@ export class DapEditor implements Editor {
   #delve: Socket | undefined;
   #waiting: string[] = [];
   #waitingSize = 0;
-  /** The editor has asked to disconnect. */
+  /** Whether the editor has asked to disconnect. */
   #isLeaving = false;
   #hasTerminated = false;
   /** The sequence number of the last message that the editor got. */

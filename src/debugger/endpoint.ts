@@ -15,7 +15,7 @@ interface Served {
   delve: DelveClient;
   /** Whether editors are connected to it. Until then they wait. */
   isOpen: boolean;
-  /** An editor was connected, and may have left breakpoints. */
+  /** Whether an editor was connected, which may have left breakpoints. */
   isTouched: boolean;
 }
 
@@ -41,7 +41,7 @@ export class DebugEndpoint implements AsyncDisposable {
   #expected = 0;
   #isClosed = false;
 
-  /** Throws 'port.in-use'. */
+  /** Listens on this port. Throws 'port.in-use' if another program uses it. */
   static async listen(port: number, emit: Emit): Promise<DebugEndpoint> {
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
@@ -116,7 +116,7 @@ export class DebugEndpoint implements AsyncDisposable {
   async #accept(socket: Socket): Promise<void> {
     socket.on('error', () => {});
     this.#silent.add(socket);
-    // Checked before a byte is read: once the sender is gone, nothing shows whose connection it was.
+    // This is checked before a byte is read: once the sender is gone, nothing shows whose connection it was.
     if (!(await isOfThisUser(socket))) {
       this.#silent.delete(socket);
       if (!socket.destroyed) this.#warn(OTHER_USER);
@@ -155,7 +155,7 @@ export class DebugEndpoint implements AsyncDisposable {
   }
 }
 
-/** Lets the controller run if an editor was connected. True if that was necessary and worked. */
+/** Lets the controller run if an editor was connected. Resolves to true if that was necessary and worked. */
 async function release(left: Served): Promise<boolean> {
   if (!left.isTouched) return false;
   left.isTouched = false;
@@ -163,7 +163,7 @@ async function release(left: Served): Promise<boolean> {
   return await Promise.race([running, sleep(LET_RUN_MS).then(() => false)]).catch(() => false);
 }
 
-/** The client's first bytes, which show its protocol. Undefined if the client disconnects without sending any. */
+/** The client's first bytes, which show its protocol; undefined if the client disconnects without sending any. */
 function firstBytes(socket: Socket): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     socket.once('data', (chunk: Buffer) => {

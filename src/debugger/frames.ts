@@ -60,7 +60,7 @@ export function framed(message: string): Buffer {
   return Buffer.concat([Buffer.from(`Content-Length: ${body.length}${END_OF_HEADER}`), body]);
 }
 
-/** The protocol of a client by the first byte that it sends: DAP begins with a header, delve's JSON-RPC with an object. */
+/** The protocol of a client, according to the first byte that it sends: DAP begins with a header, delve's JSON-RPC with an object. */
 export function protocolOf(first: Buffer): 'dap' | 'json-rpc' | undefined {
   if (first[0] === 'C'.charCodeAt(0)) return 'dap';
   return first[0] === '{'.charCodeAt(0) ? 'json-rpc' : undefined;

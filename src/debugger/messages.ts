@@ -1,6 +1,6 @@
 /** What devloop changes in the messages between an editor and delve. Everything else is passed on unchanged. */
 
-/** A message of the Debug Adapter Protocol, as far as devloop reads it. */
+/** A message of the Debug Adapter Protocol, with the fields that devloop reads. */
 export interface Message {
   seq: number;
   type: 'request' | 'response' | 'event';
@@ -49,7 +49,10 @@ export function toEditor(message: Message, isLeaving: boolean): Message {
   return message;
 }
 
-/** Ends an editor's session; `restart`: it begins a new one at once, against the same port and with its breakpoints. */
+/**
+ * The message that ends an editor's session. With `restart`, the editor begins a new one at once, on the same port and with its
+ * breakpoints.
+ */
 export function terminated(seq: number, restart: boolean): Message {
   return { seq, type: 'event', event: 'terminated', ...(restart ? { body: { restart } } : {}) };
 }
