@@ -183,8 +183,9 @@ const LULL_MS = 1_000;
 const LONGEST_LULL_WAIT_MS = 10_000;
 
 /**
- * Waits until no review has come for a while. Otherwise, the next review may be in transit on any connection, even one that is still idle,
- * unused, or inside a tunnel, and would be lost if this side closed that connection.
+ * Waits until no review has come for LULL_MS, but not longer than LONGEST_LULL_WAIT_MS. Without this wait, the next review may be in
+ * transit on any connection, even one that is still idle, unused, or inside a tunnel, and would be lost if this side closed that
+ * connection.
  */
 async function untilLull(lastReviewAt: () => number): Promise<void> {
   const deadline = performance.now() + LONGEST_LULL_WAIT_MS;

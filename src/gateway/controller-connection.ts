@@ -67,7 +67,7 @@ export class ControllerConnection {
       .on('end', () => this.#complete(this.#exchange && this.#parser?.end()))
       .on('error', ({ code, message }: NodeJS.ErrnoException) => this.#fail(code, message))
       .on('close', () => {
-        // An incomplete answer counts as none, since nothing of it has been passed to the client.
+        // An incomplete answer counts as no answer, since no part of it has been passed to the client.
         this.#fail('ECONNRESET', 'the connection closed');
         options.onClose(this);
       });

@@ -45,7 +45,7 @@ export async function postToController(post: ControllerPost): Promise<{ status: 
   }
 }
 
-/** Uses events, since an iterator over the chunks costs as much as a small answer itself. */
+/** Uses events, since an iterator over the chunks would take as much time as a small answer itself. */
 async function bodyOf(incoming: IncomingMessage, mostBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -90,7 +90,7 @@ async function forward(
 /**
  * `wait`: no controller has seen the review, so another attempt is free. `resend`: the connection ended without an answer, because the old
  * process stopped or closed an idle connection. Calling the webhook twice is safe, since Kubernetes requires webhooks to be idempotent; but
- * a handler that panics looks the same, hence the limit.
+ * a handler that panics looks the same, so the number of resends is limited.
  */
 export function afterFailure(failure: Failure, resends: number): 'wait' | 'resend' | 'give-up' {
   if (failure.code === 'ECONNREFUSED') return 'wait';

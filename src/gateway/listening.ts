@@ -16,7 +16,7 @@ const ANSWER_MS = 10_000;
 
 /**
  * Calls `onListening` as soon as a process answers HTTP over TLS on this port of the loopback interface, and again for each later process:
- * an idle connection shows whether it is still the same one. Resolves when the signal aborts.
+ * an idle connection shows whether the process is still the same. Resolves when the signal aborts.
  */
 export async function whenListening(
   port: number,

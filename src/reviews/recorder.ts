@@ -22,7 +22,7 @@ const GATHER_MS = 50;
 /** Recording rests this many times as long as it worked, unless no review has arrived since it last worked. */
 const REST = 19;
 
-/** Reviews that are answered sooner, as most are, are not shown as waiting: nobody could read them. */
+/** Reviews that are answered sooner, as most are, are not shown as waiting: they would disappear before anybody could read them. */
 const LEAST_WAITED_MS = 250;
 /** The limit for the waiting reviews that are shown: nobody reads more. */
 const MOST_SHOWN = 100;

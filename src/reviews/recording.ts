@@ -14,7 +14,7 @@ export function recordingFiles(directory: string): { older: string; newer: strin
 /** Keeps the newest reviews of a session on disk, limited in number and bytes. */
 export interface Recording {
   add(record: ReviewRecord | LateRecord): void;
-  /** Writes what was added. Rejects once, if a write fails; nothing is written from then on. */
+  /** Writes what was added. Rejects once, if a write fails; nothing more is written after that. */
   flush(): Promise<void>;
 }
 

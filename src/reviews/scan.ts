@@ -41,7 +41,7 @@ export async function findRecord(directory: string, id: string): Promise<ReviewR
   return parseRecords(found).records[0];
 }
 
-/** Only a review with such a verdict can have another line: the controller may still have answered it. */
+/** Only a review with one of these verdicts can have another line: the controller may still have answered it. */
 const MAY_BE_LATE = new Set<ReviewVerdict>(['answered-by-devloop', 'unanswered']);
 
 /** The lines that begin with `start`; `lines` consists of whole lines. */

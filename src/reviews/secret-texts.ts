@@ -44,7 +44,7 @@ export function isNoSecret(value: string): boolean {
   return NO_SECRET.test(value);
 }
 
-/** Whether a value is that of a header that identifies the caller. */
+/** Whether a value looks like the value of a header that identifies the caller. */
 export function isCredentials(value: string): boolean {
   return CREDENTIALS.test(value);
 }

@@ -39,7 +39,7 @@ export function forwardPorts(
     for (const socket of sockets) socket.resetAndDestroy();
   });
   return async (port, gatewayPort) => {
-    // A fixed port may be called before the answer to our request arrives.
+    // Connections to a fixed port may arrive before the answer to our request.
     if (port !== 0) gatewayPorts.set(port, gatewayPort);
     const listenOn = (where: string): Promise<number> =>
       new Promise((resolve, reject) => {

@@ -19,7 +19,7 @@ interface HostNames {
   host: string;
   user: string;
   port: number;
-  /** The name in known_hosts, if it is not that of the host. */
+  /** The name in known_hosts, if it differs from the name of the host. */
   hostKeyAlias: string | undefined;
 }
 

@@ -106,7 +106,7 @@ export class Control {
   }
 }
 
-/** The client authenticates at once, so the oldest connection is a stranger's. */
+/** The client authenticates at once, so the oldest connection belongs to a stranger. */
 function dropOldest(links: Set<Link>): void {
   const [oldest] = links;
   links.delete(oldest!);

@@ -57,7 +57,7 @@ async function listenForProxy(port: number, control: Control): Promise<Server> {
   });
   const asking = new Set<Duplex>();
   server.on('connection', (socket) => {
-    // The API server requests the protocol at once, so the oldest connection is a stranger's.
+    // The API server requests the protocol at once, so the oldest connection belongs to a stranger.
     if (asking.size >= MOST_ASKING) [...asking][0]!.destroy();
     asking.add(socket);
     socket.once('close', () => asking.delete(socket));

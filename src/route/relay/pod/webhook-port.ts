@@ -74,7 +74,7 @@ export class WebhookPort {
 
   #arrived(socket: Socket): void {
     if (this.#open.size >= MOST_CONNECTIONS) {
-      // kube-apiserver sends at once, so the oldest silent connection is a stranger's.
+      // kube-apiserver sends at once, so the oldest silent connection belongs to a stranger.
       const [oldest = socket] = this.#silent;
       oldest.resetAndDestroy();
       if (oldest === socket) return;
