@@ -104,7 +104,7 @@ const TYPES = `	type operation = map[string]any
 		Warnings []string
 		Patch    []operation
 	}
-	// The order of warnings says nothing, nor that of operations on different fields.
+	// The order of warnings does not matter, nor does the order of operations on different fields.
 	text := func(one answer) string {
 		operations := []string{}
 		for _, operation := range one.Patch {

@@ -152,6 +152,7 @@ async function post(
   { port, path, body }: { port: number; path: string; body: string },
   limitMs: number,
 ): Promise<Answer> {
+  signal.throwIfAborted();
   const ending = new AbortController();
   const end = (): void => ending.abort(signal.reason);
   const timer = setTimeout(() => ending.abort(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);

@@ -31,8 +31,8 @@ const LINE =
 const BLOCK = /^[|>][-+\d]*$/;
 /** Values that are no secrets, such as `$(VAR)` and `${VAR}`, which stand for variables. */
 const NO_SECRET = /^(?:\$\(\w+\)|\$\{\w+\}|true|false|null|~|""|''|<redacted \d+ bytes>)$/;
-/** Every name of a secret contains one of these, in some spelling. */
-const HINT = /pass|pwd|token|secret|cred|key|private|psk|dockerc/i;
+/** Every name of a secret contains one of these, in some spelling. Only names with a separator inside such a word, such as `to-ken`, do not. */
+const HINT = /pass|pwd|token|secret|cred|key|private|psk|docker[^a-z0-9]*c/i;
 
 /** Whether a text can contain the name of a secret. */
 export function mayNameSecret(text: string): boolean {

@@ -89,6 +89,7 @@ describe('values whose keys name a secret', () => {
     'rsa.private',
     'aws-creds',
     '.dockerconfigjson',
+    'DOCKER_CONFIG_JSON',
     'client-key-data',
   ])('%s does', (key) => {
     expect(namesSecret(key)).toBe(true);
@@ -96,6 +97,7 @@ describe('values whose keys name a secret', () => {
       value: { spec: { [key]: '<redacted 7 bytes>' } },
       count: 1,
     });
+    expect(redact({ note: `run a ${key}=hunter2` }).value.note).toBe(`run a ${key}=<redacted 7 bytes>`);
   });
 
   it.each([
