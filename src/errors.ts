@@ -58,7 +58,7 @@ export const CATALOGUE = {
     exit: 2,
     about: 'There is no saved set with this name, or the session or set has no such review.',
   },
-  'review.exists': { exit: 2, about: 'A saved set has this name already.' },
+  'review.exists': { exit: 2, about: 'A saved set already has this name.' },
   'review.changed': {
     exit: 6,
     about: 'The controller answers recorded reviews differently than before.',

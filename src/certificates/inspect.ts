@@ -119,7 +119,7 @@ function trustProblems(
   const whose = caller === undefined ? 'the caBundle' : `the caBundle of ${caller}`;
   const cause =
     trust === 'other-key'
-      ? `${whose} contains a certificate authority of that name with another key, so it is older or newer`
+      ? `${whose} contains a certificate authority with that name but another key, so one of the two is outdated`
       : `${whose} contains ${subjectsOf(caBundle)}`;
   return [
     error(

@@ -130,7 +130,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
   ];
   if (used.length === 0) return;
   throw invalid(
-    `Several --deployment and ${used.join(', ')} cannot be combined.`,
+    `Several --deployment flags cannot be combined with ${used.join(', ')}.`,
     `Run each of them in its own terminal: ${name} up --deployment …`,
   );
 }

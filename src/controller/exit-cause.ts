@@ -79,7 +79,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /could not launch process: (?:fork\/exec \S+: operation not permitted|.*ptrace.*)/,
     explain: () => ({
       message: 'delve is not allowed to trace a process on this machine',
-      hint: 'in a container, start it with: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined\nelsewhere, this must not be 3: sysctl kernel.yama.ptrace_scope',
+      hint: 'in a container, start it with: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined\nelsewhere, this setting must not be 3: sysctl kernel.yama.ptrace_scope',
     }),
   },
   {
@@ -94,7 +94,7 @@ const KNOWN_CAUSES: KnownCause[] = [
       /(?:Version of Delve is too old for Go version|Go version \S+ is too old for this version of Delve)/,
     explain: ([what]) => ({
       message: `this version of delve does not support this version of Go (${what})`,
-      hint: 'install the delve with the same minor version as your Go: go install github.com/go-delve/delve/cmd/dlv@v1.<minor version of Go>',
+      hint: 'install a version of delve with the same minor version as your Go: go install github.com/go-delve/delve/cmd/dlv@v1.<minor version of Go>',
     }),
   },
   {

@@ -98,7 +98,7 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
 function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Step {
   if (state.build.is === 'closed') return goDown(state, event.problem);
   if (event.code === 0 && failures === 0) {
-    const message = 'the controller exited with code 0, which asks for a restart';
+    const message = 'the controller exited with code 0, so devloop restarts it at once';
     return start(state, undefined, 1, [emit({ type: 'note', message })]);
   }
   const ms = backOff(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);

@@ -52,7 +52,7 @@ export function distrustWarnings(
 
 /** The warning about a Secret whose new key pair cannot replace the one in use. */
 export function notRefreshed(error: unknown, { namespace, name }: Named): DevloopEvent {
-  const message = `Could not refresh the certificate, will try again: ${messageOf(error)}`;
+  const message = `The certificate could not be refreshed, so devloop will try again: ${messageOf(error)}`;
   if (!(error instanceof DevloopError) || error.code !== 'certificate.unusable')
     return { type: 'warning', message };
   const hint = ownCa(`Secret ${namespace}/${name}`, 'the webhook configuration again.');

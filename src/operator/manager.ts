@@ -159,7 +159,7 @@ async function namedWorkload(
   }
   throw new DevloopError(
     'target.not-found',
-    `Deployment ${namespace}/${name} does not exist, nor a StatefulSet or DaemonSet of that name.`,
+    `Deployment ${namespace}/${name} does not exist, nor does a StatefulSet or DaemonSet of that name.`,
     { hint: await hintOfMissing(api, WORKLOAD_KINDS, { namespace, name, flag: '--deployment', named }) },
   );
 }

@@ -84,7 +84,7 @@ export type DevloopEvent =
   | { type: 'session.stopping'; reason: string }
   /**
    * Everything that the session changed is restored, except what somebody else also changed. In that case an `error` follows. `ms`: how
-   * long restoring the cluster took; `endMs`, of `up`: how long the route and the controller then took to end.
+   * long restoring the cluster took; `endMs` (only for `up`): how long the route and the controller then took to end.
    */
   | { type: 'session.restored'; session: string; changes: number; ms: number; endMs?: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
@@ -97,7 +97,10 @@ export type DevloopEvent =
   | ({ type: 'review' } & ReviewSummary)
   /** What the controller answered to a review that devloop had already answered, because the budget was used up. */
   | { type: 'review.late'; id: string; late: LateAnswer }
-  /** From now on reviews wait within their budget, because somebody asked for it: with the key h, on the page, or with `devloop hold`. */
+  /**
+   * Reviews wait within their budget until they are released, because somebody asked for it: with the key h, on the page, or with
+   * `devloop hold`.
+   */
   | { type: 'reviews.held'; session: string }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */
   | { type: 'reviews.released'; session: string; waiting: number }
@@ -244,7 +247,7 @@ export interface Searched {
   incomplete?: true;
   /** Only sessions that hold one of these objects, as the user named them, are listed. */
   names?: string[];
-  /** What sessions hold, if none of them holds one of `names`. */
+  /** What other sessions hold, if no session holds one of `names`. */
   others?: ObjectName[];
 }
 

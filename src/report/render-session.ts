@@ -6,7 +6,7 @@ export function restoredText(event: Extract<DevloopEvent, { type: 'session.resto
   const { session, changes, ms, endMs = 0 } = event;
   if (changes === 0) return oneLine(`session ${session} had changed nothing`);
   // A shorter time is not noticed, so it is not mentioned.
-  const more = endMs < 1_000 ? '' : `; what ran on this machine took ${duration(endMs)} more to end`;
+  const more = endMs < 1_000 ? '' : `; ending what ran on this machine took another ${duration(endMs)}`;
   return `${counted(changes, 'change')} in ${duration(ms)}${more}`;
 }
 

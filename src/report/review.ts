@@ -29,11 +29,11 @@ export interface ReviewSummary {
   warnings?: string[];
   /** What the answer changes: `+spec.replicas=1`, `~spec.image`, `-spec.old`. */
   patch?: string[];
-  /** Of a conversion: the API versions of its objects. */
+  /** For a conversion: the API versions of its objects. */
   from?: string[];
-  /** Of a conversion: the API version that was asked for. */
+  /** For a conversion: the API version that was asked for. */
   to?: string;
-  /** Of a conversion: how many objects it has. */
+  /** For a conversion: how many objects it has. */
   objects?: number;
   ms: ReviewTimes;
   /** The build that ran when the answer was sent. */

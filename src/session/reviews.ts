@@ -37,7 +37,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
   if (unread > 0)
     io.emit({
       type: 'warning',
-      message: `${source.name}: ${unread} lines are not reviews of a version that this devloop knows.`,
+      message: `${source.name} has ${counted(unread, 'line')} that this version of devloop cannot read.`,
     });
   switch (options.action) {
     case 'list':

@@ -106,7 +106,7 @@ async function run(session: Session): Promise<void> {
   // The cluster is restored even if this fails.
   const unsettled = await failureOf(writers.disposeAsync());
   const failure = taken ?? unsettled;
-  const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
+  const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'up failed' : 'ended';
   const isFailure = failure !== undefined && !isInterrupted;
   const restoring = await failureOf(endUp(work, target, standing, { reason, isFailure, since: since() }));
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });

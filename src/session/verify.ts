@@ -57,7 +57,7 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
     if (mayNeedCluster(failure.error)) io.emit({ type: 'note', message: WITHOUT_CLUSTER });
     throw failure.error;
   }
-  const message = `${messageOf(failure.error)}\nThat was without a cluster, so it is tried again with the API server in ${assets}.`;
+  const message = `${messageOf(failure.error)}\nThat was without a cluster, so devloop tries again with the API server in ${assets}.`;
   io.emit({ type: 'note', message });
   await using server = await startEnvtest(assets, checkout, io);
   await compareWith(set, wanted, { server, io });
@@ -82,7 +82,7 @@ function mayNeedCluster(error: unknown): boolean {
 const NEEDS = new Set<ErrorCode>(['review.changed', 'controller.exited', 'controller.not-ready']);
 
 const WITHOUT_CLUSTER =
-  'The manager ran without a cluster. If it has to read from the API server, give it that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"';
+  'The manager ran without a cluster. If it has to read from the API server, let it use that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"';
 
 async function compareWith(
   { name, records, withSideEffects, accepts }: SavedSet,

@@ -202,7 +202,7 @@ describe.each(CONTROL_PLANES)(
       await tab.until(`document.querySelector('#part').innerText.includes('replicas: 1')`);
       await tab.until(`/^added:\\s\\+ /.test(document.querySelector('.diff .added')?.innerText)`);
       await press('Replay');
-      await tab.until(`document.querySelector('.replay').innerText.includes('answers the same now')`);
+      await tab.until(`document.querySelector('.replay').innerText.includes('still gives the same answer')`);
       await tab.click('summary');
       await tab.until(
         `document.querySelector('.changes').innerText.includes('Service ${NAMESPACE}/${SERVICE}')`,

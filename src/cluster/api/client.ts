@@ -97,7 +97,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
         if (!(await isThere(get, ref, uid))) return false;
         if (attempt === REMOVE_ATTEMPTS)
           throw new GarbledAnswer(
-            `"${refusal.message}" to the deletion of ${describe(ref)}, which is still there`,
+            `"${refusal.message}" when asked to delete ${describe(ref)}, which still exists`,
           );
       }
     },

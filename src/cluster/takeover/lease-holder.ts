@@ -93,7 +93,7 @@ export async function isRenewed(
   const polling = pollUntil(settled, { everyMs: POLL_MS, limitMs: Number.POSITIVE_INFINITY, signal });
   await reportWhileWaiting(
     polling,
-    { for: `a sign of life from ${lease.spec.holderIdentity}`, limitSeconds },
+    { for: `${lease.spec.holderIdentity} to renew the Lease`, limitSeconds },
     emit,
   );
   signal.throwIfAborted();

@@ -174,7 +174,7 @@ function Timing({ review: { ms } }: { review: ReviewSummary }) {
     ['Held by devloop', ms.held],
     ['Answered by the controller', ms.controller],
     ['In total', ms.total],
-    ['Budget of the caller', ms.budget],
+    ['Allowed by the caller', ms.budget],
   ];
   return (
     <table class="timing">

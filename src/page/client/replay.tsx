@@ -21,8 +21,8 @@ export function Replay({ id }: { id: string }) {
 }
 
 function sentence({ result, why }: ReplayedReview): string {
-  if (result === 'same') return 'The controller answers the same now.';
-  return result === 'changed' ? 'The controller answers differently now.' : `Not sent: ${why}.`;
+  if (result === 'same') return 'The controller still gives the same answer.';
+  return result === 'changed' ? 'The controller now answers differently.' : `Not sent: ${why}.`;
 }
 
 /** Unified diffs: lines that begin with a minus are from the recorded answer. */

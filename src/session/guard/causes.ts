@@ -58,7 +58,7 @@ export async function fought(
   const { path, ours, now, by } = overwritten;
   const field = path.join('.');
   const values = `from ${JSON.stringify(ours ?? null)} to ${JSON.stringify(now ?? null)}`;
-  const message = `${by === undefined ? 'Somebody' : writerText(by)} keeps changing ${field} of ${describe(ref)} ${values}, whenever devloop writes it.`;
+  const message = `${by === undefined ? 'Somebody' : writerText(by)} changes ${field} of ${describe(ref)} ${values} each time devloop writes it.`;
   return new DevloopError('session.overwritten', message, {
     hint: await peaceHint(api, ref, object, overwritten),
   });
@@ -66,7 +66,7 @@ export async function fought(
 
 /** Somebody keeps deleting an object. A deleted object does not show who deleted it. */
 export function deletedAgain(ref: ObjectRef): DevloopError {
-  const message = `Somebody keeps deleting ${describe(ref)}, whenever devloop creates it.`;
+  const message = `Somebody deletes ${describe(ref)} each time devloop creates it.`;
   const hint = `Kubernetes does not record who deletes an object, except in the API server's audit log.\n${otherWay(ref)}`;
   return new DevloopError('session.overwritten', message, { hint });
 }

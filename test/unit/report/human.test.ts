@@ -112,7 +112,9 @@ describe('lines', () => {
     const ended = (endMs: number) =>
       printed([{ type: 'session.restored', session: 'a', changes: 2, ms: 12_600, endMs }]).stderr;
     expect(ended(900)).toBe('restored      2 changes in 12.6 s\n');
-    expect(ended(4_000)).toContain('2 changes in 12.6 s; what ran on this machine took 4.0 s more to end\n');
+    expect(ended(4_000)).toContain(
+      '2 changes in 12.6 s; ending what ran on this machine took another 4.0 s\n',
+    );
   });
 
   it('mark what the controller prints', () => {
