@@ -10,7 +10,7 @@ export function discoveryPermissions(namespace: string): Permission[] {
   return [
     ...permissionsOn('Namespace', 'get', {
       why: 'recognise a namespace that does not exist',
-      without: 'a mistyped namespace is taken for an empty one',
+      without: 'a mistyped namespace is treated as an empty one',
     }),
     ...permissionsOn('ValidatingWebhookConfiguration', 'list', { why }),
     ...permissionsOn('MutatingWebhookConfiguration', 'list', { why }),

@@ -264,7 +264,7 @@ function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): strin
   const { context, namespaces = [], names, incomplete, others = [] } = searched;
   const nobody =
     names === undefined ? 'No operator is taken over' : `Nobody has taken over ${names.join(', ')}`;
-  const limit = incomplete ? ', as far as your account is allowed to see' : '';
+  const limit = incomplete ? ', among the objects that your account is allowed to list' : '';
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
   const held = others.length === 0 ? '' : ` Other sessions hold ${others.map(objectText).join(', ')}.`;
   if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context})${limit}.${held}`);

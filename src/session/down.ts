@@ -155,7 +155,9 @@ function searched(context: CommandContext, found: Found, options: DownOptions) {
 function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
   const { where, incomplete } = searched(context, found, options);
   const what = namesIn(options)?.join(', ') ?? 'anything';
-  const seen = incomplete ? 'as far as your account is allowed to see' : 'so there is nothing to restore';
+  const seen = incomplete
+    ? 'among the objects that your account is allowed to list'
+    : 'so there is nothing to restore';
   const nothing = `No devloop session has changed ${what} ${where}, ${seen}.`;
   const others = allTaken(found.marked).map(describe);
   return others.length === 0 ? nothing : `${nothing} Other sessions hold ${others.join(', ')}.`;

@@ -345,7 +345,7 @@ it('says where it looked, and what it could not see, where nothing is taken over
   const warning = { type: 'warning', message: expect.stringContaining('not allowed to list Deployment') };
   expect(await said(half, 'down', ...first)).toMatchObject([
     warning,
-    ...note(/in namespace first .*as far as your account/),
+    ...note(/in namespace first .*your account is allowed to list/),
   ]);
   expect(await said(half, 'status', ...first)).toMatchObject([
     warning,

@@ -92,7 +92,7 @@ test.each([
 
 test('a bundle of the same name but another key is told apart', () => {
   const renewed = issue({ ca: true, subject: '/CN=ca', key: RSA });
-  expect(problems(pair, renewed.certificate)).toEqual(error('of that name with another key'));
+  expect(problems(pair, renewed.certificate)).toEqual(error('with that name but another key'));
   expect(problems(pair, renewed.certificate + ca.certificate)).toEqual([]);
 });
 

@@ -509,7 +509,7 @@ describe('answers', () => {
     refusals = 10;
     await expect(cluster.remove(ref)).rejects.toMatchObject({
       code: 'cluster.rejected',
-      message: expect.stringContaining('ConfigMap shop/x, which is still there'),
+      message: expect.stringContaining('ConfigMap shop/x, which still exists'),
     });
   });
 
