@@ -70,7 +70,7 @@ async function demo(
   const { signal } = leaving;
   const old = await kept();
   if (old && options.keep)
-    throw new Refusal(`a kept demo exists already, in ${old.checkout}; npm run demo -- --stop ends it`);
+    throw new Refusal(`a kept demo already exists, in ${old.checkout}; npm run demo -- --stop ends it`);
   const started = performance.now();
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Refusal('devloop is not built: npm run build');
   await using stack = new AsyncDisposableStack();
@@ -104,7 +104,7 @@ async function demo(
     await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
   } catch (error) {
     if (stays && !signal.aborted)
-      narrator.say('What --keep asked for is kept all the same. To end it: npm run demo -- --stop');
+      narrator.say('The demo is kept anyway, because of --keep. To end it: npm run demo -- --stop');
     throw error;
   }
   const seconds = (from: number, to: number): number => Math.round((to - from) / 1000);

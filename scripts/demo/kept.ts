@@ -50,7 +50,7 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
   const alias = (name: string, command: string): string => `  alias ${name}=${shellWord(command)}`;
   return [
     '',
-    '  export CGO_ENABLED=0    # as the demo did: with another value, Go compiles every package anew, which takes minutes',
+    '  export CGO_ENABLED=0    # as the demo did: with another value, Go compiles every package again, which takes minutes',
     ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfig)}`]),
     ...(kubectl === undefined ? [] : [alias('kubectl', `${shellWord(kubectl)} kubectl`)]),
     alias('devloop', shellWord(join(ROOT, 'bin/devloop.js'))),
