@@ -95,7 +95,7 @@ export function imageFinding(running: Running | undefined, source: NewestSource 
       verdict: 'warn',
       answer: 'the image in the cluster is older than this checkout; its CRDs and RBAC may be, too',
       proof,
-      hint: 'devloop runs your code, but applies no manifests. If they have changed: make install',
+      hint: 'devloop runs your code, but applies no manifests. If the CRDs have changed: make install',
     };
   }
   if (source.head !== '' && tagIsCommit(image, source.head))
