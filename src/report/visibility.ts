@@ -17,7 +17,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'certificate.written': 'normal',
   'build.started': 'normal',
   'build.done': 'normal',
-  'build.failed': 'normal',
+  'build.failed': 'quiet',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
   // A warning reports each of these two, too.

@@ -178,6 +178,7 @@ describe('verbosity', () => {
     expect(stderr.match(/^\S+/gm)).toEqual([
       'warning:',
       '→',
+      'build',
       'ready',
       'held',
       'released',
