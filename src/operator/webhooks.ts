@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { ApiError, GarbledAnswer } from '../cluster/api/errors.ts';
+import { GarbledAnswer, isForbidden } from '../cluster/api/errors.ts';
 import {
   describe,
   isWebhookKind,
@@ -122,7 +122,7 @@ async function convertedDefinitions(
     );
     return read.filter((definition) => definition !== undefined);
   } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return [];
+    if (isForbidden(error)) return [];
     throw error;
   }
 }

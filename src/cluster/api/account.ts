@@ -1,5 +1,5 @@
 import type { ClusterApi } from './client.ts';
-import { ApiError } from './errors.ts';
+import { isForbidden, isNotFound } from './errors.ts';
 import type { CallOptions } from './transport.ts';
 
 /** How the API server identifies the user. */
@@ -17,7 +17,7 @@ export async function accountOf(api: ClusterApi, options: CallOptions = {}): Pro
     const review = await api.call<{ status?: { userInfo?: Account } }>('POST', PATH, body, options);
     return review.status?.userInfo;
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.isForbidden)) return undefined;
+    if (isNotFound(error) || isForbidden(error)) return undefined;
     throw error;
   }
 }

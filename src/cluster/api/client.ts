@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { ApiError, GarbledAnswer } from './errors.ts';
+import { type ApiError, GarbledAnswer, isConflict, isForbidden, isNotFound } from './errors.ts';
 import type { Forwarded } from './forward.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
@@ -61,7 +61,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     try {
       return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) throw error;
+      if (!isNotFound(error)) throw error;
       // A proxy in front of the API server also answers 404 while it cannot reach the server.
       if (error.reason !== 'NotFound') throw new GarbledAnswer(`"${error.message}" about ${describe(ref)}`);
       return undefined;
@@ -120,7 +120,7 @@ async function removeOnce(
     await call('DELETE', objectPath(ref), { apiVersion: 'v1', kind: 'DeleteOptions', ...body });
     return undefined;
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return error;
+    if (isNotFound(error) || isConflict(error)) return error;
     throw error;
   }
 }
@@ -128,7 +128,7 @@ async function removeOnce(
 /** If the account is not allowed to read the object, it counts as gone, since the deletion was refused with 404 or 409. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
   const now = await get(ref).catch((error) => {
-    if (error instanceof ApiError && error.isForbidden) return undefined;
+    if (isForbidden(error)) return undefined;
     throw error;
   });
   return now !== undefined && (uid === undefined || now.metadata.uid === uid);

@@ -60,22 +60,24 @@ export class ApiError extends DevloopError {
       secondsOf(retryAfter),
     );
   }
+}
 
-  /**
-   * Whether somebody else wrote first, or the object was created or deleted in between. The caller then reads the object and decides again.
-   */
-  get isConflict(): boolean {
-    return this.status === 409;
-  }
+export function isNotFound(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 404;
+}
 
-  get isForbidden(): boolean {
-    return this.status === 403;
-  }
+export function isForbidden(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 403;
+}
+
+/** Whether somebody else wrote first, or the object was created or deleted in between. The caller then reads the object and decides again. */
+export function isConflict(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 409;
 }
 
 /** Turns the 404 of a write into a conflict: the object was deleted after it was read, so it has to be read again. */
 export function conflictIfGone(error: unknown): never {
-  if (error instanceof ApiError && error.status === 404) throw new ApiError(error.message, 409, 'Conflict');
+  if (isNotFound(error)) throw new ApiError(error.message, 409, 'Conflict');
   throw error;
 }
 
@@ -151,7 +153,7 @@ export function refusalOf(error: unknown): ApiError | undefined {
 
 /** Replaces a list that the account is not allowed to read with an empty one. */
 export function noneIfForbidden(error: unknown): [] {
-  if (error instanceof ApiError && error.isForbidden) return [];
+  if (isForbidden(error)) return [];
   throw error;
 }
 

@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from './client.ts';
-import { ApiError } from './errors.ts';
+import { type ApiError, isForbidden } from './errors.ts';
 import { describe, type ObjectRef, objectPath } from './kinds.ts';
 
 export interface ForwardTarget {
@@ -52,7 +52,7 @@ async function open(api: ClusterApi, target: ForwardTarget, signal: AbortSignal)
     return await api.openWebSocket(`${objectPath(podOf(target))}/portforward`, PROTOCOL, { query, signal });
   } catch (error) {
     if (signal.aborted || !(error instanceof DevloopError)) throw error;
-    if (error instanceof ApiError && error.isForbidden) throw forbidden(api, target, error);
+    if (isForbidden(error)) throw forbidden(api, target, error);
     if (error.code === 'cluster.unauthorized') throw error;
     throw failed(target, error.message, error);
   }

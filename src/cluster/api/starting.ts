@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts';
+import { ApiError, isForbidden } from './errors.ts';
 import type { Refusal } from './switch-protocol.ts';
 
 /** Calls that are refused within this time share one request to /readyz. */
@@ -31,7 +31,7 @@ export async function refusal(
   isStarting: () => Promise<boolean>,
 ): Promise<ApiError> {
   const error = ApiError.from(request, answer);
-  if (!error.isForbidden || !(await isStarting())) return error;
+  if (!isForbidden(error) || !(await isStarting())) return error;
   const message = `The API server has just started, and does not know yet what your account is allowed to do: ${error.message}`;
   return new ApiError(message, 503, 'ServiceUnavailable');
 }

@@ -1,6 +1,6 @@
 import { backOff, sleep } from '../../async.ts';
 import { type ClusterApi, itemsOf } from './client.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, isForbidden } from './errors.ts';
 import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
 import type { KubeObject, List } from './objects.ts';
 import { askedPauseMs } from './repeat.ts';
@@ -59,7 +59,7 @@ export async function watchObjects<T extends KubeObject>(
       await follow(api, scope, { ...watching, onOpen, onEvent }, known);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ApiError && error.isForbidden) {
+      if (isForbidden(error)) {
         forbiddenSince ??= performance.now();
         if (performance.now() - forbiddenSince >= FORBIDDEN_MS) throw error;
       }

@@ -1,6 +1,6 @@
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, conflictIfGone, rejected } from '../api/errors.ts';
+import { ApiError, conflictIfGone, isConflict, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/repeat.ts';
@@ -89,7 +89,7 @@ export async function restoreChange(
     ({ fields } = plan);
     restored = await patchSeen(api, ref, object, plan.patch).catch((error) => {
       // Nothing was done, and the next attempt may find that somebody else has restored the object.
-      if (error instanceof ApiError && error.isConflict) [kept, fields] = [[], []];
+      if (isConflict(error)) [kept, fields] = [[], []];
       throw error;
     });
     const detail = kept.length === 0 ? 'as it was' : 'except what others changed';
@@ -219,7 +219,7 @@ export async function whileInConflict<T>(round: () => Promise<T>): Promise<T> {
     try {
       return await round();
     } catch (error) {
-      if (attempt >= CONFLICTS || !(error instanceof ApiError && error.isConflict)) throw error;
+      if (attempt >= CONFLICTS || !isConflict(error)) throw error;
       await sleep(Math.min(20 * attempt, 200));
     }
   }

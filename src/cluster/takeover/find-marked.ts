@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../api/client.ts';
-import { ApiError, GarbledAnswer } from '../api/errors.ts';
+import { GarbledAnswer, isForbidden, isNotFound } from '../api/errors.ts';
 import {
   describe,
   isWorkload,
@@ -184,7 +184,7 @@ function isEnding({ ref, object }: Marked): boolean {
 
 /** Every API server has these kinds, so a 404 comes from a proxy in front of it that cannot reach it. */
 function unlessMissing(error: unknown): never {
-  if (error instanceof ApiError && error.status === 404) throw new GarbledAnswer(`"${error.message}"`);
+  if (isNotFound(error)) throw new GarbledAnswer(`"${error.message}"`);
   throw error;
 }
 
@@ -192,7 +192,7 @@ async function unlessForbidden<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return undefined;
+    if (isForbidden(error)) return undefined;
     throw error;
   }
 }

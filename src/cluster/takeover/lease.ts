@@ -1,7 +1,7 @@
 import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ObjectName } from '../../report/events.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError, isForbidden } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import { microTime } from '../api/micro-time.ts';
 import type { Lease } from '../api/objects.ts';
@@ -129,13 +129,12 @@ async function createOrFind(
   try {
     return await api.create<Lease>(ref, leaseObject(ref, sessionId, holder));
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.isForbidden) {
+    if (isForbidden(error)) {
       const message = `The Lease that shows others who is using this operator cannot be created, so they get no warning when they take it over: ${error.message}`;
       emit({ type: 'warning', message });
       return undefined;
     }
-    if (error.reason !== 'AlreadyExists') throw error;
+    if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
     // An earlier attempt, whose answer was lost, may have created the Lease.
     const existing = await api.get<Lease>(ref);
     // If its holder has just deleted it, the next round creates it.

@@ -1,6 +1,6 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, isUnanswered, LET_IT_PASS } from '../api/errors.ts';
+import { isForbidden, isUnanswered, LET_IT_PASS } from '../api/errors.ts';
 import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { answered } from '../api/repeat.ts';
@@ -187,7 +187,7 @@ export async function waitForControllerSlices(
   );
   // Without permission on EndpointSlices, which the relay route does not need, there is no wait.
   await waiting.catch((error) => {
-    if (!(error instanceof ApiError && error.isForbidden)) throw error;
+    if (!isForbidden(error)) throw error;
   });
 }
 

@@ -2,7 +2,7 @@
 import { allDone, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
-import { ApiError, isTransient } from '../api/errors.ts';
+import { isConflict, isNotFound, isTransient } from '../api/errors.ts';
 import { describe, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Service } from '../api/objects.ts';
 import { same, sessionOf } from '../marks/marks.ts';
@@ -39,7 +39,7 @@ export async function turnControllerSlices(
 
 /** Returns false even if only the answer was lost: nothing depends on this write, since the slice is deleted next. */
 function falseIfNotTurned(error: unknown): false {
-  const isStale = error instanceof ApiError && (error.status === 404 || error.status === 409);
+  const isStale = isNotFound(error) || isConflict(error);
   if (isStale || isTransient(error)) return false;
   throw error;
 }

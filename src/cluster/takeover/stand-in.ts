@@ -1,7 +1,7 @@
 import { backOff, sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
-import { noneIfForbidden, noneIfRefused, refusalOf } from '../api/errors.ts';
+import { isForbidden, noneIfForbidden, noneIfRefused, refusalOf } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { DisruptionBudget, LabelSelector, OwnerReference, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
@@ -117,7 +117,7 @@ async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<Pod | un
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === undefined) throw error;
-    if (refusal.isForbidden && others.length > 0) return await create(work, ref, others);
+    if (isForbidden(refusal) && others.length > 0) return await create(work, ref, others);
     work.emit({ type: 'warning', message: standInMissing(ref, refusal.message) });
     return undefined;
   }

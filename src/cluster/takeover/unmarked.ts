@@ -1,4 +1,4 @@
-import { ApiError } from '../api/errors.ts';
+import { isForbidden } from '../api/errors.ts';
 import { describe, isWorkload, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
 import type { KubeObject, Service } from '../api/objects.ts';
 import type { Workload } from '../api/workloads.ts';
@@ -34,7 +34,7 @@ export async function findUnmarked(
 
 /** Skips an object that the account is not allowed to read: missing permissions are reported elsewhere. */
 function unlessForbidden(error: unknown): undefined {
-  if (!(error instanceof ApiError && error.isForbidden)) throw error;
+  if (!isForbidden(error)) throw error;
 }
 
 function ofService(object: KubeObject): string | undefined {

@@ -188,10 +188,7 @@ function imageEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
   return beside ? { weight: WEIGHT.builds, says: `${beside.file} is beside it` } : NONE;
 }
 
-/**
- * The container's program, if the recipe builds it. If the container names no program, a program that the Dockerfile's images run and that
- * the recipe builds.
- */
+/** The container's program, if the recipe builds it. If the container names none, one that the Dockerfile's images run. */
 function builtProgram(recipe: BuildRecipe, { programs }: Dockerfile, hints: ChoiceHints): string | undefined {
   const wanted = hints.program === undefined ? programs : [hints.program];
   return wanted.find((name) => buildsAs(recipe, name));

@@ -1,4 +1,4 @@
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Lease } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
@@ -49,7 +49,7 @@ export async function readHolderOf(
   try {
     return await readHolder(observer, ref, machine, seen);
   } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return undefined;
+    if (isForbidden(error)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { ApiError, noneIfForbidden } from '../../cluster/api/errors.ts';
+import { isForbidden, noneIfForbidden } from '../../cluster/api/errors.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { similarNames } from '../../similar.ts';
@@ -32,7 +32,7 @@ export async function mayExist(api: ClusterApi, name: string): Promise<boolean> 
   try {
     return (await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined;
   } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return true;
+    if (isForbidden(error)) return true;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
@@ -21,7 +21,7 @@ export const targetCheck: Check = {
       return targetFinding(found);
     } catch (error) {
       // The list of all missing permissions is more useful than the first refusal.
-      if (error instanceof ApiError && error.isForbidden && (await permissions).lacking.length > 0)
+      if (isForbidden(error) && (await permissions).lacking.length > 0)
         throw new NotChecked('the permissions to find it are missing');
       throw error;
     }

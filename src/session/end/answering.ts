@@ -1,6 +1,6 @@
 import { pollUntil } from '../../async.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { answered } from '../../cluster/api/repeat.ts';
@@ -81,7 +81,7 @@ async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeOb
     return pods.every(({ metadata }) => metadata.deletionTimestamp === undefined);
   };
   await pollUntil(answered(isOver), { everyMs: POLL_MS, limitMs: LIMIT_MS, signal }).catch((error) => {
-    if (!(error instanceof ApiError && error.isForbidden)) throw error;
+    if (!isForbidden(error)) throw error;
   });
 }
 
@@ -90,7 +90,7 @@ async function hasReadyPods(api: ClusterApi, service: Parameters<typeof slicesOf
   try {
     return (await slicesOf(api, service)).some(isReadySlice);
   } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return true;
+    if (isForbidden(error)) return true;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { answered, whileAway } from '../../cluster/api/repeat.ts';
@@ -108,7 +108,7 @@ async function isUntouched(
       return slices.filter(isControllerSlice).some(isReadySlice);
     }),
   ).catch((error) => {
-    if (error instanceof ApiError && error.isForbidden) return [false];
+    if (isForbidden(error)) return [false];
     throw error;
   });
   return answers.every(Boolean);

@@ -1,5 +1,5 @@
 import { backOff } from '../../async.ts';
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isConflict } from '../../cluster/api/errors.ts';
 
 /** When an object was written again, and when each try to do so began, on the clock of performance.now(). */
 export interface Rounds {
@@ -44,7 +44,7 @@ export async function wroteFirst(rounds: Rounds, write: () => Promise<unknown>):
   try {
     await write();
   } catch (error) {
-    if (error instanceof ApiError && error.isConflict) return false;
+    if (isConflict(error)) return false;
     throw error;
   }
   rounds.writes.push(performance.now());

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
@@ -60,8 +60,8 @@ export function followPaths(
     } catch (error) {
       if (kind === 'CustomResourceDefinition') knowsDefinitions = false;
       accept();
-      const isForbidden = error instanceof ApiError && error.isForbidden;
-      emit({ type: isForbidden ? 'note' : 'warning', message: `${LATER_ONES} ${messageOf(error)}` });
+      const type = isForbidden(error) ? 'note' : 'warning';
+      emit({ type, message: `${LATER_ONES} ${messageOf(error)}` });
     }
   };
   const following = Promise.all(CALLERS.map(follow));

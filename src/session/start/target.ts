@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { mayDoEverything } from '../../cluster/api/permissions.ts';
@@ -115,7 +115,7 @@ async function lookUp(
     const names = { ...wanted, deployments: options.deployments };
     return await discover({ api, names, facts, emit });
   } catch (error) {
-    if (!(error instanceof ApiError && error.isForbidden)) throw error;
+    if (!isForbidden(error)) throw error;
     const plan = planAnyTakeOver(wanted.namespace ?? api.namespace, settings);
     permittedRoutes(api, await askPermissions(api, plan), wanted.namespace === undefined);
     throw error;

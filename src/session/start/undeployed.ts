@@ -1,4 +1,4 @@
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isForbidden } from '../../cluster/api/errors.ts';
 import { DevloopError } from '../../errors.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
@@ -35,5 +35,5 @@ const SHOWN = 5;
 
 /** If the account is not allowed to list CRDs, the start of the controller shows whether they exist. */
 function unknownIfForbidden(error: unknown): undefined {
-  if (!(error instanceof ApiError && error.isForbidden)) throw error;
+  if (!isForbidden(error)) throw error;
 }

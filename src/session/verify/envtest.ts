@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
-import { ApiError } from '../../cluster/api/errors.ts';
+import { isConflict } from '../../cluster/api/errors.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { recordStarted } from '../../controller/orphan.ts';
@@ -100,7 +100,7 @@ async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: 
     const { conversion: _, ...kept } = spec;
     await api.call('POST', CRDS, { ...definition, spec: kept }).catch((error) => {
       // Manifests for several ways to install the operator contain the same CRD several times.
-      if (error instanceof ApiError && error.status === 409) return;
+      if (isConflict(error)) return;
       const message = `The CRD ${definition.metadata.name} could not be installed: ${messageOf(error)}`;
       emit({ type: 'warning', message });
     });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { sleep } from '../../../src/async.ts';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
-import { ApiError } from '../../../src/cluster/api/errors.ts';
+import { isConflict } from '../../../src/cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
@@ -122,7 +122,7 @@ function serverSide(ref: ObjectRef, { selector, replicas }: Manifest, isForced: 
     try {
       live.apply(ref, { spec }, { manager: 'argocd-controller', isForced });
     } catch (error) {
-      if (error instanceof ApiError && error.isConflict) return;
+      if (isConflict(error)) return;
       throw error;
     }
     without.apply(ref, { spec }, { manager: 'argocd-controller', isForced: true });

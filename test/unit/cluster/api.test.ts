@@ -516,7 +516,7 @@ describe('answers', () => {
   it('of refusals keep status and reason', async () => {
     const cluster = await api();
     handler = (_request, response) => json(response, 403, { reason: 'Forbidden', message: 'no' });
-    await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ status: 403, isForbidden: true });
+    await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ status: 403, reason: 'Forbidden' });
   });
 
   it('does not ask for a permission where the namespace is being deleted', async () => {
@@ -528,7 +528,7 @@ describe('answers', () => {
     handler = (_request, response) => json(response, 403, { reason: 'Forbidden', message, details });
     await expect(cluster.create(ref, {})).rejects.toMatchObject({
       code: 'cluster.rejected',
-      isForbidden: true,
+      status: 403,
       hint: expect.stringContaining('namespace is being deleted'),
     });
   });

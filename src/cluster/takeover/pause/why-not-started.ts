@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../api/client.ts';
-import { ApiError } from '../../api/errors.ts';
+import { isForbidden } from '../../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { ContainerStatus, Pod, Workload } from '../../api/workloads.ts';
 import { runningPods } from './pods.ts';
@@ -22,7 +22,7 @@ export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<No
   const refusal = await pauseOf(ref.kind)?.refusedBy(api, object);
   if (refusal !== undefined) return { ref, look: ref, cause: `its Pods are refused: ${refusal}` };
   const pods = await runningPods(api, { ref, object }).catch((error) => {
-    if (error instanceof ApiError && error.isForbidden) return undefined;
+    if (isForbidden(error)) return undefined;
     throw error;
   });
   if (pods?.length === 0) return { ref, look: ref, cause: 'Kubernetes has created none of its Pods' };
