@@ -12,8 +12,8 @@ const STEP =
   /(?<deep>\.\.)?(?:\.?(?<star>\*)|\.?(?<name>(?:[^\s.[\]{}*'"\\]|\\.)+)|\.?\[(?:(?<each>\*)|(?<index>\d+)|'(?<single>[^']+)'|"(?<double>[^"]+)")\])/y;
 
 /**
- * Parses a JSONPath that only names fields, as kubectl and others write it (`{.a.b}`, `$.a['b.c'][0]`, `.a\.b`, `..b`). Undefined for
- * filters and everything else.
+ * Parses a JSONPath that only names fields, as kubectl and others write it (`{.a.b}`, `$.a['b.c'][0]`, `.a\.b`, `..b`). Returns undefined
+ * for any other text, such as a filter.
  */
 export function jsonPath(text: string): PathStep[] | undefined {
   const inner = /^\{(.*)\}$/.exec(text)?.[1] ?? text;

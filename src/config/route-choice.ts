@@ -7,7 +7,7 @@ export type RouteChoice = 'auto' | 'direct' | 'relay' | { ssh: string };
 export const PLAIN_ROUTES = ['auto', 'direct', 'relay'] as const;
 export const EXPECTED_ROUTE = 'auto, direct, relay, or ssh:[user@]host[:port]';
 
-/** Parses `relay` or `ssh:dev@bastion:2222`; undefined for anything else. */
+/** Parses a route, such as `relay` or `ssh:dev@bastion:2222`; undefined if the text is not a route. */
 export function routeChoice(text: string): RouteChoice | undefined {
   const plain = PLAIN_ROUTES.find((one) => one === text);
   if (plain !== undefined) return plain;
@@ -33,7 +33,7 @@ function isDestination(text: string): boolean {
   return found !== null && Number(found[1] ?? 0) <= 65_535;
 }
 
-/** Whether the text names an image, such as `registry.example.com/node:24-alpine`, also by digest. */
+/** Whether the text names an image, such as `registry.example.com/node:24-alpine`. It can have a tag, a digest, both or neither. */
 export function isImage(text: string): boolean {
   return /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(text);
 }

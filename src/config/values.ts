@@ -157,7 +157,7 @@ function readVariables(node: unknown, path: string, complain: Complain): Record<
   return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** `PORT: 8080` and `ENABLE_WEBHOOKS: false` keep their text as written. */
+/** Reads the value of a variable. Numbers and booleans keep their text as written, as in `PORT: 8080` and `ENABLE_WEBHOOKS: false`. */
 function readVariable(node: unknown, path: string, complain: Complain): string | undefined {
   const { value, source } = isScalar(node) ? node : {};
   if (typeof value === 'number' || typeof value === 'boolean') return source ?? String(value);
@@ -170,7 +170,7 @@ function readVariable(node: unknown, path: string, complain: Complain): string |
   return undefined;
 }
 
-/** Nobody puts a control character into a name, path or argument on purpose, except line breaks and tabs in an argument. */
+/** Whether the text has a control character that must be a mistake. Line breaks and tabs are useful in an argument. */
 function hasControlCharacter(text: string): boolean {
   return /[^\P{Cc}\t\n]/u.test(text);
 }
