@@ -2,8 +2,8 @@ import { type Argument, type Command, InvalidArgumentError, type Option } from '
 import { didYouMean } from '../similar.ts';
 
 /**
- * For flags and arguments with a fixed set of values: the error for a wrong value suggests similar ones, as commander does for the names of
- * flags and commands.
+ * Makes the error for a wrong value suggest similar ones if the flag or argument has a fixed set of values. commander itself does this only
+ * for the names of flags and commands.
  */
 export function suggestChoices({ options, registeredArguments }: Command): void {
   for (const taker of [...options, ...registeredArguments]) suggestChoice(taker);
@@ -18,9 +18,9 @@ function suggestChoice(taker: Option | Argument): void {
   });
 }
 
-/** `known`: the values that may have been meant. */
+/** The error for a value that is not allowed. It suggests similar values among `known`. */
 export function notAmong(value: string, known: readonly string[], expected: string): InvalidArgumentError {
   const suggestion = didYouMean(value, known);
-  // In the form of commander's own suggestions, which become the hint.
+  // This is the form of commander's own suggestions, which become the hint.
   return new InvalidArgumentError(suggestion === undefined ? expected : `${expected}\n(${suggestion})`);
 }

@@ -103,7 +103,7 @@ export function addCommonFlags(command: Command): Command {
     .helpOption('-h, --help', 'show this help');
 }
 
-/** For a command that works on one Deployment: only `up` takes several. Throws `usage.invalid`. */
+/** The common options of a command that works on one Deployment. Throws `usage.invalid` if several are named, which only `up` accepts. */
 export function commonOptions(flags: CommonFlags): CommonOptions {
   const { kubeconfig, context, namespace, service = [], deployment = [] } = flags;
   if (deployment.length > 1)

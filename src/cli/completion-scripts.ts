@@ -15,14 +15,14 @@ export interface DescribedFlag {
   short: string | undefined;
   about: string;
   takes: 'nothing' | 'value' | 'file' | 'route';
-  /** The only values that the flag takes; empty if it takes others. */
+  /** The values that the flag accepts; empty if they are not a fixed set. */
   choices: string[];
 }
 
 const ROUTES = `${PLAIN_ROUTES.join(' ')} ssh:`;
 /**
- * The host names in the OpenSSH configuration, in syntax that every shell understands. Only plain names: bash would expand anything else
- * that is there, including `$(…)`.
+ * Prints the host names in the OpenSSH configuration, in syntax that every shell understands. It prints only plain names, because bash
+ * would expand anything else in that file, including `$(…)`.
  */
 const SSH_HOSTS =
   "sed -n 's/^[[:space:]]*[Hh]ost[[:space:]=]\\{1,\\}//p' ~/.ssh/config 2>/dev/null | tr -s '[:space:]' '\\n' | grep '^[[:alnum:]][[:alnum:]._-]*$'";

@@ -77,7 +77,7 @@ const COMMAND = new RegExp(
   `^(?<before>.*?)(?:${AGAIN}|(?<![-\\w])devloop (?<name>\\w+))(?<flags>(?: ${FLAG})*)(?<own> -- .+)?$`,
 );
 
-/** Completes the command of a line, which ends at a comment. Undefined if the line is exactly what was typed. */
+/** Completes the command in a line, and keeps the comment after it. Returns undefined if the line is exactly what was typed. */
 function completed(line: string, typed: Typed, cluster: ChosenCluster): string | undefined {
   const [text = ''] = masked(line)
     .split(/(?=\s+# )/, 1)
@@ -99,9 +99,9 @@ function completed(line: string, typed: Typed, cluster: ChosenCluster): string |
 const PLACE = ['--kubeconfig', '--context', '--namespace'];
 
 /**
- * The commands in a line, which can be a sentence: each goes from its name to the next name, or to whatever ends a command in a shell. In a
- * sentence that only mentions devloop or kubectl, a word before the name ("while devloop up runs") or after it ("kubectl is missing") shows
- * that.
+ * The commands in a line, which can be a sentence: each goes from its name to the next name, or to whatever ends a command in a shell. If a
+ * sentence only mentions devloop or kubectl, a word before the name ("while devloop up runs") or after it ("kubectl is missing") shows that
+ * it is not a command.
  */
 const COMMANDS = new RegExp(
   [
@@ -131,7 +131,7 @@ function withPlaces(text: string, typed: Typed, { kubeconfig, context }: ChosenC
   return done + text.slice(at);
 }
 
-/** Replaces quoted parts with other text of the same length, so that nothing is found in them. */
+/** Replaces quoted parts with other text of the same length, so that no command or comment is found in them. */
 function masked(text: string): string {
   return text.replaceAll(new RegExp(QUOTED, 'g'), (found) => '_'.repeat(found.length));
 }
@@ -159,7 +159,7 @@ function isTyped(flags: TypedFlag[], typed: Typed): boolean {
   );
 }
 
-/** Whether a typed flag equals this flag of a line, which `shown` has written. */
+/** Returns whether a typed flag equals `one`, a flag in a line, where `shown` may have quoted the value. */
 function isEqual(one: TypedFlag): (other: TypedFlag) => boolean {
   return ({ long, value }) =>
     long === one.long && (value === one.value || (value !== undefined && shellWord(value) === one.value));

@@ -23,7 +23,7 @@ function exitCodesHelp(): string {
   return `\nExit codes:\n${rows.join('\n')}`;
 }
 
-/** Runs the command that the arguments name, after `onTyped`. Rejects with a DevloopError when they are wrong. */
+/** Calls `onTyped`, and then runs the command that the arguments name. Rejects with a DevloopError if the arguments are wrong. */
 export async function runProgram(
   args: string[],
   shell: Shell,
@@ -64,7 +64,9 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Set up:': { init: initCommand, certs: certsCommand },
 };
 
-/** The command to create, if the arguments begin with its name. Creating all commands takes as long as running a short one. */
+/**
+ * The name of the only command to create, if the arguments begin with one. Creating all commands takes as long as running a short command.
+ */
 function aloneIn([first = '']: string[]): string | undefined {
   return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, first)) ? first : undefined;
 }
@@ -101,7 +103,7 @@ export function createProgram(shell: Shell, own?: string[], only?: string): Comm
 
 const OF_DEVLOOP = ['-V', '--version'];
 
-/** `--json up` is `up --json`, and `help up` is `up --help`: every flag belongs to its command. */
+/** Turns `--json up` into `up --json`, and `help up` into `up --help`, because every flag belongs to a command. */
 function commandFirst(args: string[], commands: readonly Command[]): string[] {
   const at = placeOfCommand(args, commands);
   const name = args[at];

@@ -13,7 +13,7 @@ export async function runReviews(
   output: OutputOptions,
   shell: Shell,
 ): Promise<void> {
-  // A list waits for nothing, or with --follow for as long as the user wants, so its silence means nothing.
+  // A list does not wait, or with --follow waits for as long as the user wants, so its silence is normal.
   const patience = options.action === 'list' ? { isPatient: true as const } : {};
   await shell.run({ ...output, ...patience }, async (io) => {
     const exported = await reviews(options, io);

@@ -71,7 +71,7 @@ export function collectPaths(value: string, earlier: string[] = []): string[] {
   return [...earlier, value];
 }
 
-/** `90s`, `10m`, `2h` in milliseconds. */
+/** Parses a duration, such as `90s`, `10m` or `2h`, into milliseconds. */
 export function parseAge(value: string): number {
   const ms = durationMs(value);
   if (ms === undefined) throw new InvalidArgumentError('Expected a duration, such as 30s, 10m or 2h.');
