@@ -137,7 +137,7 @@ function sessionsIn({ marked }: Found, named: Named): Traces[] {
   return [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
 }
 
-/** Without this error, a script would take the answer for success. */
+/** The error for an account that is not allowed to list anything. Without an error, a script would conclude that everything is restored. */
 function cannotTell(context: CommandContext, found: Found, options: DownOptions): DevloopError {
   const { where } = searched(context, found, options);
   const message = `devloop cannot tell whether a session has changed anything ${where}: your account is not allowed to list any of it.`;

@@ -2,7 +2,10 @@ import { findNodeAtLocation, type ParseError, parse, parseTree, printParseErrorC
 
 export const LAUNCH_NAME = 'devloop: attach';
 
-/** For the Go extension of VS Code. Its other debug adapter, unlike dlv-dap, cannot continue when a new debugging session begins. */
+/**
+ * A configuration for the Go extension of VS Code. Unlike dlv-dap, its other debug adapter cannot continue when a new debugging session
+ * begins.
+ */
 function launchConfiguration(port: number): object {
   return {
     name: LAUNCH_NAME,
@@ -16,8 +19,8 @@ function launchConfiguration(port: number): object {
 }
 
 /**
- * The text of a launch.json with the configuration added, unless the file already has one of that name. Comments are kept. If the file
- * cannot be extended, the result is the reason.
+ * The text of a launch.json with devloop's configuration added, unless the file already has a configuration of the same name. Comments are
+ * kept. If the file cannot be extended, the result is the reason.
  */
 export function withLaunch(before: string | undefined, port: number): string | { problem: string } {
   const added = launchConfiguration(port);

@@ -17,7 +17,7 @@ export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promis
     io.emit({ type: 'note', message: `Session ${other.id} runs in ${other.checkout}.` });
   const results = await Promise.allSettled(chosen.map((one) => holdOne(one, on, io)));
   const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
-  // If there are several Deployments, usually only one has webhooks, and the sessions of the others fail.
+  // If there are several Deployments, usually only one has webhooks, so the requests to the sessions of the others fail.
   if (failed.length === results.length) throw failed[0];
   for (const error of failed) io.emit({ type: 'note', message: messageOf(error) });
 }

@@ -5,7 +5,7 @@ import { didYouMean } from '../similar.ts';
 
 type Listed = ReviewSummary | WaitingReview;
 
-/** The filters that take a name or a part of one, and where a review has that name. */
+/** The filters that take a name or a part of it, each with a function that reads that name from a review. */
 const NAMES = {
   kind: ({ resource }: Listed) => resource?.kind,
   name: ({ object }: Listed) => object?.name,

@@ -14,7 +14,7 @@ import type { Control } from './control/control.ts';
 import { serviceName } from './route/cut-over.ts';
 import type { Session } from './start/session.ts';
 
-/** The page of a session. Nothing of it is loaded or served before somebody opens it. */
+/** The page of a session. It is loaded and served only when somebody opens it. */
 export interface SessionPage extends AsyncDisposable {
   /** Called with each event of the session. */
   observe(event: DevloopEvent): void;
@@ -83,7 +83,7 @@ export const NOTHING_SEEN: Seen = { health: STARTING, compiler: undefined, chang
 
 const MOST_CHANGED = 100;
 
-/** `services`: those that use the route. */
+/** What the page shows after the event. `services`: the names of the Services that use the route. */
 export function seenAfter(before: Seen, event: DevloopEvent, services: string[]): Seen {
   const seen = { ...before, health: healthAfter(before.health, event, services) };
   switch (event.type) {

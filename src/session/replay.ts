@@ -91,7 +91,7 @@ export async function compareAll(
   throw new DevloopError('review.changed', message, { isSummary: true, hint: hint(first) });
 }
 
-/** Throws if the session does not use the port: then it is not the session's controller that listens on it. */
+/** Throws if the session does not use the port, because the session's controller then does not listen on it. */
 function requirePort(port: number, ports: ReadonlyMap<number, number>, { id }: LocalSession): void {
   if (ports.size === 0 || ports.has(port)) return;
   const message = `The reviews were recorded on port ${port}, and the webhooks of session ${id} are on port ${[...ports.keys()].join(', ')}.`;

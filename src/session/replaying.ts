@@ -7,7 +7,7 @@ import type { ReplayOptions } from '../reviews/replay.ts';
 /** Limits for the reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
 const MOST_RECORDS = 200;
 const MOST_BYTES = 16 * 2 ** 20;
-/** Right after a restart, the controller first answers the reviews that have waited for it. */
+/** The wait after a restart, in which the controller answers the reviews that have waited for it. */
 const AFTER_RESTART_MS = 300;
 const LONGEST_MS = 10_000;
 /** One review at a time, so that the controller has time for other reviews. */

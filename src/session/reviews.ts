@@ -108,7 +108,7 @@ interface Source {
   read(wanted: Wanted): Promise<ReadRecording>;
   /** A text that differs after each change; undefined when the source is gone. */
   version(): Promise<string | undefined>;
-  /** Undefined if the session cannot be asked, because it is starting or ending, or has no socket. */
+  /** The reviews without an answer; undefined if the session cannot be asked, because it is starting or ending, or has no socket. */
   waiting?(): Promise<WaitingReviews | undefined>;
   /**
    * Ports for which reviews are recorded, each with the port on which the controller listens instead; empty if the session cannot be asked.
@@ -209,7 +209,7 @@ async function list(
   }
 }
 
-/** The reviews with the given ids. Throws 'review.not-found' for an id that none has. */
+/** The reviews with the given ids. Throws 'review.not-found' for an id that no review has. */
 function chosen(
   ids: string[],
   records: ReviewRecord[],
@@ -225,7 +225,7 @@ function chosen(
   });
 }
 
-/** `r-000041` for `41`. */
+/** The full id of a review, such as `r-000041` for `41`. */
 function fullId(id: string): string {
   return /^\d{1,15}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
 }
@@ -267,7 +267,7 @@ async function save(
   warnOfOldAnswers(name, kept, io.emit);
 }
 
-/** If two builds gave the answers of a set, perhaps no single build gives all of them. */
+/** Warns if an older build gave some answers of a set, because perhaps no single build gives all of them. */
 function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void {
   const newest = kept.findLast(({ build }) => build !== undefined)?.build;
   const old = kept.filter(({ build }) => build !== undefined && build !== newest);

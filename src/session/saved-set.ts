@@ -10,7 +10,7 @@ import { writeSet } from '../reviews/write-set.ts';
 import type { Comparing } from './replay.ts';
 import { NO_CLUSTER } from './verify/no-cluster.ts';
 
-/** Resolves to the set's file. Throws 'review.exists' if it must not replace an existing one, or 'files.not-written'. */
+/** Resolves to the set's file. Throws 'review.exists' if the set exists and must not be replaced, or 'files.not-written'. */
 export async function saveSet(
   checkout: string,
   name: string,
@@ -76,7 +76,7 @@ function whyRefused({ verdict, message = '' }: ReviewRecord): string | undefined
 }
 
 /**
- * For a command that needs the name of a saved set and got none: lists the sets of the checkout, and then throws 'usage.invalid', because a
+ * Lists the saved sets of the checkout, for a command that was called without the name of a set. Then throws 'usage.invalid', because a
  * script whose variable is empty must not succeed.
  */
 export async function nameSets(checkout: string, emit: Emit): Promise<never> {

@@ -50,7 +50,7 @@ export async function useKeyPair(
   { work, target, keyPairDirectories, route }: UsingPairs,
 ): Promise<void> {
   route?.gateways.present(serverName, found.pair);
-  // The controller serves with the key pair of the first Service; the gateway has them all.
+  // The controller serves with the key pair of the first Service; the gateway has those of all Services.
   if (serverName !== target.services[0]?.serverName) return;
   for (const directory of keyPairDirectories) await writeFoundPair(directory, found, work.emit);
 }

@@ -50,8 +50,8 @@ export interface Look {
   machine: LocalMachine;
   io: Io;
   /**
-   * By the uid of each Lease that was not renewed while it was watched: the time of its last renewal. Until that changes, the Lease need
-   * not be watched again.
+   * The last renewal of each Lease that was not renewed while it was watched, by the uid of the Lease. Until its renewal time changes, the
+   * Lease need not be watched again.
    */
   dead: Map<string, string>;
 }
@@ -77,8 +77,8 @@ export async function readSessions(look: Look, typed: Named): Promise<DevloopEve
 }
 
 /**
- * The namespace from the settings. Undefined if it was deleted together with the operator: a session may have left objects in other
- * namespaces, too.
+ * The namespace from the settings; undefined if it does not exist. It may have been deleted together with the operator, and a session may
+ * have left objects in other namespaces, too.
  */
 async function configuredNamespace({ api, wanted }: CommandContext): Promise<string | undefined> {
   const { namespace } = wanted;

@@ -36,7 +36,7 @@ export interface Running {
   work: Work;
   leases: SessionLeases;
   answered: Answered;
-  /** What `endUp` takes down again; filled step by step. */
+  /** What `endUp` has to end; filled step by step. */
   standing: Standing;
   /** The webhook Services with all their calls as they are now. */
   called: TargetService[];
@@ -124,7 +124,7 @@ async function replaceManager(
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
   const calm = Promise.withResolvers<void>();
-  // Looks ahead, so that a file that is saved as soon as `up` is ready is noticed at once.
+  // Finds out what to watch now, so that devloop notices at once a file that is saved as soon as `up` is ready.
   void calm.promise.then(() => standing.supervisor?.lookAhead());
   const pointed = answersUntilIdle ? undefined : await point(calm.promise);
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));

@@ -54,7 +54,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   }
 }
 
-/** The build begins before everything else, because it is usually the same as the last one. */
+/** Begins the build before anything is known about the operator, because it is usually the same build as in the last session. */
 async function buildAgain(
   { controller, command, dryRun }: UpOptions,
   { env, cwd }: Io,
@@ -100,7 +100,7 @@ async function run(session: Session): Promise<void> {
   const ended = await failureOf(takeOver(running));
   // If the session was aborted, the reason of the abort is its failure. The error of a wait would only report the interruption.
   const taken = ended && ending.signal.aborted ? { error: ending.signal.reason } : ended;
-  // A Ctrl-C that comes after this hides no failure.
+  // A Ctrl-C after this point must not hide a failure.
   const isInterrupted = io.signal.aborted;
   ending.abort();
   // The cluster is restored even if this fails.

@@ -27,15 +27,16 @@ export interface SavedSet {
 }
 
 /**
- * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares the answers. If that fails, it tries again
- * with envtest's API server, if the checkout has one; then only the second answers can be accepted. Throws 'review.changed' if an answer
- * changed that is not accepted, and 'port.in-use' while a session's controller has the port.
+ * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares the answers. If the manager does not start
+ * or answers differently, this tries again with envtest's API server, if its programs are installed. Then only the answers of the second
+ * try can be accepted. Throws 'review.changed' if an answer changed that is not accepted, and 'port.in-use' while a session's controller
+ * has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
   const { records, checkout } = set;
   const webhooks = webhooksOf(records);
-  // A manager that a killed `verify` left running would have the port.
+  // A manager that a killed `verify` left running would still use the port.
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
   const wanted: ManagerWanted = { checkout, config, webhooks, readySeconds: READY_SECONDS };
@@ -105,8 +106,8 @@ async function compareWith(
 }
 
 /**
- * Throws 'port.in-use' if the manager could not listen, before it is built. If a session's controller has the port, the suggested command
- * sends the set to that controller, which need not end. `name`: the name of the saved set.
+ * Called before the manager is built. Throws 'port.in-use' if the manager could not listen on the port. If a session's controller has the
+ * port, the suggested command sends the set to that controller, which need not end. `name`: the name of the saved set.
  */
 export async function requireManagerPort(
   port: number,
