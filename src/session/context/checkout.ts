@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { configFile } from '../../config/load.ts';
 
 /**
- * The first of these that exists: the directory of devloop.yaml, the nearest parent directory with a go.mod, the nearest one with a .git.
- * If none of them exists, `cwd` itself.
+ * The first of these that exists: the directory of devloop.yaml, the nearest directory with a go.mod, the nearest directory with a .git.
+ * The search goes from `cwd` upwards. If none of them exists, `cwd` itself is the root.
  */
 export function checkoutRoot(cwd: string): string {
   const config = configFile(cwd);

@@ -14,13 +14,13 @@ export interface CommandContext extends AsyncDisposable {
   /** The checkout's root: the directory with devloop.yaml, go.mod or .git. */
   root: string;
   wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
-  /** Set if the user chose a context or a kubeconfig, so that the controller uses it too. */
+  /** The context and the kubeconfig that the user chose, if any. The controller uses them, too. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
 }
 
 /**
- * Precedence: flags, then environment variables, then devloop.yaml, then discovery. Commands that restore pass `optional`: they
- * ignore a devloop.yaml with errors, which must not stop anybody from restoring the cluster.
+ * Precedence: flags, then environment variables, then devloop.yaml, then discovery. `down` and `status` pass `optional`: they ignore a
+ * devloop.yaml with errors, which must not keep anybody from restoring the cluster.
  */
 export async function openContext(
   options: CommonOptions,

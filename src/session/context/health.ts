@@ -7,7 +7,7 @@ export interface Health {
   route: { problem: string; unverified: string[] } | undefined;
   controller: string | undefined;
   source: string | undefined;
-  /** The user asked devloop to hold reviews. */
+  /** Whether the user asked devloop to hold reviews. */
   isHeld: boolean;
 }
 
@@ -35,7 +35,10 @@ export function wordsFor({ phase, route, controller, source, isHeld }: Health): 
   return route?.problem ?? controller ?? (isHeld ? HELD : source) ?? 'serving';
 }
 
-/** `services`: those that use the route. After a loss, the route counts as verified once each of these is. */
+/**
+ * The health after the event. `services`: the names of the Services that use the route. After a loss, the route counts as verified once
+ * each of them is verified.
+ */
 export function healthAfter(health: Health, event: DevloopEvent, services: string[]): Health {
   switch (event.type) {
     case 'session.ready':

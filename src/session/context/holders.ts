@@ -61,8 +61,8 @@ export interface Traces {
 }
 
 /**
- * The holder of a session, if the session is alive. Throws `session.held` if nothing shows whether it is: a colleague may be working with
- * it. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
+ * The holder of a session, if the session is alive. Throws `session.held` if that cannot be determined, because a colleague may be working
+ * with the session. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
  */
 export async function liveHolder(
   observer: Observer,
@@ -140,7 +140,7 @@ export function markedSessions(target: Target): string[] {
   return [...new Set(sessions.filter((session) => session !== undefined))];
 }
 
-/** The error if nothing shows whether the session is still running. `because`: why its Lease does not show it. */
+/** The error if it is not known whether the session is still running. `because`: why its Lease does not show that. */
 function maybeHeld(sessionId: string, what: string, because: string): DevloopError {
   return new DevloopError(
     'session.held',

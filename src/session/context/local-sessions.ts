@@ -14,11 +14,14 @@ export interface Owner {
   checkout: string;
   /** The manager that the session takes over; one checkout can have several. */
   operator?: string;
-  /** The directory belongs to `reviews verify`, which runs a manager of its own, and not to a session. */
+  /** Set if the directory belongs to `reviews verify`, which runs a manager of its own, and not to a session. */
   verifies?: true;
 }
 
-/** Returns none if other users can write to the directory: they could have put any process into its records. */
+/**
+ * The ids of all sessions in the state directory. Returns none if other users can write to it, because they could name any process in its
+ * records.
+ */
 export function sessionIds({ stateDirectory }: LocalMachine): string[] {
   if (otherWriter(stateDirectory) !== undefined) return [];
   return namesIn(stateDirectory).filter((name) => !name.startsWith('.'));

@@ -36,12 +36,12 @@ export interface PauseOptions {
 export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   /** Whether devloop starts the controller; otherwise the user starts the process that answers the reviews. */
   controller: boolean;
-  /** Take over even if a live session holds the operator. */
+  /** Whether to take over even if a live session holds the operator. */
   takeOver: boolean;
   dryRun: boolean;
-  /** Each answer carries a warning that names the build that gave it. */
+  /** Whether each answer carries a warning that names the build that gave it. */
   stamp: boolean;
-  /** After each restart, recorded reviews are sent to the new build. */
+  /** Whether recorded reviews are sent to the new build after each restart. */
   replay: boolean;
   /** JSONPaths of values that are replaced before a review is recorded, besides those of devloop.yaml. */
   redact: string[];
@@ -49,11 +49,11 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   debug?: DebugOptions;
   /** All Deployments that are taken over, each by a session of its own; absent if there is only one. */
   deployments?: string[];
-  /** The ports that the controllers of these Deployments need on this machine, as far as known, each with its Deployment. */
+  /** The ports that the controllers of these Deployments are known to need on this machine, each with its Deployment. */
   claimed?: Map<number, string>;
   /** The answer to a review that is not answered in time; an error by default. */
   onTimeout?: OnTimeoutChoice;
-  /** Open the session's page. */
+  /** Whether to open the session's page. */
   open: boolean;
   /** Which lines of the controller's log are shown; all by default. */
   controllerLog?: ControllerLogChoice;
@@ -69,7 +69,7 @@ export const DEBUG_PORT = 2345;
 export interface DebugOptions {
   /** The port to which editors connect. */
   port: number;
-  /** While the controller is debugged, reviews that the webhooks do not answer are admitted. */
+  /** Whether reviews that the webhooks do not answer are admitted while the controller is debugged. */
   ignore: boolean;
 }
 

@@ -3,7 +3,7 @@ import { AGAIN } from '../../errors.ts';
 import type { DevloopEvent, Searched } from '../../report/events.ts';
 import type { CommandContext } from './context.ts';
 
-/** Where sessions were looked for. `namespace`: the only one that the user asked about. */
+/** Where sessions were looked for. `namespace`: the only namespace that the user asked about. */
 export function searchedIn(
   { api }: Pick<CommandContext, 'api'>,
   { only, unseen }: Found,

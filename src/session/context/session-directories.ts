@@ -9,7 +9,7 @@ import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine, thisMachine } from './local-machine.ts';
 import { OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
 
-/** Short enough for labels and names, and random enough to be unique in a cluster. */
+/** Returns an id that is short enough for labels and names, and random enough to be unique in a cluster. */
 export function newSessionId(): string {
   return randomBytes(4).toString('hex');
 }
@@ -76,7 +76,7 @@ export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<
     emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });
 }
 
-/** In characters. A single argument can have 128 KiB. */
+/** The most characters of a command that are shown. A single argument can have 128 KiB. */
 const MOST_SHOWN = 200;
 
 function orphanText({ pid, command }: Orphan): string {
