@@ -7,7 +7,7 @@ export interface Asking {
   /** Receives the events that come before the answer. */
   emit: Emit;
   signal: AbortSignal;
-  /** How long to wait for the answer; absent: as long as it takes. */
+  /** How long to wait for the answer; if absent, there is no limit. */
   limitMs?: number;
 }
 

@@ -11,13 +11,16 @@ export interface Control {
   state(): SessionState;
   /** Calls the listener after each change, except changes of `held` and `reviewsPerMinute`. The listener must be quick. */
   onState(listener: () => void): Disposable;
-  /** From now on reviews wait, within their budget. Throws 'session.not-ready'. */
+  /** Makes reviews wait after this call, each within its budget. Throws 'session.not-ready'. */
   hold(): void;
   /** Ends `hold`. Returns how many reviews were waiting. Throws 'session.not-ready'. */
   release(): number;
   /** Builds and restarts the controller, even if nothing has changed. Throws 'session.not-ready'. */
   restart(): void;
-  /** If false, changed files are only noted, and built as soon as files are followed again. Throws 'session.not-ready'. */
+  /**
+   * Sets whether changed files are built. While they are not, changes are only noted, and built as soon as files are followed again. Throws
+   * 'session.not-ready'.
+   */
   followFiles(on: boolean): void;
   /** What is needed to send recorded reviews again. */
   replaying(): ReplayFacts;
@@ -45,7 +48,9 @@ export interface Controlled {
   replaying(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
-  /** Until the first review without an answer has used up its budget; undefined if none has waited for long enough to be seen. */
+  /**
+   * The time in ms until the first review without an answer has used up its budget; undefined if none has waited long enough to be seen.
+   */
   leftMs(): number | undefined;
 }
 
@@ -55,7 +60,7 @@ export interface ControlOptions {
   name: string;
   controlled: Controlled;
   emit: Emit;
-  /** Aborted when the session ends: nothing can be controlled from then on. */
+  /** Aborted when the session ends; after that, nothing can be controlled. */
   signal: AbortSignal;
 }
 

@@ -6,7 +6,7 @@ import type { DevloopEvent } from '../../report/events.ts';
 export interface ControllerLog {
   /** Whether an event is shown. Must be called for each event, in order. */
   shows(event: DevloopEvent): boolean;
-  /** Hides all lines, or shows the chosen ones again. Returns whether any are shown from now on. */
+  /** Hides all lines, or shows the chosen ones again. Returns whether any are shown after this call. */
   toggle(): boolean;
 }
 

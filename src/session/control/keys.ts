@@ -7,7 +7,7 @@ import type { ControllerLog } from './controller-log.ts';
 import { handlersOf } from './requests.ts';
 import { openSocket } from './socket.ts';
 
-/** Lets people control a session by keys and from other terminals, until disposed. `directory`: the session's. */
+/** Lets people control a session by keys and from other terminals, until disposed. `directory`: the directory of the session. */
 export async function offerControl(
   actions: KeyActions,
   { directory, io }: { directory: string; io: Pick<Io, 'attend'> },
