@@ -24,7 +24,7 @@ export interface Finding {
 export interface Check {
   name: string;
   limitSeconds: number;
-  /** `up` does not need this check, so without an answer its verdict is `unknown` rather than `fail`. */
+  /** Set if `up` does not need this check. Without an answer, its verdict is then `unknown` rather than `fail`. */
   optional?: true;
   /** The error code of a timeout; `cluster.unreachable` by default. */
   timeoutCode?: ErrorCode;
@@ -74,10 +74,10 @@ export interface Version {
   latencyMs: number;
 }
 
-/** What the check needs is missing; another check reports why. */
+/** Thrown when something that the check needs is missing. Another check reports why. */
 export class NotChecked extends Error {}
 
-/** There is no cluster, or no checkout. One finding reports that; this check prints nothing. */
+/** Thrown when there is no cluster, or no checkout. Another check reports that, and this check prints nothing. */
 export class NothingToCheck extends NotChecked {}
 
 /** The result of earlier work. If that failed, this check is skipped. */

@@ -27,9 +27,9 @@ export const debuggerCheck: Check = {
 export interface TracingLimits {
   /** kernel.yama.ptrace_scope, if the kernel has it: 2 allows only CAP_SYS_PTRACE, and 3 nobody. */
   scope?: number;
-  /** This process has CAP_SYS_PTRACE. */
+  /** Whether this process has CAP_SYS_PTRACE. */
   isPrivileged: boolean;
-  /** System calls are filtered, as in most containers. */
+  /** Whether system calls are filtered, as in most containers. */
   isFiltered: boolean;
 }
 

@@ -49,7 +49,7 @@ async function inspectAssets(
 
 export interface Envtest {
   assets: { path: string; missing: string[]; version: string } | undefined;
-  /** USE_EXISTING_CLUSTER */
+  /** The value of the variable USE_EXISTING_CLUSTER. */
   existingCluster: string | undefined;
   /** The version that the Makefile asks for. */
   wanted: string | undefined;

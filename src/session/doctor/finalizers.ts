@@ -43,7 +43,7 @@ interface Definition extends KubeObject {
 interface Waiting {
   kinds: string[];
   waiting: string[];
-  /** There were more objects than the limit. */
+  /** Whether there were more objects than the limit. */
   truncated: boolean;
 }
 

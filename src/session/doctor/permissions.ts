@@ -12,7 +12,7 @@ export async function allowedTo(run: Base): Promise<Allowed> {
   return await askPermissions((await run.context).api, await planOf(run));
 }
 
-/** If no target was found, the plan for any operator in the current namespace. */
+/** The plan for the target; if none was found, the plan for any operator in the chosen or current namespace. */
 async function planOf(run: Base): Promise<TakeOverPlan> {
   const opened = await run.context;
   const settings = routeSettings(run.options, opened);

@@ -14,10 +14,12 @@ const PROBES = 5;
 
 /** How long to verify a route. One address alone can take 12 s. */
 const VERIFY_SECONDS = 120;
-/** The same time, plus the time to delete the temporary objects. */
+/** The limit of the whole check: the time to verify a route, plus the time to delete the temporary objects. */
 const LIMIT_SECONDS = 150;
 
-/** Does each route work? One check per route that `up` would try; without a cluster, per route that it tries by default. */
+/**
+ * Does each route work? Returns one check per route that `up` would try. Without a cluster, only --route decides which routes these are.
+ */
 export async function routeChecks({
   context,
   options,

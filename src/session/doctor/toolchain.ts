@@ -17,7 +17,7 @@ interface ToolchainQuestion {
   root: string;
   env: Env;
   signal: AbortSignal;
-  /** devloop.yaml sets the controller's command. */
+  /** Whether the controller's command comes from devloop.yaml. */
   hasOwnCommand: boolean;
 }
 
