@@ -35,9 +35,9 @@ export function answerMeans(context: CommandContext, { env, ask }: Io, options: 
 }
 
 /**
- * Answers the webhooks of an operator in place of its dead session, until disposed: allows what restores the operator, and refuses
- * everything else, which nothing answered before either. The endpoints that the session left are pointed to this machine, but keep its
- * mark, so they are restored with the rest in any case. Writes only objects that no webhook for Services reviews.
+ * Answers the webhooks of an operator in place of its dead session, until disposed. Allows the changes that restore the operator, and
+ * refuses all other reviews, which had no answer before, either. The endpoints that the session left are pointed to this machine, but keep
+ * the session's mark, so they are restored with the rest in any case. Writes only objects that no webhook for Services reviews.
  */
 export async function answerInstead(work: Work, target: Target, means: AnswerMeans): Promise<OpenRoute> {
   const { api, sessionId } = work;

@@ -18,7 +18,7 @@ const LIMIT_MS = 10_000;
 const ELSEWHERE = { wanted: 'other', limitMs: LIMIT_MS } as const;
 const POLL_MS = 100;
 
-/** At the end of `up`: waits until kube-apiserver gets its answers from the in-cluster Pods. The gateway stays open until then. */
+/** Waits, at the end of `up`, until kube-apiserver gets its answers from the in-cluster Pods. The gateway stays open until then. */
 export async function waitUntilLetGo(work: Work, { services }: Target): Promise<void> {
   const waitForOne = async (service: TargetService): Promise<void> => {
     if (!(await hasReadyPods(work.api, service.service))) return;
@@ -42,8 +42,8 @@ function warn({ emit }: Work, why: string): void {
 }
 
 /**
- * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. Only those who use the webhooks next
- * benefit from this, so the wait is limited, and an account that is not allowed to probe does not wait. One answer is not enough: while
+ * Waits, in `down`, until kube-apiserver gets its answers from the Pods that these Services select. The wait is limited, and an account
+ * that is not allowed to probe does not wait, because only the next users of the webhooks benefit from it. One answer is not enough: while
  * kube-proxy catches up, some calls still go to the old endpoint.
  */
 export async function waitUntilAnswering(
@@ -85,7 +85,9 @@ async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeOb
   });
 }
 
-/** Whether anything could answer. Assumed if the account is not allowed to read slices, a permission that the relay does not need. */
+/**
+ * Whether any Pod could answer. Returns true if the account is not allowed to read slices, because the relay does not need that permission.
+ */
 async function hasReadyPods(api: ClusterApi, service: Parameters<typeof slicesOf>[1]): Promise<boolean> {
   try {
     return (await slicesOf(api, service)).some(isReadySlice);

@@ -70,7 +70,7 @@ export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
   return { action, fields };
 }
 
-/** Undefined for an object that is deleted as a whole. */
+/** The plan that undoes the session's changes of an object; undefined for an object that is deleted as a whole. */
 function planOf({ ref, object }: Marked, sessionId: string): ReturnType<typeof planUndo> | undefined {
   const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
   return own && planUndo(object, own);

@@ -29,14 +29,14 @@ export interface Standing {
   recorder?: AsyncDisposable;
   /** The objects that were not ready before the session. */
   unready?: ObjectRef[];
-  /** Something may have been written to the cluster. */
+  /** Whether something may have been written to the cluster. */
   mayHaveChanged: boolean;
 }
 
 /** Why `up` ends. */
 export interface Ending {
   reason: string;
-  /** `up` failed, and nobody pressed Ctrl-C: if nothing had been changed, only the error is reported. */
+  /** Whether `up` failed before anybody pressed Ctrl-C. If nothing had been changed, only the error is then reported. */
   isFailure: boolean;
   /** When the end began, on the clock of performance.now(). */
   since: number;
@@ -44,8 +44,8 @@ export interface Ending {
 
 /**
  * Restores the cluster while the local controller still answers, then closes the gateways, then stops the controller. While the API server
- * is unreachable, reviews are still answered here. Never interrupted: a second Ctrl-C ends the process, and `devloop down` restores the
- * rest.
+ * is unreachable, reviews are still answered here. The abort of `up` does not interrupt this. A second Ctrl-C ends the process, and
+ * `devloop down` restores the rest.
  */
 export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
   // The event comes after the last output of the controller.
@@ -92,7 +92,7 @@ async function restoreAll(
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
   // A controller that is stopped at a breakpoint answers no reviews.
   await debug?.end();
-  // From now on the manager can be resumed even if the controller no longer answers.
+  // After this call, the manager can be resumed even if the controller no longer answers.
   route?.gateways.answerOwn(ownAnswers(target, sessionId));
   // Reviews that the user holds would only delay the manager's own Pods.
   route?.gateways.releaseForUser();

@@ -13,7 +13,7 @@ export interface Run {
   /** Why the restoration failed. */
   restoring: Failure | undefined;
   mayHaveChanged: boolean;
-  /** Somebody pressed Ctrl-C before anything failed. */
+  /** Whether somebody pressed Ctrl-C before anything failed. */
   isInterrupted: boolean;
 }
 

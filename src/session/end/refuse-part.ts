@@ -8,9 +8,9 @@ import { DevloopError } from '../../errors.ts';
 export type Changing = Pick<Holder, 'targets' | 'route'>;
 
 /**
- * Throws if the account is not allowed to list the kind of an object that the session may have changed: then nothing shows whether that
- * object is restored. A Lease names such objects: the one that it stands for, and those that its holder wrote into it. A session that ends
- * itself knows them without a Lease (`own`).
+ * Throws if the account is not allowed to list the kind of an object that the session may have changed, because then devloop cannot tell
+ * whether that object is restored. A Lease names such objects: the one that it stands for, and those that its holder wrote into it. A
+ * session that ends itself knows them without a Lease (`own`).
  */
 export function refusePart(
   sessionId: string,

@@ -36,7 +36,7 @@ export interface DeadSession {
   /** The namespaces that contain its objects. */
   namespaces: string[];
   taken: TakenObject[];
-  /** The session may still be running and answering: `--take-over` restores it without checking. */
+  /** Whether the session may still be running and answering, because `--take-over` restores it without checking. */
   mayAnswer: boolean;
   /** Whether to wait until the in-cluster Pods answer again. */
   isAwaited: boolean;
@@ -45,8 +45,9 @@ export interface DeadSession {
 }
 
 /**
- * Restores a dead session. If the operator's own webhooks would block the restore, this machine answers them until the manager does. If it
- * cannot, and one of them is certain to match the changes, nothing is restored, and the error names all of them.
+ * Restores a dead session. If the operator's own webhooks would block the restore, this machine answers them until the manager does. If
+ * this machine cannot, and at least one of the webhooks is certain to match the changes, nothing is restored, and the error names all of
+ * the webhooks.
  */
 export async function restoreDead(
   work: Work,
@@ -132,8 +133,8 @@ async function answerOrRefuse(
 }
 
 /**
- * Only the dead session could use its relay, whose Pods hold connections for it as long as they run. If a webhook that does not answer
- * blocks their deletion, the Pods exit on their own.
+ * Deletes the relays of the dead session. Nobody else can use them, and their Pods keep connections open as long as they run. If a webhook
+ * that does not answer blocks the deletion, the Pods exit on their own.
  */
 async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   const { api, emit, signal } = work;

@@ -29,7 +29,7 @@ import { type Changing, refusePart } from './refuse-part.ts';
 export const MANAGER_READY_SECONDS = 90;
 
 export interface RestoreOptions {
-  /** How long the in-cluster manager can take to become ready. 0: do not wait. */
+  /** How long the in-cluster manager can take to become ready. With 0, devloop does not wait. */
   readySeconds: number;
   /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
   taken?: ObjectRef[] | undefined;
@@ -42,8 +42,8 @@ export interface RestoreOptions {
   /** The session's objects, if they have just been listed; otherwise the restore lists them. */
   found?: Found | undefined;
   /**
-   * Nothing answers the reviews of the session, so the order does not matter: the Services are restored while the manager is being resumed,
-   * and probed while devloop's own objects are deleted.
+   * Whether nothing answers the reviews of the session. The order then does not matter: the Services are restored while the manager is
+   * being resumed, and probed while devloop's own objects are deleted.
    */
   isUnanswered?: boolean | undefined;
   /**
