@@ -12,7 +12,7 @@ const AT_ONCE_MS = 2_000;
 
 /**
  * Returns a function that is called with all calls to the Services, at first and after each change. It warns of a webhook configuration or
- * CRD that no longer calls them. If nothing has called them for a while, the operator is uninstalled, and `end` is called.
+ * CRD that no longer calls them. If nothing has called the Services for a while, the operator counts as uninstalled, and `end` is called.
  */
 export function noticeUninstall(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,

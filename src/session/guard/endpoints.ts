@@ -41,7 +41,7 @@ export function watchedPointer(pointer: GuardedPointer): Watched {
   };
 }
 
-/** Deals with one version of the object; returns why the session has to end, if it has to. */
+/** Deals with one version of the object. If the session has to end, returns the reason. */
 export async function reactToPointer(
   work: Work,
   pointer: GuardedPointer,

@@ -10,11 +10,13 @@ import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 export interface Watched {
   ref: ObjectRef;
   rounds: Rounds;
-  /** The session continues even if somebody else keeps overwriting the object. */
+  /** Set if the session continues even when somebody else keeps overwriting the object. */
   isOptional?: true | undefined;
   /** Called for every version of the object, whereas `react` is not called for a version if a newer one arrives first. */
   onObject?(object: KubeObject): void;
-  /** Deals with one version; undefined if there is no object. Returns why the session has to end, if it has to. */
+  /**
+   * Deals with one version of the object, which is undefined if the object does not exist. If the session has to end, returns the reason.
+   */
   react(work: Work, object: KubeObject | undefined): Promise<DevloopError | undefined>;
 }
 

@@ -20,7 +20,7 @@ export interface Guarded {
   again?: () => Promise<void>;
   /** Makes the gateways answer the reviews of devloop's own writes to this object, until disposed. */
   answerOwn?: () => Disposable | undefined;
-  /** The session continues even if the object is gone, or if somebody else keeps overwriting it. */
+  /** Set if the session continues even when the object is gone, or when somebody else keeps overwriting it. */
   isOptional?: true;
   /** Called for every version of the object. */
   onObject?: (object: KubeObject) => void;
@@ -32,7 +32,7 @@ export interface Memory extends Rounds, Callable {
   changes: FieldChange[] | undefined;
   /** The changes of a write whose answer may have been lost. */
   sent?: FieldChange[];
-  /** The object was written again, but `again` has not run yet. */
+  /** Whether the object was written again, but `again` has not run yet. */
   isHalfDone: boolean;
 }
 
@@ -58,7 +58,7 @@ function changesIn(object: KubeObject, own: OwnChange, sessionId: string): Field
   return 'fault' in changes ? undefined : changes;
 }
 
-/** Deals with one version of an object; returns why the session has to end, if it has to. */
+/** Deals with one version of an object. If the session has to end, returns the reason. */
 export async function react(
   work: Work,
   guarded: Guarded,

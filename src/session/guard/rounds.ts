@@ -9,7 +9,10 @@ export interface Rounds {
 
 /** After this many writes within a minute, devloop concludes that somebody else will keep overwriting the object. */
 const MOST_WRITES = 5;
-/** A try fails when somebody writes in between, often a controller that writes the status. */
+/**
+ * After this many tries within a minute, devloop concludes the same. A try fails when somebody writes in between, often a controller that
+ * writes the status.
+ */
 const MOST_TRIES = 25;
 const ROUNDS_MS = 60_000;
 const FIRST_PAUSE_MS = 250;

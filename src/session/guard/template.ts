@@ -6,7 +6,7 @@ import { same } from '../../cluster/marks/marks.ts';
 export interface TemplateChanges {
   /** The changes for display, without values of variables: `args: --zap-devel added`. */
   lines: string[];
-  /** Something other than the image changed, so the controller has to run differently. */
+  /** Whether something other than the image changed, so that the controller has to run differently. */
   affectsController: boolean;
 }
 
