@@ -19,7 +19,7 @@ const RECONNECTED_MS = 10_000;
 const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
-/** Every webhook Service points to this machine, and kube-apiserver calls the webhooks here. */
+/** The state in which every webhook Service points to this machine, and kube-apiserver calls the webhooks here. */
 export interface CutOver {
   /** Resolves when the EndpointSlices that Kubernetes wrote are deleted. No review has to wait for that. */
   cleared: Promise<void>;

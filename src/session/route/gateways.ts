@@ -20,15 +20,15 @@ export interface Gateways extends Together, AsyncDisposable {
   portFor(targetPort: number): number;
   /** The port of the Pod for a gateway's port. */
   targetFor(port: number): number | undefined;
-  /** From now on refuses reviews on these paths, and only on these, because the controller does not serve them. */
+  /** Makes the gateways refuse reviews on exactly these paths, because the controller does not serve them. */
   refuse(called: CalledPath[]): void;
-  /** From now on reviews on these paths, and only on these, wait while the controller is asked whether it serves them. */
+  /** Makes reviews on exactly these paths wait while the controller is asked whether it serves them. */
   ask(called: CalledPath[]): void;
   /** Posts to the controller, over the connections of the gateway that forwards such reviews. */
   post: PostReview;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: string[];
-  /** Number of reviews that are waiting. */
+  /** The number of reviews that are waiting. */
   readonly held: number;
 }
 
@@ -48,7 +48,7 @@ interface Together
     | 'closeAfterNextAnswer'
     | 'drain'
   > {
-  /** From now on accepts reviews on these paths only. At first they are the paths of the target's calls. */
+  /** Makes the gateways accept reviews on these paths only. At first, these are the paths of the target's calls, and /convert. */
   accept(paths: Iterable<string>): void;
 }
 
@@ -198,7 +198,7 @@ export function ownAnswers(
 
 const LOOPBACK = '127.0.0.1';
 
-/** Not used behind a tunnel or a relay, where all connections come from this machine. */
+/** Which connections a gateway allows. This is not used behind a tunnel or a relay, where all connections come from this machine. */
 function whoConnects({ allowFrom = [] }: GatewaySettings): Pick<GatewayOptions, 'allows' | 'hint'> {
   if (allowFrom.length === 0) return { hint: KEEP_THEM_OUT };
   return { allows: within(allowFrom) };

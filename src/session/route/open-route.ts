@@ -7,7 +7,7 @@ import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
 /** Failures of one route, after which the next one is worth a try. Any other failure would occur on every route. */
 const OF_THE_ROUTE = new Set(['route.none', 'route.address', 'relay.failed', 'cluster.forbidden']);
 
-/** The route that kube-apiserver uses from now on, and its plan. */
+/** The open route that the session uses, with its plan. */
 export interface ChosenRoute extends OpenRoute {
   plan: RoutePlan;
 }

@@ -9,7 +9,7 @@ import { type CalledPath, unservedPaths } from '../../gateway/served.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Gateways } from './gateways.ts';
 
-/** A server can answer before all its handlers are registered. */
+/** The time for handlers that are registered only after the server has begun to answer. */
 const SETTLE_MS = 2_000;
 const POLL_MS = 200;
 
