@@ -18,7 +18,7 @@ export interface SessionDebugger extends AsyncDisposable {
    * Resolves when the expected editors have set their breakpoints, or have not connected in time: then reviews can be forwarded.
    */
   settled(): Promise<void>;
-  /** The gate of a controller without webhooks, which has no other one. */
+  /** The gate of a controller without webhooks, which has no other gate. */
   gate: Gate;
   /** Called when the session ends: ends the editors' sessions, and lets the controller run without breakpoints. */
   end(): Promise<void>;

@@ -54,7 +54,7 @@ export async function planPause(
 const EXPIRED_SECONDS = 60;
 const FREED_SECONDS = 10;
 
-/** None if a session has to be restored first: which Pod leads after that is not known yet. */
+/** The leader Leases to hold; none if a session has to be restored first, because it is not known yet which Pod leads after that. */
 async function leasesToHold(
   observer: Observer,
   manager: TargetManager,

@@ -44,7 +44,7 @@ export interface Allowed {
 }
 
 /**
- * Checks all permissions that the plan requires in parallel, each once. For an account that is allowed to do everything, none is checked.
+ * Checks in parallel all permissions that the plan requires, each once. For an account that is allowed to do everything, none is checked.
  */
 export async function askPermissions(
   api: ClusterApi,

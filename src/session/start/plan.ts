@@ -26,7 +26,7 @@ import { planStandIn } from './stand-in.ts';
  * account has their permissions.
  */
 export interface TakeOverPlan {
-  /** What discovery reads; it changes nothing. */
+  /** The permissions of the discovery, which changes nothing. */
   discovery: Permission[];
   leases: ReturnType<typeof holdLease>[];
   /** Applied by each route while it opens. */

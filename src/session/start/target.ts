@@ -49,7 +49,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
-  // The error about missing permissions comes first.
+  // Missing permissions are reported first; until then, a failure must not count as unhandled.
   looking.catch(() => {});
   const [allowed, notices] = await Promise.all([askPermissions(api, plan, everything), noticing]);
   plan.routes = permittedRoutes(api, allowed);
