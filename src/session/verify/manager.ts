@@ -117,7 +117,7 @@ export function portsOf(webhooks: ManagerWanted['webhooks']): number[] {
   return [...new Set(webhooks.map(({ port }) => port))];
 }
 
-/** Self-signed, because no client verifies this certificate. Does not overwrite a key pair of the user. */
+/** Writes a self-signed key pair, because no client verifies its certificate. Does not overwrite a key pair of the user. */
 async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCoded: string[]): Promise<void> {
   const pair = await selfSignedPair([`${NAME}.${NAMESPACE}.svc`, 'localhost'], { days: 1 });
   const names = { certificate: 'tls.crt', key: 'tls.key' };
