@@ -3,8 +3,8 @@ import { PLAIN_LIST, runReviews } from './run-reviews.ts';
 import type { Shell } from './shell.ts';
 
 /**
- * Calls `onTyped`, and then runs the command that the arguments name. Rejects with a DevloopError if the arguments are wrong. `reviews
- * list` without flags runs without commander, because loading commander takes as long as finding the session and reading its recording.
+ * Calls `onTyped`, and then runs the command that the arguments name. Rejects with a DevloopError if the arguments are wrong. A plain
+ * `reviews list` runs without commander, because loading commander takes as long as finding the session and reading its recording.
  */
 export async function runCommand(
   args: string[],

@@ -5,7 +5,7 @@ export interface OutputOptions {
   /** Whether the command, when interrupted, has something to restore that is worth waiting for. */
   restores: boolean;
   verbosity: 'quiet' | 'normal' | 'verbose';
-  /** The command waits for something that may take months, such as a renewal, so its silence is normal. */
+  /** Set if the command waits for something that may take months, such as a renewal, so that its silence is normal. */
   isPatient?: true;
 }
 
