@@ -64,7 +64,10 @@ function headless(sessionId: string, namespace: string): Service {
   };
 }
 
-/** Older versions of kube-apiserver name the Endpoints object that they did not find. */
+/**
+ * What kube-apiserver's error shows about its routing; undefined if it shows nothing. Older versions of kube-apiserver name the Endpoints
+ * object that they did not find.
+ */
 export function routingOf(cause: string): 'endpoints' | 'clusterIP' | undefined {
   if (cause.includes('cannot route to service with ClusterIP "None"')) return 'clusterIP';
   if (/no endpoints available for service|endpoints "[^"]*" not found/.test(cause)) return 'endpoints';

@@ -84,7 +84,7 @@ export function serviceFinding(service: TargetService): Finding {
   };
 }
 
-/** Whether no other session holds the operator. */
+/** Is the operator free of other sessions? */
 export const sessionCheck: Check = {
   name: 'session',
   limitSeconds: 60,

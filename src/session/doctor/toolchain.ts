@@ -73,7 +73,7 @@ export const programCheck: Check = {
   },
 };
 
-/** After any other failure of discovery, the program of the checkout can still be found. */
+/** Throws if there is no checkout. After any other failure of the discovery, the program can still be found. */
 function unlessMissing(error: unknown): undefined {
   if (error instanceof DevloopError && error.code === 'target.no-operator')
     throw new NothingToCheck('there is no checkout');
