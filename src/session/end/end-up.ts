@@ -58,7 +58,7 @@ export async function endUp(work: Work, target: Target, standing: Standing, endi
 }
 
 interface Result {
-  /** Absent if nothing had been changed and only the error is reported. */
+  /** Reports the end; absent if nothing had been changed and only the error is reported. */
   event: Extract<DevloopEvent, { type: 'session.restored' }> | undefined;
   /** Objects that somebody else changed, too. */
   left: Left[];
@@ -136,7 +136,10 @@ async function restoreAll(
   return { event: isReported(changes) ? event : undefined, left, notStarted };
 }
 
-/** Without a supervisor, the user's own process may answer, and devloop does not see when it ends. */
+/**
+ * Makes reviews fail fast when nothing answers them. Without a supervisor, the user's own process may answer, and devloop does not see when
+ * that process ends.
+ */
 function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined): void {
   if (supervisor) return void supervisor.leave(gateways);
   gateways.failFast(NO_CONTROLLER);

@@ -35,7 +35,7 @@ export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }:
   return { failure: own, warning: warningOf(restoring.error) };
 }
 
-/** After Ctrl-C, the error of the step that it interrupted no longer matters. A bug still does. */
+/** Whether an error no longer matters after Ctrl-C, like that of the interrupted step. A bug still matters. */
 function isExpected(thrown: unknown): boolean {
   const error = originOf(thrown);
   return error instanceof DevloopError || !(error instanceof Error) || error.name === 'AbortError';
@@ -52,7 +52,7 @@ function warningOf(error: unknown): DevloopEvent {
   return { type: 'warning', message, hint: 'devloop down' };
 }
 
-/** Nothing is left for `devloop down` to do. */
+/** Whether the error leaves nothing for `devloop down` to do. */
 function isAllDone({ code }: DevloopError): boolean {
   return code === 'undo.incomplete' || code === 'manager.not-started';
 }
