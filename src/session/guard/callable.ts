@@ -22,8 +22,8 @@ export interface Callable {
 }
 
 /**
- * Warns if a Service that the session took over can no longer be called, although everything that devloop changed in it is still there.
- * These fields are the user's, so devloop does not write them.
+ * Warns if a Service that the session took over can no longer be called, although everything that devloop changed in it is still there. The
+ * fields that prevent the calls are the user's, so devloop does not write them.
  */
 export function noticeObstacle({ emit }: Work, memory: Callable, object: KubeObject): void {
   const service = object as Service;
