@@ -124,8 +124,8 @@ export function followReconnects(
 }
 
 /**
- * Whatever interrupted the route, such as a VPN or this machine's sleep, may also have interrupted the connection to the API server, which
- * may come back later than the route.
+ * Repeats the step until the API server is reachable. Whatever interrupted the route, such as a VPN or this machine's sleep, may also have
+ * interrupted the connection to the API server, which may come back later than the route.
  */
 async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
   return await whileAway(step, { limitMs: Number.POSITIVE_INFINITY, signal });
@@ -146,7 +146,7 @@ async function verifyAgain(routing: Routing, open: OpenRoute): Promise<void> {
   for (const event of events) routing.emit(event);
 }
 
-/** The far end is connected again, but may have changed: an sshd with other settings, for example. */
+/** Warns if reviews do not arrive after a reconnect. The far end may have changed: an sshd with other settings, for example. */
 function warnUnreached({ emit, signal }: Routing, error: unknown): void {
   if (signal.aborted) return;
   const hint = error instanceof DevloopError ? error.hint : undefined;

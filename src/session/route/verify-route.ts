@@ -10,7 +10,7 @@ import { changesOf, permissionsOf, type Routing } from './routing.ts';
 import type { ProbeResult } from './verify.ts';
 import { otherFamily, type RouteEnds, verifyLike } from './verify-like.ts';
 
-/** Every route is verified in this way before any object of the user is changed. */
+/** The step that verifies a route before any object of the user is changed. */
 export function verifyStep(target: Target): Step<typeof verifyRoute> {
   const likes = likelyServices(target).map(({ service }) => service);
   const probes = likes.map(({ metadata }) =>
@@ -58,8 +58,8 @@ function likelyServices({ services }: Target): TargetService[] {
 }
 
 /**
- * Without endpoint routing, kube-apiserver calls the cluster IP of the first family, and kube-proxy puts only endpoints of that family
- * behind it.
+ * Adds to the cause that the address has another family. Without endpoint routing, kube-apiserver calls the cluster IP of the first family,
+ * and kube-proxy puts only endpoints of that family behind it.
  */
 function withFamily(cause: string, { metadata, spec }: Service, target: RouteTarget): string {
   const other = otherFamily(spec, target);

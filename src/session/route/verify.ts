@@ -72,7 +72,10 @@ export async function probeUntil(
   return { reached: false, latencyMs: 0, cause };
 }
 
-/** If something else answered several probes at once, kube-apiserver would pass on only one answer, so each gets a dry run of its own. */
+/**
+ * If something else answered several probes at once, kube-apiserver would pass on only one answer, so each of these probes gets a dry run
+ * of its own.
+ */
 async function otherAnswers(
   prober: Pick<Prober, 'others' | 'reachesTogether'>,
   wanted: Wanted,
