@@ -38,7 +38,7 @@ import { podNameFor, podUidFor } from './stand-in.ts';
 /** What a session needs on this machine. */
 export interface LocalPlan {
   pairs: KeyPairs;
-  /** Absent if the user starts the process that answers. */
+  /** The plan of the controller; absent if the user starts the process that answers. */
   controller: PlannedController | undefined;
   /** The debugger's program, if the controller is to be debugged. */
   dlv?: string | undefined;

@@ -77,7 +77,7 @@ function withoutRepeats(emit: Emit): Emit {
   return (event) => (event.type === 'warning' ? warn(event.message) : emit(event));
 }
 
-/** When a namespace is deleted, its Leases are deleted, too, often before the objects that the guard watches. */
+/** The error for a lost Lease. When a namespace is deleted, its Leases are often deleted before the objects that the guard watches. */
 async function whyLost({ api }: Work, target: Target, by: string): Promise<DevloopError> {
   const [first] = targetsOf(target);
   return (first && (await goneWithNamespace(api, first))) ?? takenOver(target, by);

@@ -103,7 +103,7 @@ async function readAgain(
   };
 }
 
-/** If discovery is forbidden, the error lists all missing permissions and not only the first. */
+/** Discovers the target. If that is forbidden, the error lists all missing permissions and not only the first. */
 async function lookUp(
   { context, options }: UpCommand,
   settings: RouteSettings,
