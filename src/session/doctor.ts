@@ -29,7 +29,7 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<void> {
   io.emit({ type: 'note', message: conclude(await examine(await allChecks(run), run)) });
 }
 
-/** Without a cluster this machine can still be checked. With invalid settings no answer would be reliable. */
+/** Without a cluster, this machine can still be checked. With invalid settings, no answer would be reliable, so their error is rethrown. */
 function withoutCluster(error: unknown): DevloopError {
   if (error instanceof DevloopError && error.code !== 'config.invalid') return error;
   throw error;

@@ -75,7 +75,7 @@ function indentation(text: string): string {
   return /\n([ \t]+)\S/.exec(text)?.[1] ?? '    ';
 }
 
-/** GoLand reads each `.run/*.run.xml`. It leaves the controller running when it disconnects. */
+/** The text of a `.run/*.run.xml`, all of which GoLand reads. With this one, it leaves the controller running when it disconnects. */
 export function goLandConfiguration(port: number): string {
   return `<component name="ProjectRunConfigurationManager">
   <configuration default="false" name="${LAUNCH_NAME}" type="GoRemoteDebugConfigurationType" factoryName="Go Remote" port="${port}">

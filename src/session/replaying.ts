@@ -107,7 +107,7 @@ async function replayKept(
 
 type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
 
-/** A change of one line can change a hundred answers, so further ones that differ in the same way are only counted. */
+/** A change of one line can change a hundred answers, so further answers that differ in the same way are only counted. */
 function addTo(shown: Map<string, ReplayedEvent>, event: ReplayedEvent): void {
   const { review, differences } = event;
   const same = JSON.stringify([review.webhook, review.operation, review.resource, differences]);

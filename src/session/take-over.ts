@@ -147,7 +147,7 @@ async function replaceManager(
 /** The held reviews are answered first: the rest of the work can wait this long. */
 const HELD_FIRST_MS = 150;
 
-/** When a Service is written again, its endpoints have to be written again, too, as in the cut-over. */
+/** The objects for the guard. When the guard writes a Service again, it has to write the endpoints again, too, as in the cut-over. */
 function guardedObjects(
   { session, work, standing }: Running,
   onManager: NonNullable<Guarded['onObject']>,
@@ -165,7 +165,7 @@ function guardedObjects(
   });
 }
 
-/** The operator's own webhook may review what the guard writes, and its controller may be down, or at a breakpoint. */
+/** Makes the gateways answer reviews of what the guard writes, because the operator's controller may be down, or at a breakpoint. */
 function answerGuard({ target, sessionId }: Session, route: ChosenRoute | undefined): Disposable | undefined {
   return route?.gateways.answerOwn(ownAnswers(target, sessionId));
 }
