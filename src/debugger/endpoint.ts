@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createWarner, pollUntil, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { describeOwner, isOfThisUser } from '../machine/port.ts';
+import { describeOwner, isOfThisUser, listenOn } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
 import { letRun } from './delve.ts';
@@ -44,12 +44,11 @@ export class DebugEndpoint implements AsyncDisposable {
   /** Listens on this port. Throws 'port.in-use' if another program uses it. */
   static async listen(port: number, emit: Emit): Promise<DebugEndpoint> {
     const server = createServer();
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) =>
-        error.code === 'EADDRINUSE' ? void inUse(port).then(reject) : reject(error),
-      );
-      server.listen({ host: '127.0.0.1', port, exclusive: true }, resolve);
-    });
+    await listenOn(server, { host: '127.0.0.1', port, exclusive: true }).catch(
+      async (error: NodeJS.ErrnoException) => {
+        throw error.code === 'EADDRINUSE' ? await inUse(port) : error;
+      },
+    );
     return new DebugEndpoint(server, emit);
   }
 

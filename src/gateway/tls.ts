@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
+import { listenOn } from '../machine/port.ts';
 
 /** A certificate with its chain, and its key, in PEM. */
 export interface KeyPair {
@@ -99,17 +99,10 @@ function certificateRefusal(serverName: string, alert: string): string {
 /** Starts to listen; returns the port, which is any free one if `port` is 0. */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+    return await listenOn(server, { host, port });
   } catch (error) {
     throw listenFailure(host, port, error);
   }
-  return (server.address() as AddressInfo).port;
 }
 
 function listenFailure(host: string, port: number, error: unknown): unknown {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { endToEnd } from '../cluster/api/forward.ts';
 import { messageOf } from '../errors.ts';
-import { isOfAnotherUser } from '../machine/port.ts';
+import { isOfAnotherUser, listenOn } from '../machine/port.ts';
 import { isToken, newToken } from '../machine/token.ts';
 
 /** How a program in a Pod finds the API server: through two variables, and the files of its ServiceAccount. */
@@ -39,11 +39,7 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
   server.on('connection', (socket) => {
     void isOfAnotherUser(socket as Socket).then((isForeign) => isForeign && socket.destroy());
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
   return {
     // This is not the IP address, because the certificate contains only names.
     variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: String(port) },

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import type { End } from './linux.ts';
@@ -26,11 +26,20 @@ export function openingPort(port: number): string {
   return `sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`;
 }
 
+/** Resolves with the port when the server listens. Rejects with Node's error if it cannot listen. */
+export async function listenOn(server: Server, where: ListenOptions): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    // The listener stays, because a later error is about one connection that could not be accepted, and the server goes on.
+    server.on('error', reject);
+    server.listen(where, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
 /** A port on which nothing listens. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen({ host: '127.0.0.1', port: 0 });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
   server.close();
   await once(server, 'close');
   return port;

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
-import { isOfThisUser } from '../machine/port.ts';
+import { isOfThisUser, listenOn } from '../machine/port.ts';
 import type { LateReview, ReviewSummary } from '../report/review.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type FollowedSession, type Followers, follow } from './follow.ts';
@@ -56,7 +55,7 @@ export async function startPageServer(session: PageSession, assets: string): Pro
     );
   });
   server.maxConnections = 64;
-  page.port = await listening(server);
+  page.port = await listenOn(server, { host: LOOPBACK, port: 0 });
   const origin = `http://${LOOPBACK}:${page.port}${access.base}`;
   return {
     url: `${origin}#${access.token}`,
@@ -96,13 +95,6 @@ async function readAssets(directory: string): Promise<Map<string, Asset>> {
     return [path, { type, content: await readFile(join(directory, file)) }] as const;
   });
   return new Map(await Promise.all(all));
-}
-
-function listening(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, LOOPBACK, () => resolve((server.address() as AddressInfo).port));
-  });
 }
 
 /** Every answer has these headers: no part of it can be framed, stored, or loaded by another site, and no text can become markup. */

@@ -1,6 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { listenOn } from '../../machine/port.ts';
 import type { Emit } from '../../report/events.ts';
 import { type Handlers, PROTOCOL_VERSION, type Reply, type RequestName, socketPath } from './requests.ts';
 
@@ -32,10 +33,7 @@ export async function openSocket(
       throw new Error(
         `its path has ${Buffer.byteLength(path)} bytes, and at most ${LONGEST_PATH} are allowed (${path})`,
       );
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ path }, resolve);
-    });
+    await listenOn(server, { path });
     // An extra precaution: the directory already keeps other users out.
     await chmod(path, 0o600);
   } catch (error) {

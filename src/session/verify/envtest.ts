@@ -48,7 +48,7 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
   const file = join(directory, 'kubeconfig.json');
   await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
-  const ended = server.exited.then(() => false);
+  const ended = server.exited.then(() => 'ended' as const);
   const isReady = () =>
     api.call('GET', CRDS).then(
       () => true,
@@ -56,9 +56,11 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
     );
   const ready = pollUntil(isReady, { everyMs: 200, limitMs: READY_SECONDS * 1000, signal: io.signal });
   const waiting = { for: "envtest's API server", limitSeconds: READY_SECONDS };
-  if (!(await reportWhileWaiting(Promise.race([ready, ended]), waiting, io.emit))) {
+  const first = await reportWhileWaiting(Promise.race([ready, ended]), waiting, io.emit);
+  if (first !== true) {
     io.signal.throwIfAborted();
-    throw notStarted(assets, server.lastLines());
+    const why = first === 'ended' ? 'ended before it was ready' : `did not start within ${READY_SECONDS} s`;
+    throw notStarted(`The API server in ${assets} ${why}`, server.lastLines());
   }
   await installCrds(api, checkout, io);
   const owned = started.move();
@@ -143,13 +145,9 @@ function cleanEnv(env: Record<string, string | undefined>): Record<string, strin
   );
 }
 
-function notStarted(assets: string, lines: string[]): DevloopError {
+function notStarted(message: string, lines: string[]): DevloopError {
   const said = lines.length === 0 ? '' : `:\n${lines.slice(-10).join('\n')}`;
-  return new DevloopError(
-    'cluster.unreachable',
-    `The API server in ${assets} did not start within ${READY_SECONDS} s${said}`,
-    {
-      hint: 'Check KUBEBUILDER_ASSETS: setup-envtest use -p path',
-    },
-  );
+  return new DevloopError('cluster.unreachable', message + said, {
+    hint: 'Check KUBEBUILDER_ASSETS: setup-envtest use -p path',
+  });
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOn } from '../../machine/port.ts';
 
 /** The API server that a manager is started with, on the loopback interface. */
 export interface ApiServer extends AsyncDisposable {
@@ -18,9 +18,7 @@ export async function startNoCluster(): Promise<ApiServer> {
     if (request.method === 'GET' && found) return answer(response, 200, found);
     answer(response, 503, NO_CLUSTER);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
   return {
     kubeconfig: kubeconfigFor({ server: `http://127.0.0.1:${port}` }, {}),
     async [Symbol.asyncDispose]() {
