@@ -1,8 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { type Placed, withPlaced } from '../machine/mount-namespace.ts';
+import { isProgram } from './named-program.ts';
 
 export interface ControllerCommand {
   command: string[];
@@ -72,20 +71,6 @@ function spawnShell(run: ControllerCommand): WaitingProcess {
 
 function isShellName(name: string): boolean {
   return /^[A-Za-z_]\w*$/.test(name);
-}
-
-/** Whether exec would find an executable file with this name. */
-export function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
-  const places = name.includes('/') ? [name] : path.split(':').map((one) => `${one || '.'}/${name}`);
-  return places.some((place) => {
-    const file = resolve(cwd, place);
-    try {
-      accessSync(file, constants.X_OK);
-      return statSync(file).isFile();
-    } catch {
-      return false;
-    }
-  });
 }
 
 /** The limit of Linux for one argument, or for one variable with its name, in bytes. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { BegunBuild } from '../../controller/begun-build.ts';
 import { readGoFlags } from '../../controller/go/toolchain.ts';
+import { requireProgram } from '../../controller/named-program.ts';
 import type { ControllerPlan } from '../../controller/supervisor.ts';
 import {
   type LocalFiles,
@@ -13,7 +14,6 @@ import {
 } from '../../local/key-pair-files.ts';
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
-import { requireProgram } from '../../local/named-program.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
 import { needsOneFile } from '../../local/plan-kubeconfig.ts';
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';

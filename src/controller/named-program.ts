@@ -1,6 +1,5 @@
+import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isProgram } from '../controller/spawn-waiting.ts';
-import type { ControllerPlan } from '../controller/supervisor.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 
 /**
@@ -12,7 +11,12 @@ export async function requireProgram({
   run: [program = '', ...args],
   cwd,
   env,
-}: Pick<ControllerPlan, 'build' | 'run' | 'cwd' | 'env'>): Promise<void> {
+}: {
+  build?: string[] | undefined;
+  run: string[];
+  cwd: string;
+  env: Record<string, string>;
+}): Promise<void> {
   const { PATH } = env;
   const isPath = program.includes('/');
   // Without a PATH, the system uses a default.
@@ -25,5 +29,19 @@ export async function requireProgram({
     hint: isLine
       ? `Without quotes, it is a command with arguments: ${AGAIN} -- ${program}`
       : 'Check its name, and that it is built or installed.',
+  });
+}
+
+/** Whether exec would find an executable file with this name. */
+export function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
+  const places = name.includes('/') ? [name] : path.split(':').map((one) => `${one || '.'}/${name}`);
+  return places.some((place) => {
+    const file = resolve(cwd, place);
+    try {
+      accessSync(file, constants.X_OK);
+      return statSync(file).isFile();
+    } catch {
+      return false;
+    }
   });
 }

@@ -1,9 +1,9 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { requireProgram } from '../../../src/controller/named-program.ts';
 import { AGAIN } from '../../../src/errors.ts';
-import { requireProgram } from '../../../src/local/named-program.ts';
-import { directoryWith } from '../controller/support/places.ts';
+import { directoryWith } from './support/places.ts';
 
 async function checkout() {
   const cwd = await directoryWith({ 'bin/run': '', 'bin/plain': '' });
