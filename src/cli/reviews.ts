@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { messageOf } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 import { LISTED_VERDICTS } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
 import { didYouMean } from '../similar.ts';
@@ -16,6 +17,7 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   follow?: true;
   sideEffects?: true;
   update?: true;
+  apiServer?: string;
   output?: ExportFormat;
   slow?: number;
   json?: true;
@@ -51,7 +53,11 @@ export function reviewsCommand(shell: Shell): Command {
       '--update',
       'replace a set of the same name (`save`), or show the changed answers and save them (`verify`)',
     )
-    .option('--side-effects', 'also replay reviews of webhooks that declare side effects');
+    .option('--side-effects', 'also replay reviews of webhooks that declare side effects')
+    .option(
+      '--api-server <kubeconfig>',
+      'the API server that the manager of `verify` uses and reconciles; give one for tests only (default: none, or that of envtest if it is needed)',
+    );
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
     await runReviews(optionsOf(what, flags, shell.name), outputOptions(flags), shell);
   });
@@ -100,12 +106,12 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
     );
   requireIds(known, ids, name);
   requireFitting(known, flags, `${name} reviews`);
-  const { session, follow, sideEffects, update, output: format } = flags;
+  const { session, follow, sideEffects, update, apiServer, output: format } = flags;
   const set = known === 'verify' ? ids[0] : flags.set;
   return {
     ...PLAIN_LIST,
     ...{ action: known, ids, filter: filterOf(flags) },
-    ...present({ format, follow, sideEffects, update, session, set }),
+    ...present({ format, follow, sideEffects, update, apiServer, session, set }),
   };
 }
 
@@ -138,7 +144,7 @@ function requireSetName(text: string, hint: string): void {
 
 function requireFitting(
   action: Action,
-  { json, output, update, follow, verdict }: ReviewsFlags,
+  { json, output, update, apiServer, follow, verdict }: ReviewsFlags,
   reviews: string,
 ): void {
   if (action === 'export' && json)
@@ -149,6 +155,11 @@ function requireFitting(
     throw invalid(
       '--follow lists each review when it is answered, so it cannot list waiting ones.',
       `${reviews} --verdict waiting`,
+    );
+  if (action !== 'verify' && apiServer !== undefined)
+    throw invalid(
+      '--api-server works only with `verify`.',
+      `${reviews} verify NAME --api-server ${shellWord(apiServer)}`,
     );
   if (!NAMED.includes(action) && update)
     throw invalid('--update works only with `save` and `verify`.', `${reviews} save NAME --update`);

@@ -76,7 +76,7 @@ async function sendAgain(
   { checkout, source, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string; source: Source },
   io: Io,
 ): Promise<void> {
-  const { action, sideEffects: withSideEffects, session, set, set: name = '' } = options;
+  const { action, sideEffects: withSideEffects, session, apiServer, set, set: name = '' } = options;
   const ids = action === 'verify' ? [] : options.ids;
   if (action === 'replay') {
     const named = (await setNames(checkout)).find((one) => ids.includes(one));
@@ -90,8 +90,8 @@ async function sendAgain(
       import('./saved-set.ts'),
     ]);
     const updating = options.update ? updateSet({ checkout, name }, { records, unread }, io.emit) : undefined;
-    const set = { name, records: wanted, checkout, withSideEffects, accepts: updating?.accepts };
-    await verifySet(set, io);
+    const accepts = updating?.accepts;
+    await verifySet({ name, records: wanted, checkout, withSideEffects, apiServer, accepts }, io);
     return await updating?.write();
   }
   const { replayToSession } = await import('./replay.ts');

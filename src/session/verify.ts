@@ -1,3 +1,5 @@
+import { connect } from '../cluster/api/client.ts';
+import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { loadConfig } from '../config/load.ts';
 import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
@@ -23,13 +25,15 @@ export interface SavedSet {
   records: ReviewRecord[];
   checkout: string;
   withSideEffects: boolean;
+  /** The kubeconfig of the API server that the user names for the manager. */
+  apiServer?: string | undefined;
   accepts?: Comparing['accepts'];
 }
 
 /**
  * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares the answers. If the manager does not start
  * or answers differently, this tries again with envtest's API server, if its programs are installed. Then only the answers of the second
- * try can be accepted. Throws 'review.changed' if an answer changed that is not accepted, and 'port.in-use' while a session's controller
+ * try can be accepted. With an API server that the user names, there is only one try. Throws 'review.changed' if an answer changed that is not accepted, and 'port.in-use' while a session's controller
  * has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
@@ -40,6 +44,8 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
   const wanted: ManagerWanted = { checkout, config, webhooks, readySeconds: READY_SECONDS };
+  if (set.apiServer !== undefined)
+    return await compareWith(set, wanted, { server: await namedServer(set.apiServer, io), io });
   const assets = await envtestAssets(checkout, io.env);
   const answers: DevloopEvent[] = [];
   const emit: Emit = (event) => {
@@ -73,6 +79,19 @@ function webhooksOf(records: ReviewRecord[]): ManagerWanted['webhooks'] {
 async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
   await using server = await startNoCluster();
   await compareWith(set, wanted, { server, io });
+}
+
+/** The API server of a kubeconfig's current context. Rejects if the server does not answer, and leaves it as it is at the end. */
+async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<ApiServer> {
+  const selected = await loadKubeconfig({ kubeconfig }, env, cwd);
+  await using api = await connect(selected);
+  await api.call('GET', '/version');
+  const { context, server, config } = selected;
+  emit({
+    type: 'warning',
+    message: `The manager uses the API server of context ${context} (${server}), so its controllers reconcile the objects there.`,
+  });
+  return { kubeconfig: JSON.parse(config.exportConfig()), async [Symbol.asyncDispose]() {} };
 }
 
 /** Whether the manager did not start or answered differently, perhaps because it had no cluster to read from. */

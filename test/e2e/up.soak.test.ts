@@ -380,6 +380,15 @@ describe.each(CONTROL_PLANES)(
       expect(reading.events).toContainEqual(
         expect.objectContaining({ type: 'note', message: expect.stringContaining(assets) }),
       );
+      // The same with an API server that the user names.
+      const named = await verify({}, '--api-server', cluster.kubeconfig);
+      expect(named.code, named.log).toBe(0);
+      expect(named.events).toContainEqual(
+        expect.objectContaining({
+          type: 'warning',
+          message: expect.stringContaining('controllers reconcile the objects there'),
+        }),
+      );
     });
   },
 );

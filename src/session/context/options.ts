@@ -123,6 +123,8 @@ export interface ReviewsOptions {
   session?: string;
   /** A saved set instead of a session. */
   set?: string;
+  /** A kubeconfig, relative to the working directory: the manager of `verify` uses its API server. */
+  apiServer?: string;
 }
 
 export interface HoldOptions {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory } from '../../../src/session/context/session-directories.ts';
@@ -24,23 +25,22 @@ function run(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-/** Of this process, with two reviews. */
-async function recordSession(id: string): Promise<void> {
+const PLAIN: ReviewRecord = {
+  ...{ v: 1, id: 'r-000001', at: '2026-01-01T10:15:02.000Z', kind: 'admission', webhook: 'v.kb.io' },
+  ...{ path: '/v', user: 'ann', operation: 'CREATE', verdict: 'allowed' },
+  ms: { held: 0, controller: 7, total: 8, budget: 10_000 },
+};
+
+/** A session of this process, with these reviews. */
+async function recordSession(
+  id: string,
+  records: ReviewRecord[] = [PLAIN, { ...PLAIN, id: 'r-000002' }],
+): Promise<void> {
   const directory = await claimDirectory(await thisMachine({ XDG_STATE_HOME: state }), id, {
     checkout: state,
   });
   const recording = createRecording(directory);
-  for (const id of ['r-000001', 'r-000002']) {
-    const review = {
-      v: 1,
-      id,
-      at: '2026-01-01T10:15:02.000Z',
-      kind: 'admission',
-      webhook: 'v.kb.io',
-    } as const;
-    const ms = { held: 0, controller: 7, total: 8, budget: 10_000 };
-    recording.add({ ...review, path: '/v', user: 'ann', operation: 'CREATE', verdict: 'allowed', ms });
-  }
+  for (const record of records) recording.add(record);
   await recording.flush();
 }
 
@@ -68,4 +68,33 @@ it('and fails as that one does', async () => {
   expect(plain).toMatchObject({ status: expect.any(Number), stderr: expect.stringContaining('bbbbbbbb') });
   expect(plain.status).not.toBe(0);
   expect(run('reviews', 'list', '--slow', '1')).toEqual(plain);
+});
+
+it('each filter leaves out the reviews that it does not select', async () => {
+  const other: ReviewRecord = {
+    ...{ ...PLAIN, id: 'r-000002', at: new Date().toISOString(), webhook: 'other.kb.io', user: 'bob' },
+    ...{ verdict: 'denied', ms: { ...PLAIN.ms, total: 900 } },
+    ...{ resource: { group: '', version: 'v1', kind: 'Pod' }, object: { namespace: 'shop', name: 'web' } },
+  };
+  const resource = { group: '', version: 'v1', kind: 'Node' };
+  await recordSession('aaaaaaaa', [{ ...PLAIN, resource, object: { name: 'n1' } }, other]);
+  const filters = [
+    ...[
+      ['--kind', 'pod'],
+      ['--name', 'we'],
+      ['--namespace', 'shop'],
+      ['--verdict', 'denied'],
+    ],
+    ...[
+      ['--user', 'bob'],
+      ['--webhook', 'other'],
+      ['--since', '10m'],
+      ['--slow', '500'],
+    ],
+  ];
+  for (const filter of filters)
+    expect([filter, run('reviews', ...filter)]).toEqual([
+      filter,
+      { status: 0, stderr: '', stdout: expect.stringMatching(/^r-000002 .*\n$/) },
+    ]);
 });

@@ -75,6 +75,12 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ['help for what is no command', ['help', 'donw'], /unknown command 'donw'/i, /down/],
     ['no set to verify', ['reviews', 'verify'], /needs the name/, /reviews save/],
     ['a set named like a path', ['reviews', 'save', 'a/b'], /`a\/b` cannot be/, /reviews save create-web/],
+    [
+      'an API server where no manager is started',
+      ['reviews', 'replay', '--api-server', 'a b'],
+      /--api-server works only with `verify`/,
+      /reviews verify NAME --api-server 'a b'/,
+    ],
     ['no set to save', ['reviews', 'save'], /needs the name/, /reviews save/],
     ['no review to show', ['reviews', 'show'], /needs an id/, /reviews list/],
     [
