@@ -333,6 +333,32 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });
 
+  it('a review held too long is admitted if the failurePolicy is Ignore, and Ctrl-C forwards one that is held', async () => {
+    await using up = startDevloop(['up', ...SERVICES, ...hookServer('held', '9444', '9445')], options());
+    await up.waitFor('session.ready');
+    const setPolicy = (value: string) =>
+      patchHooks([{ op: 'replace', path: '/webhooks/0/failurePolicy', value }]);
+    await setPolicy('Ignore');
+    onTestFinished(() => void setPolicy('Fail'));
+    expect((await runDevloop(['hold'], options())).code).toBe(0);
+    // The server refuses everything, so only the failurePolicy lets this pass.
+    await withTimeout(3, () => ask('first'));
+    const { events } = await runDevloop(['reviews', '--verdict', 'answered-by-devloop'], options());
+    expect(events).toMatchObject([{ review: { code: 503, object: { name: 'x' } } }]);
+    await setPolicy('Fail');
+    const held = ask('first').catch(String);
+    await eventually(async () =>
+      expect((await runDevloop(['reviews', '--verdict', 'waiting'], options())).events).toMatchObject([
+        { type: 'reviews.waiting', review: { waitsFor: 'release' } },
+      ]),
+    );
+    up.signal('SIGINT');
+    expect(await held).toContain('held on 9444 says no');
+    expect(await up.exited).toBe(130);
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+  });
+
   it('follows a renewed certificate: the files, and what the gateway presents', async () => {
     await using up = startDevloop(['up', ...SERVICES, ...hookServer('renewed', '9444', '9445')], options());
     const { value: address } = await up.waitFor('discovered', (event) => event.what === 'address');
