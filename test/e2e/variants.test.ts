@@ -339,7 +339,7 @@ describe('an operator in another language, with several Services, ports and a co
     const setPolicy = (value: string) =>
       patchHooks([{ op: 'replace', path: '/webhooks/0/failurePolicy', value }]);
     await setPolicy('Ignore');
-    onTestFinished(() => void setPolicy('Fail'));
+    onTestFinished(async () => void (await setPolicy('Fail')));
     expect((await runDevloop(['hold'], options())).code).toBe(0);
     // The server refuses everything, so only the failurePolicy lets this pass.
     await withTimeout(3, () => ask('first'));

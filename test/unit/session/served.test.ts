@@ -102,6 +102,24 @@ test('a program that is replaced while it is asked opens no gate', async () => {
   await eventually(async () => expect(told).toEqual(['hold', 'hold', 'refuse ', 'release']));
 });
 
+test('reviews wait until the editors have set their breakpoints', async () => {
+  const { check, gate, served, told } = await subject('/a');
+  served.add('/a');
+  const { promise: settled, resolve } = Promise.withResolvers<void>();
+  let isAsked = false;
+  check.settled = () => {
+    isAsked = true;
+    return settled;
+  };
+  gate.hold(() => {});
+  gate.release();
+  await eventually(async () => expect(isAsked).toBe(true));
+  await new Promise((done) => setTimeout(done, 50));
+  expect(told).toEqual(['hold', 'refuse ']);
+  resolve();
+  await eventually(async () => expect(told).toEqual(['hold', 'refuse ', 'release']));
+});
+
 test('a program that ends while it is asked is not asked again, and gets all reviews', async () => {
   const { gate, told, notes } = await subject('/a');
   gate.hold(() => {});
