@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { detailOf } from '../../src/page/detail.ts';
 import { type PageServer, startPageServer } from '../../src/page/server.ts';
+import type { SessionState } from '../../src/report/session-state.ts';
 import type { ReviewRecord } from '../../src/reviews/record.ts';
 import { type Browser, startBrowser, type Tab } from '../support/browser.ts';
 import { reviewOf, waitingReview } from '../support/session-facts.ts';
@@ -136,6 +137,7 @@ it('shows what the controller answered after devloop had, beside it', async () =
   await tab.until(`document.querySelector('#detail .late')?.innerText.includes('denied after 41.0 s')`);
   await tab.click('#tab-late');
   await tab.until(`document.querySelector('#part').innerText.includes('allowed: false')`);
+  await expectAccessible();
   await tab.press('Escape');
   await tab.until(
     `document.querySelector('#r-000301').innerText.includes('later: the controller answered denied')`,
@@ -228,6 +230,7 @@ it('replays a review, where the session can, and shows how the answer differs', 
   await tab.until(`document.querySelector('.replay') !== null`);
   await tab.click('.replay button');
   await tab.until(`document.querySelector('.replay .added').innerText.trim() === '+new'`);
+  await expectAccessible();
   expect(session.acted).toEqual(['replay r-000299']);
 });
 
@@ -292,15 +295,43 @@ it('works by keys alone', async () => {
   expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('listbox');
 });
 
+/** Checks the page as it is now. Until the next page, the checker stays in the tab. */
+async function expectAccessible(what = ''): Promise<void> {
+  // The checker is no part of the page, and its policy would keep it out.
+  await tab.send('Page.setBypassCSP', { enabled: true });
+  if (!(await tab.evaluate('typeof axe === "object"'))) await tab.evaluate(await readFile(AXE, 'utf8'));
+  const found = await tab.evaluate(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`,
+  );
+  expect(found, what).toEqual([]);
+}
+
 it('shows how the session is doing, and offers what it can do', async () => {
   await openPage();
   await tab.until(`document.querySelector('.buttons button')?.innerText === 'Hold reviews'`);
   await tab.click('.buttons button');
   await expect.poll(() => session.acted, { timeout: 10_000 }).toEqual(['hold']);
-  session.now = { ...session.now, state: { ...session.now.state, stoppedAt: 'webhook.go:42 in Default' } };
-  await tab.until(`document.querySelector('.facts').innerText.includes('webhook.go:42 in Default')`);
-  session.now = { ...session.now, state: { ...session.now.state, phase: 'ending' }, actions: [] };
-  await tab.until(`document.querySelector('.facts').innerText.includes('ending')`);
+  expect(await tab.evaluate(`document.querySelectorAll('.buttons button')[1].innerText`)).toBe(
+    'Restart controller',
+  );
+  await tab.click('.buttons button:nth-child(2)');
+  await expect.poll(() => session.acted, { timeout: 10_000 }).toEqual(['hold', 'restart']);
+  const facts = async (state: Partial<SessionState>, shown: string): Promise<void> => {
+    session.now = { ...session.now, state: { ...session.now.state, ...state } };
+    await tab.until(`document.querySelector('.facts').innerText.includes(${JSON.stringify(shown)})`);
+  };
+  await facts({}, '3f2a91c 10:14:58 +dirty');
+  await facts({ build: { is: 'building', id: '3f2a91c' } }, '3f2a91c (a newer one is being built)');
+  await facts({ build: { is: 'broken', id: '3f2a91c' } }, '3f2a91c (the newest source does not build)');
+  await facts(
+    { route: { name: 'ssh', address: '10.99.1.1:39939', isOpen: false } },
+    'ssh 10.99.1.1:39939, lost',
+  );
+  await facts({ phase: 'held', isHeld: true, held: 3 }, 'held');
+  await facts({ stoppedAt: 'webhook.go:42 in Default' }, 'webhook.go:42 in Default');
+  await expectAccessible();
+  session.now = { ...session.now, actions: [] };
+  await facts({ phase: 'ending' }, 'ending');
   expect(await tab.evaluate(`document.querySelectorAll('.buttons button').length`)).toBe(0);
 });
 
@@ -317,16 +348,8 @@ it('has nothing that an accessibility checker objects to, light and dark, wide a
   session.now.compiler = './main.go:3:2: undefined: x';
   session.now.compared = { replayed: 41, changed: 1, ids: ['r-000003'] };
   session.unanswered = Array.from({ length: 7 }, waitingReview);
-  const axe = await readFile(AXE, 'utf8');
-  // The checker is no part of the page, and its policy would keep it out.
-  await tab.send('Page.setBypassCSP', { enabled: true });
   await openPage();
-  await tab.evaluate(axe);
-  const look = async (): Promise<unknown> =>
-    await tab.evaluate(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`,
-    );
-  expect(await look()).toEqual([]);
+  await expectAccessible();
   await tab.click('summary');
   await tab.click('#r-000299');
   await tab.until(
@@ -335,17 +358,16 @@ it('has nothing that an accessibility checker objects to, light and dark, wide a
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of [1280, 500]) {
       await tab.use({ scheme, width });
-      expect(await look(), `${scheme} ${width}`).toEqual([]);
+      await expectAccessible(`${scheme} ${width}`);
     }
   }
   await tab.evaluate(`document.querySelector('#tab-timing').click()`);
   await tab.until(`document.querySelector('.timing') !== null`);
-  expect(await look()).toEqual([]);
+  await expectAccessible();
   await filter('nothing has this');
   await tab.until(`document.querySelector('.none') !== null`);
-  expect(await look()).toEqual([]);
+  await expectAccessible();
   await tab.goto(server.url.replace(/#.*/, '#wrong'));
   await tab.until(`document.querySelector('.refusal') !== null`);
-  await tab.evaluate(axe);
-  expect(await look()).toEqual([]);
+  await expectAccessible();
 });
