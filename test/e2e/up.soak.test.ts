@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -172,8 +172,11 @@ describe.each(CONTROL_PLANES)(
       expect(await reviews('--set', 'seen')).toMatchObject([{ review: { id: mutated.id } }]);
       const kept = await readFile(file, 'utf8');
       await rm(file);
-      for (const text of [kept, JSON.stringify([listed, shown, up!.events])])
+      for (const text of [kept, exported.stdout.toString(), JSON.stringify([listed, shown, up!.events])])
         expect(text).not.toMatch(/hunter2|swordfish/);
+      const recorded = await textsBelow(process.env.XDG_STATE_HOME!);
+      expect(recorded).toContain(`"${mutated.id}"`);
+      expect(recorded).not.toMatch(/hunter2|swordfish/);
       await cluster.kubectl(['delete', 'application', 'seen', '--timeout=30s']);
     });
 
@@ -408,6 +411,15 @@ function readingWebhook(source: string): string {
       '\tlogf.FromContext(ctx).Info("validating create")\n',
       '\tif err := reader.List(ctx, &examplev1.ApplicationList{}); err != nil {\n\t\treturn nil, err\n\t}\n',
     );
+}
+
+/** All that devloop keeps on this machine. */
+async function textsBelow(directory: string): Promise<string> {
+  const all = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = all.filter((one) => one.isFile());
+  return (await Promise.all(files.map((one) => readFile(join(one.parentPath, one.name), 'latin1')))).join(
+    '\n',
+  );
 }
 
 /** As setup-envtest lays them out. */
