@@ -34,7 +34,7 @@ function startNewer() {
     process.exit(2);
   }
   const child = require('node:child_process').spawn(node, process.argv.slice(1), {
-    // The last one is closed when this process ends, in whatever way: then the other restores the cluster, as after Ctrl-C.
+    // The IPC channel closes when this process ends, however it ends. The child then restores the cluster, as after Ctrl-C.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   // A terminal sends Ctrl-C to both; devloop counts signals that arrive together as one.
@@ -54,7 +54,7 @@ function installedNode() {
       if (Number(require(`${name}/package.json`).version.split('.')[0]) >= MAJOR)
         return require.resolve(`${name}/bin/node`);
     } catch {
-      // Not for this platform, or left out.
+      // npm did not install the package: it does not exist for this platform, or the user left it out.
     }
   }
   return undefined;

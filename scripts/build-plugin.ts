@@ -117,7 +117,7 @@ function exportsOf(path: string): string {
   ].join('\n');
 }
 
-/** Neither a class nor one that says by a symbol how it is to be promisified. */
+/** Whether this is a function of the module that is neither a class nor has a symbol for util.promisify. */
 function isPlainFunction(path: string, name: string): boolean {
   const value: unknown = Object.getOwnPropertyDescriptor(process.getBuiltinModule(path), name)?.value;
   if (typeof value !== 'function' || /^[A-Z]/.test(name)) return false;
@@ -126,8 +126,8 @@ function isPlainFunction(path: string, name: string): boolean {
 }
 
 /**
- * Loading a package costs more than reading its file. One whose functions most runs never call is loaded by the first call. Of use for a CommonJS
- * package only, which esbuild can load in the middle of a function.
+ * Loading a package costs more than reading its file, so a package whose functions most runs never call is loaded by the first call. This
+ * works for CommonJS packages only, because esbuild can load those in the middle of a function.
  */
 export function lateLibrary(name: string): Plugin {
   return {
@@ -198,14 +198,14 @@ export function assertLate(metafile: Metafile, late: string, from: string): void
     throw new Error(`${from} loads ${late} at once`);
 }
 
-/** Throws if a module and what it needs at once are in more files than these many. */
+/** Throws if a module and what it imports statically are in more than `most` files. */
 export function assertTogether(metafile: Metafile, from: string, most: number): void {
   const isCode = (chunk: string): boolean => Object.keys(metafile.outputs[chunk]!.inputs).length > 0;
   const loaded = [...loadedWith(metafile, from)].filter(isCode);
   if (loaded.length > most) throw new Error(`${from} is in ${loaded.length} files: ${loaded.join(', ')}`);
 }
 
-/** The file with a module, and those that are loaded together with it. */
+/** The output file that contains a module, and the files that are loaded together with it. */
 function loadedWith(metafile: Metafile, from: string): Set<string> {
   const loaded = new Set([chunkOf(metafile, from)]);
   for (const chunk of loaded)

@@ -39,10 +39,10 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node24',
-  // esbuild does not know yet that Node 24 has it, and its own would be one more file for each command to load.
+  // esbuild does not know yet that Node 24 has `using`. Its own helper would be one more file for each command to load.
   supported: { using: true },
   define: { DEVLOOP_VERSION: JSON.stringify(version) },
-  // The other one requires its parts in a way that cannot be bundled.
+  // The package's other entry point requires its parts in a way that cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Bundled CommonJS packages call require(), which an ES module does not have.
   banner: {
@@ -84,5 +84,5 @@ writeFileSync(
   join(DIST, 'help.txt'),
   execFileSync(process.execPath, [join(DIST, 'main.js'), '--help'], { env: {} }),
 );
-// Whoever runs this as a step of something else says so there.
+// Another script that runs this one as a step prints a line of its own.
 if (process.env.npm_lifecycle_event === 'build') console.error(`> build: done in ${seconds()}`);

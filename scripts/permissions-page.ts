@@ -20,7 +20,7 @@ const ROUTES = {
   relay: onlyFor('relay'),
 };
 
-/** For the timeout of the webhooks. */
+/** The permissions with which `--debug` raises the timeout of the webhooks. */
 const DEBUG = besidesCommon(
   WEBHOOK_KINDS.flatMap((kind) => [
     ...webhookTimePermissions(kind),

@@ -10,7 +10,7 @@ import { fail, requiredStep, step } from './run-step.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MODULES = join(ROOT, 'node_modules');
 const NODE = join(MODULES, '.bin', 'node');
-/** Of what prints nothing on its own. */
+/** How often a step that prints nothing on its own is reported. */
 const SAY_EVERY_MS = 4_500;
 const BUILT_FROM = [
   'src',
@@ -54,7 +54,7 @@ async function install() {
   const stamp = join(MODULES, '.stamp');
   const hash = hashOf(ROOT, ['package-lock.json'], process.platform, process.arch);
   if (hasStamp(stamp, hash)) return;
-  // `npm install` has installed the same.
+  // `npm install` has already installed the same packages.
   if (existsSync(NODE) && isInstalled()) return writeStamp(stamp, hash);
   // All tools are devDependencies, which npm leaves out if NODE_ENV=production.
   await requiredStep(

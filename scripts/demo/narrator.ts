@@ -6,7 +6,7 @@ export interface Narrator {
   command(line: string): void;
   output(text: string): void;
   fail(text: string): void;
-  /** What `devloop up` prints meanwhile, with its name and a bar in front of each line. */
+  /** What `devloop up` prints while the demo runs, with its name and a bar in front of each line. */
   up(text: string): void;
 }
 

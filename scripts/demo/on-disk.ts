@@ -19,7 +19,7 @@ interface Kept {
 
 /** What the demo and the tests keep on this machine so that they start faster the next time, with sizes, and how to remove it. */
 export async function keptOnDisk(): Promise<string> {
-  // Go may be gone since, and its builds with it.
+  // The user may have removed Go and its builds in the meantime.
   const { stdout } = await execute('go', ['env', 'GOCACHE', 'GOMODCACHE']).catch(() => ({ stdout: '' }));
   const [builds = '', modules = ''] = stdout.split('\n');
   const ofGo: Kept[] = [

@@ -5,7 +5,7 @@ import type { Narrator } from './narrator.ts';
 /** What `--keep` leaves running: enough to use it, and to end it from another process. */
 export interface Kept {
   checkout: string;
-  /** Of the demo's own cluster; absent for a cluster of the user's. */
+  /** The kubeconfig of the demo's own cluster; absent if the user chose a cluster. */
   kubeconfig?: string;
   clusterDirectory?: string;
   context?: string;

@@ -6,7 +6,7 @@ import { limited, Refusal, type Stage, until, within } from './stage.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const OLD_TEXT = 'an Application needs an image';
-/** The first answer of this machine is not the one of the cluster. */
+/** This differs from OLD_TEXT, so that the first answer from this machine can be told from one of the cluster. */
 const HERE_TEXT = 'an Application needs an image, says this machine';
 const NEW_TEXT = 'no image? says the code that was just saved';
 const GOOD = 'config/samples/apps_v1_application.yaml';

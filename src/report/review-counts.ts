@@ -4,7 +4,7 @@ const WINDOW_MS = 1_000;
 
 type ReviewEvent = Extract<DevloopEvent, { type: 'review' }>;
 
-/** `last`: the last of those that were counted. `deployment`: as in `Emit`. */
+/** `last`: the last review that was counted. `deployment`: as in `Emit`. */
 type Print = (last: ReviewEvent, count: number, deployment: string | undefined) => void;
 
 interface Counted {

@@ -18,12 +18,12 @@ export function report(figure: Figure): void {
   console.log(`${verdict!.padEnd(7)}  ${name}: ${measured}, goal ${goal}`);
 }
 
-/** What helps to read a figure, or has no goal. */
+/** Prints a line that helps to read a figure, or a figure without a goal. */
 export function note(text: string): void {
   console.log(`         ${text}`);
 }
 
-/** One subject measured as if it were two: any difference is the machine's, and every ratio is that uncertain. */
+/** Prints the ratio of two measurements of the same subject. The machine causes any difference, and every other ratio is as uncertain. */
 export function control(name: string, ratio: number): void {
   const apart = Math.abs(ratio - 1) > 0.15 ? ', TOO FAR APART' : '';
   console.log(`control  ${name}: ${ratio.toFixed(2)} x between two measurements of the same subject${apart}`);

@@ -6,7 +6,7 @@ import { ROUNDS, Rounds, shuffled, type Taken } from './measure.ts';
 const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 2_000);
 const MANY = 16;
 const RESTARTS = Number(process.env.BENCH_RESTARTS ?? 20);
-/** Longest of all downtimes, and a common one. */
+/** A usual downtime of a controller, and a long one. */
 const DOWN_MS = [100, 500];
 const PACED_CLIENTS = 8;
 const PAUSE_MS = 5;
@@ -64,7 +64,7 @@ async function proxyFigures({ ports, load }: Subjects): Promise<void> {
   );
 }
 
-/** How much longer than the controller is away a review waits at most. */
+/** Reports by how much the longest wait of a review exceeds the time for which no controller listens. */
 async function holdFigures(subjects: Subjects): Promise<void> {
   const { ports, gateway, load } = subjects;
   for (const down of DOWN_MS) {

@@ -103,7 +103,7 @@ function timeOf(query: string): string {
   })`;
 }
 
-/** In MB: what the tab's process has for itself alone, and of it the heap of the page's JavaScript. */
+/** The private memory of the tab's process, and the part of it that is the heap of the page's JavaScript, in MB. */
 async function memoryOf(browser: Browser, tab: Tab): Promise<{ process: number; heap: number }> {
   await tab.send('HeapProfiler.collectGarbage');
   const { usedSize } = await tab.send<{ usedSize: number }>('Runtime.getHeapUsage');

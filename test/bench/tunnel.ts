@@ -135,7 +135,7 @@ async function drops(sshd: TestSshd, load: Load): Promise<void> {
   });
 }
 
-/** Nothing gets through for a while, as with a laptop that sleeps; both tunnels live through the same holes. */
+/** For a while no packet gets through, as when a laptop sleeps. Both tunnels have the same interruptions. */
 async function blackHoles(sshd: TestSshd, load: Load): Promise<void> {
   const times = new Map<string, number[]>([OURS, LOOP].map((name) => [name, []]));
   for (let hole = 0; hole < HOLES; hole++) {

@@ -7,13 +7,13 @@ export type Get = (path: string) => Promise<unknown>;
 
 export interface Api extends Disposable {
   get: Get;
-  /** The same, but rejects unless it is there. */
+  /** Reads one API path; rejects if there is no such object or no answer. */
   read(path: string): Promise<unknown>;
-  /** The same, for what is no JSON, such as `/metrics`. */
+  /** Reads a path whose answer is not JSON, such as `/metrics`. */
   text(path: string): Promise<string>;
-  /** Rejects with what the API server says unless it agrees. A body of a PATCH is a merge patch, or a JSON patch where it is a list. */
+  /** Rejects with the API server's message if it refuses. The body of a PATCH is a merge patch, or a JSON patch if it is a list. */
   call(method: string, path: string, body?: object): Promise<unknown>;
-  /** What `kubectl apply --server-side --force-conflicts` does with objects, or with their YAML. */
+  /** Does what `kubectl apply --server-side --force-conflicts` does with these objects, or with their YAML. */
   apply(objects: object[] | string, manager?: string): Promise<void>;
 }
 
@@ -29,10 +29,10 @@ interface Kubeconfig {
 }
 
 const requestTimeoutMs = 5_000;
-/** A webhook may take so long. */
+/** A change can wait for a webhook for up to 30 s. */
 const changeTimeoutMs = 35_000;
 
-/** The API over a few kept connections: each kubectl would be a process that takes as long to start as the tool under test. */
+/** Uses the API over a few kept connections, because each kubectl would be a process that takes as long to start as the tool under test. */
 export async function openApi(kubeconfigFile: string): Promise<Api> {
   const config = JSON.parse(await readFile(kubeconfigFile, 'utf8')) as Kubeconfig;
   const { server, 'certificate-authority-data': ca } = config.clusters[0]!.cluster;

@@ -48,7 +48,7 @@ async function fill(directory: string, make: (directory: string) => Promise<void
     await make(part);
     await rename(part, directory);
   } catch (error) {
-    // On machines of the tests the lock does not keep others away, who may have made the same meanwhile.
+    // The lock does not exclude test machines, so another one may have made the same directory in the meantime.
     if (!(await isThere(directory))) throw error;
   } finally {
     await rm(part, { recursive: true, force: true });

@@ -37,7 +37,7 @@ export async function cgroupsOf(machine: string): Promise<string[]> {
   return [...new Set(lists.flat().filter((name) => name.startsWith(`${machine}-`)))];
 }
 
-/** The kernel refuses while the last process is still on its way out, hence the patience. */
+/** Tries again for a while, because the kernel refuses until the last process has ended. */
 export async function removeCgroup(name: string, timeoutMs = 5_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (const tree of await trees()) {

@@ -14,7 +14,7 @@ import { run } from './run.ts';
 import { claimSlot, recordBox, releaseSlot, type Slot } from './slot.ts';
 
 export interface ClusterOptions {
-  /** Of the control plane; nodes are of go.mod's version, as is the control plane by default. */
+  /** The version of the control plane. Nodes have the version in go.mod, which is also the default here. */
   kubernetes?: '1.33';
   /** Whether kube-apiserver calls webhooks at their endpoints, past the ClusterIP. Default: false. */
   aggregatorRouting?: boolean;
@@ -26,7 +26,7 @@ export interface ClusterOptions {
   families?: Families;
   /** Leave the cluster up when this process ends; `stopCluster(dir)` ends it. Default: false. */
   detached?: boolean;
-  /** Of the context in the kubeconfig. */
+  /** The name of the context in the kubeconfig. */
   name?: string;
   log?: Log;
 }
@@ -35,21 +35,21 @@ export interface UserOptions {
   expiresInSeconds?: number;
 }
 
-/** What it has of `Api` is the administrator's. */
+/** Its calls of `Api` are made as the administrator. */
 export interface TestCluster extends AsyncDisposable, Omit<Api, 'get' | typeof Symbol.dispose> {
   readonly name: string;
-  /** A file, for the cluster's administrator. */
+  /** A kubeconfig file of the cluster's administrator. */
   readonly kubeconfig: string;
-  /** Of the first family. */
+  /** The node's address of the first family. */
   readonly nodeIp: string;
   /** This machine, as the API server sees it: one address of each family, and the first of them. */
   readonly hostIps: readonly string[];
   readonly hostIp: string;
   /** What to put in front of a command to run it in the node's network, where the addresses of Pods and Services are reached. */
   readonly enter: readonly string[];
-  /** Logs are below logs/. Gone with the cluster. */
+  /** The cluster's files, with logs below logs/. Removed together with the cluster. */
   readonly dir: string;
-  /** A process, which costs a fifth of a second of a processor. Returns stdout; rejects with stderr. */
+  /** Starts a process, which takes a fifth of a second of processor time. Resolves to stdout; rejects with stderr. */
   kubectl(args: string[], options?: { input?: string; kubeconfig?: string }): Promise<string>;
   /** Makes an image whose entrypoint is the static binary, as /<its name>, and gives it to the node. */
   loadImage(ref: string, binaryPath: string): Promise<void>;
@@ -59,7 +59,7 @@ export interface TestCluster extends AsyncDisposable, Omit<Api, 'get' | typeof S
   kubeconfigFor(user: string, groups?: string[], options?: UserOptions): Promise<string>;
 }
 
-/** Of images that boxes have from their start; see image-store.ts. */
+/** The store of the images that boxes have from their start; see image-store.ts. */
 const STORE = process.env.DEVLOOP_TEST_IMAGES;
 const apiPort = '6443';
 const startSeconds = 120;

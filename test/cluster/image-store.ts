@@ -9,7 +9,7 @@ import { cached, hashOf } from './cache.ts';
 import { RUNTIME_SOCKET, runtimeConfig } from './config.ts';
 import { run } from './run.ts';
 
-/** What `ctr` has to be told in a box. */
+/** The flags with which `ctr` finds the runtime of a box. */
 export const IN_BOX = ['--address', RUNTIME_SOCKET, '--namespace', 'k8s.io'];
 const DATABASES = ['metadata.v1.bolt/meta.db', 'snapshotter.v1.overlayfs/metadata.db'];
 const OWN = '--mount --pid --fork --mount-proc --kill-child --propagation private'.split(' ');
@@ -54,14 +54,14 @@ export async function nameImages(store: string, archive: string, ctr: Ctr): Prom
 
 async function rename(kept: string, name: string, ctr: Ctr): Promise<void> {
   await ctr(['images', 'tag', kept, name]);
-  // The tag has the label of what was tagged. The side of the runtime that runs Pods sets it again when it has heard of the name.
+  // The new name has the label of the old one. The runtime's CRI plugin sets the label again once it knows the name.
   await ctr(['images', 'label', name, `${MANAGED}=`]);
   const deadline = Date.now() + knownMs;
   while (!(await labelsOf(name, ctr)).includes(`${MANAGED}=managed`)) {
     if (Date.now() > deadline) throw new Error(`the container runtime took no notice of ${name}`);
     await sleep(50);
   }
-  // Else it would be the name by which a Pod's status calls its image.
+  // Otherwise a Pod's status would show this name as its image.
   await ctr(['images', 'remove', kept]);
 }
 

@@ -1,7 +1,7 @@
 /** IP families of a box. The first of `dual` is IPv4, for the node as for the Services that do not ask otherwise. */
 export type Families = 'ipv4' | 'dual' | 'ipv6';
 
-/** The addresses of one box, family by family, the first family first. Pure. */
+/** The addresses of one box, for each family in this order. */
 export interface Network {
   /** This machine and the box on the cable between them. */
   hosts: string[];
@@ -40,7 +40,7 @@ function of(number: number, families: Families): OfFamily[] {
     dns: '10.96.0.10',
     any: '0.0.0.0',
   };
-  // The same numbers, so that a person knows one by the other: decimal digits are hexadecimal ones too.
+  // The same digits as in the IPv4 addresses, so that a person recognizes them.
   const ipv6 = {
     host: `fd10:99:${number}::1`,
     node: `fd10:99:${number}::2`,

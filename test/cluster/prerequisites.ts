@@ -18,7 +18,7 @@ const packages: Record<string, string> = {
   nsenter: 'util-linux',
   setpriv: 'util-linux',
 };
-/** What the tests of the SSH route use besides. */
+/** The further programs that the tests of the SSH route need, with their packages. */
 export const SSH_PACKAGES = { sshd: 'openssh-server', ssh: 'openssh-client' };
 const pluginPackage = 'containernetworking-plugins';
 const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];

@@ -5,10 +5,13 @@ const LINE_EVERY_MS = 5_000;
 
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>;
 
-/** What is going on, the newest last: only that is shown. */
+/** What is in progress. Only the newest, which is the last, is shown. */
 const shown: symbol[] = [];
 
-/** While it is not disposed, and nothing newer is shown: on a terminal one line that changes in place, elsewhere a line every five seconds. */
+/**
+ * Shows progress until it is disposed, except while something newer is shown. A terminal gets one line that changes in place, a log a line
+ * every five seconds.
+ */
 export function showProgress(text: () => string, log: Log, terminal: Terminal = process.stderr): Disposable {
   const own = Symbol();
   shown.push(own);

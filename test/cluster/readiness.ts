@@ -17,7 +17,7 @@ export function milestones(parts: { certManager: boolean; pods: boolean }): Mile
   // Pods cannot be made in a namespace before its service account exists.
   const found = [milestone('default service account', '/api/v1/namespaces/default/serviceaccounts/default')];
   if (parts.certManager) {
-    // The one that is applied last to be established says nothing of the others, so ask for those that tests use.
+    // The last CRD that was applied may be established before the others, so each CRD that tests use is checked.
     for (const name of ['issuers', 'certificates', 'certificaterequests']) {
       found.push(milestone(`CRD ${name}`, `${crds}/${name}.cert-manager.io`, 'Established'));
     }

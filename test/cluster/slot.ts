@@ -16,9 +16,9 @@ export interface Slot {
   cgroup: string;
 }
 
-/** Kept in the slot's directory: whose the box is, and the process to kill. */
+/** The file in the slot's directory: who owns the box, and which process to kill. */
 interface Claim {
-  /** Undefined for a detached box, which is nobody's. */
+  /** Absent for a detached box, which outlives the process that started it. */
   owner?: ProcessIdentity;
   box?: ProcessIdentity;
 }

@@ -3,7 +3,7 @@ import { Agent, createServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { KeyPair } from '../../../src/gateway/tls.ts';
 
-/** What Node itself allows: a proxy that does nothing but pass complete requests and answers on. */
+/** Shows what is possible in Node: a proxy that only forwards complete requests and answers. */
 export async function startPlainProxy(
   pair: KeyPair,
   controller: number,

@@ -29,7 +29,7 @@ export interface Measured {
 
 /** A controller, and what stands in front of it. */
 export interface Subjects extends AsyncDisposable {
-  /** Where reviews are asked, by what answers there. */
+  /** The port of each subject. */
   ports: Record<'direct' | 'devloop' | 'HAProxy' | 'Node', number>;
   gateway: Gateway;
   /** Ends the controller, and starts it again after a while. Resolves when it listens, with the time for which nothing did. */
@@ -85,7 +85,7 @@ export async function startSubjects(): Promise<Subjects> {
   };
 }
 
-/** Of the kind that cert-manager issues by default. */
+/** Issues a key pair of the kind that cert-manager issues by default. */
 async function issuePair({ certificate, key }: { certificate: string; key: string }): Promise<KeyPair> {
   const names = ['-subj', `/CN=${SERVER_NAME}`, '-addext', `subjectAltName=DNS:${SERVER_NAME}`];
   const to = ['-nodes', '-days', '1', '-keyout', key, '-out', certificate];

@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
  */
 const REST_MS = 3_000;
 
-/** How `up` and a rollout both begin: one Pod, which has run for a while, and kube-proxy has nothing to do. */
+/** Waits for the state in which `up` and a rollout both begin: one Pod has run for a while, and kube-proxy has nothing to do. */
 export async function atRest(cluster: TestCluster, namespace: string): Promise<void> {
   await eventually(async () => {
     const pods = await cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'name']);

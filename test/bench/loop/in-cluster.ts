@@ -10,8 +10,8 @@ import { editIn, firstAnswer, type Loop } from './sample.ts';
 /** What people do without devloop: the operator's Pod runs what they edit. */
 export interface InCluster extends AsyncDisposable {
   /**
-   * `image` is the time from an edit to the first review that is answered by it: image built, loaded into the node, Deployment
-   * rolled out. `restart` is that of a rollout alone, with the image there already.
+   * `image` is the time from an edit to the first review that the edited code answers: the image is built and loaded into the node, and
+   * the Deployment is rolled out. `restart` is the time of a rollout alone, when the node already has the image.
    */
   rollOut(): Promise<Taken>;
 }

@@ -22,7 +22,7 @@ const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 /** Asking all the time would take the processor from the compiler and the cluster. */
 const ASK_EVERY_MS = 25;
 const ANSWER_LIMIT_MS = 120_000;
-/** A call to a Pod that has just gone hangs for ten seconds, while the next call is answered. It is asked beside it. */
+/** A call to a Pod that has just ended hangs for ten seconds, while the next call is answered. So the next call is sent after this time. */
 const HANGING_MS = 500;
 
 let edits = 0;

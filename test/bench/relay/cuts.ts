@@ -10,7 +10,7 @@ const CUTS = Number(process.env.BENCH_CUTS ?? 50);
 const CLIENTS = 16;
 const NEW_CLIENTS = 4;
 const API_PORT = 6443;
-/** Longest time between a port-forward that stands again and its cut, in ms. */
+/** The longest time from the moment when a port-forward works again until it is cut, in ms. */
 const MOST_BETWEEN = 400;
 const REDIAL_LIMIT_MS = 20_000;
 /** One round of load is no longer than this; another begins while cuts are left. */

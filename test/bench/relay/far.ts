@@ -11,7 +11,7 @@ const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 1_000);
 const ONE_WAY_MS = 20;
 const API_PORT = 6443;
 
-/** With the API server as far away as one usually is, round trips are what counts, and not this machine's processors. */
+/** With the API server as far away as it usually is, the round trips decide, not the processors of this machine. */
 export async function farFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const distance = stack.use(await startDistance(API_PORT, cluster.nodeIp));

@@ -9,7 +9,7 @@ const FEW = Number(process.env.BENCH_FEW ?? 12_000);
 const MANY = Number(process.env.BENCH_MANY ?? 50_000);
 const AT_ONCE = 16;
 const GOAL = 1.05;
-/** As in the Pod. Left to itself, V8 takes 100 MB more over the first 50,000 connections, and no more then: that says nothing of what is held. */
+/** The same limits as in the Pod. Without them, V8 takes 100 MB more for the first 50,000 connections, and that is no leak. */
 const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
 
 interface State {
@@ -18,7 +18,7 @@ interface State {
   files: number;
 }
 
-/** What is held after many connections is what was held after some. */
+/** Reports whether many connections leave more memory and open files behind than a few. */
 export async function memoryFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using ours = await startOurs(cluster, load, { flags: SMALL_HEAP });
   const { enter, address, ports } = ours;
@@ -67,7 +67,7 @@ async function pidOf(uid: string): Promise<number> {
   throw new Error(`no process of the Pod with uid ${uid}`);
 }
 
-/** Once the files are as many as before: what was closed takes a moment on its way through the cluster. */
+/** Waits until there are as many open files as before, because closing a connection through the cluster takes a moment. */
 async function statesOf(
   pids: Record<string, number>,
   before?: Record<string, State>,
@@ -82,7 +82,7 @@ async function statesOf(
     if (Object.keys(now).some((side) => now[side]!.files !== before[side]!.files)) throw new Error('not yet');
     return now;
   }, 10_000);
-  // What does not settle is the finding.
+  // If the number does not return to what it was, it is reported as it is.
   return await settled.catch(states);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The relay route as a process of its own, so that its memory can be looked at. Prints `dialled` for each port-forward,
+ * The relay route as a process of its own, so that its memory can be measured. Prints `dialled` for each port-forward,
  * `ready <pod>` once it carries, and what it has to say after `event`.
  */
 import { readFile } from 'node:fs/promises';

@@ -11,20 +11,20 @@ import type { TestCluster } from '../../cluster/cluster.ts';
 import { end } from '../../support/sshd/network.ts';
 import type { Enter, Load } from '../tunnel/load.ts';
 
-/** A way through the API server, with what answers at its end. */
+/** A route through the API server, with a server at its end. */
 export interface Subject extends AsyncDisposable {
   name: string;
   /** Where the requests go, and from where. */
   enter: Enter;
   address: string;
   ports: readonly [tls: number, bulk: number];
-  /** Of the process here. */
+  /** The process on this machine. */
   pid: number;
 }
 
 export interface Ours extends Subject {
   pod: string;
-  /** Port-forwards that were opened so far. */
+  /** How many port-forwards have been opened so far. */
   readonly dialled: number;
 }
 
@@ -33,13 +33,13 @@ export const KUBECTL = 'kubectl port-forward';
 export const KUBECTL_AGAIN = 'kubectl port-forward, again';
 export const NAMESPACE = 'relay-bench';
 
-/** In the Pods; a webhook's usual port, and another. */
+/** The ports in the Pods: a webhook's usual port, and another one. */
 const POD_PORTS = [9443, 9444] as const;
 const SERVER_IMAGE = 'devloop.test/tunnel-bench:1';
 const SERVER_POD = 'server';
 const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
 
-/** A Pod in which the server of the load answers: what `kubectl port-forward` leads to. */
+/** Starts the Pod with the load's server, to which `kubectl port-forward` connects. */
 export async function startServerPod(cluster: TestCluster, { program }: Load): Promise<void> {
   await cluster.loadImage(SERVER_IMAGE, program);
   await cluster.kubectl(['create', 'namespace', NAMESPACE]);
@@ -93,7 +93,7 @@ export async function startKubectl(
   };
 }
 
-/** Another session each time. `kubeconfig` may lead to the cluster by another way; `flags` are Node's. */
+/** Each call starts another session. `kubeconfig` may name another address of the cluster; `flags` are flags of Node. */
 export async function startOurs(
   cluster: TestCluster,
   load: Load,

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { median } from '../measure.ts';
 
-/** What is asked for, as kube-apiserver asks. */
+/** Where reviews are sent, and the review, as kube-apiserver would send it. */
 export interface Target {
   port: number;
   path: string;

@@ -26,8 +26,8 @@ type packet struct {
 	due   time.Time
 }
 
-// delayLink joins two network devices that it makes, and hands every packet over after a fixed time, in order. Whoever
-// started it gives them addresses, and may move them to other networks; they go with this process.
+// delayLink creates two connected network devices, and passes on every packet after a fixed time, in order. The caller
+// gives them addresses, and may move them to other network namespaces. They disappear when this process ends.
 func delayLink(first, second string, oneWay time.Duration) {
 	ends := [2]int{device(first), device(second)}
 	carry(ends[0], ends[1], oneWay)
@@ -89,7 +89,7 @@ func pause(length time.Duration) {
 	}
 }
 
-// skip tells whether a packet was lost for a good reason: a signal, or a device that is not up yet.
+// skip reports whether a packet may be lost: because of a signal, or because a device is not up yet.
 func skip(err error) bool {
 	switch err {
 	case nil:

@@ -32,7 +32,7 @@ export interface Load extends AsyncDisposable {
   program: string;
   /** Ports on 127.0.0.1 of the TLS server and of the one for bulk. */
   here: [number, number];
-  /** The same at another address of this machine. */
+  /** Starts the same two servers at another address of this machine. */
   serve(address: string): Promise<Served>;
   requests(
     kind: 'new' | 'keep',
@@ -50,7 +50,7 @@ export interface Load extends AsyncDisposable {
     megabytes: number,
     enter?: Enter,
   ): Promise<number>;
-  /** That many connections to the server for bulk, with 1 KB back on each. */
+  /** Opens this many connections to the bulk server, each of which gets 1 KB back. */
   connections(
     address: string,
     port: number,

@@ -208,7 +208,7 @@ func dial(address string) (net.Conn, error) {
 	return tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
 }
 
-// worker asks over the connection that it is given, or over a new one each time where it is given none.
+// worker sends requests over the given connection; if there is none, over a new connection each.
 func worker(kept net.Conn, address string, until time.Time) (times []time.Duration, failed int) {
 	for time.Now().Before(until) {
 		started := time.Now()

@@ -10,7 +10,7 @@ const LOAD_MS = 2_000;
 const MEGABYTES = 40;
 const BULK_RTT_MS = 50;
 const RTTS_MS = [20, BULK_RTT_MS];
-/** A connection of its own, TLS and the request take three. */
+/** Opening a connection, TLS and the request take three round trips. */
 const MOST_ROUND_TRIPS = 3.5;
 const LEAST_BULK = 0.6;
 
@@ -54,7 +54,7 @@ async function direct(load: Load, { here }: SlowLink): Promise<Subject> {
 interface How {
   enter: Enter;
   address: string;
-  /** Or new connections alone. */
+  /** Whether bulk transfers are measured, too; otherwise only new connections are. */
   bulk: boolean;
 }
 

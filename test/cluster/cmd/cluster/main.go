@@ -39,7 +39,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: cluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kube-proxy|kubectl|cert-manager ...")
 		os.Exit(2)
 	}
-	os.Args = os.Args[1:] // every part reads os.Args by itself
+	os.Args = os.Args[1:] // each part reads os.Args itself
 	if err := parts[os.Args[0]](); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", os.Args[0], strings.TrimSpace(err.Error()))
 		os.Exit(1)
