@@ -99,7 +99,7 @@ export interface EventDoc {
   type: string;
   about: string;
   fields: Field[];
-  /** The interface that has some of these fields. */
+  /** The name of the interface that declares some of the event's fields. */
   more?: string;
 }
 

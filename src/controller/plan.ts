@@ -14,7 +14,7 @@ export interface Gate {
   release(): void;
   /** No controller runs for `ms`: requests wait, or fail at once if they cannot wait that long. The next `hold` ends this. */
   controllerDown(why: string, ms: number): void;
-  /** No controller is started again: a request that nothing accepts fails at once. */
+  /** Called when no controller will be started again. After this call, a request that nothing accepts fails at once. */
   failFast(why: string): void;
 }
 

@@ -125,7 +125,7 @@ const FAMILIES = [
   /^(EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|MANPAGER)$/,
 ];
 
-/** Whether the controller gets a variable of the container: it is about the operator, and cannot run other code. */
+/** Whether the controller gets this variable of the container: only if it is about the operator and cannot make a program run other code. */
 export function isSetting(name: string): boolean {
   return !OF_THE_CONTAINER.has(name) && !isUnsafe(name);
 }

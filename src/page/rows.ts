@@ -43,7 +43,7 @@ export function rowsOf(before: string, after: string): Row[] {
   return rows;
 }
 
-/** Neighbouring rows that are all equal, or all differ. */
+/** Neighbouring rows, all with the same text on both sides, or all with different texts. */
 export interface Run {
   rows: Row[];
   /** The rows are unchanged and far from any change, so they are not shown at first. */

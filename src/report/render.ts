@@ -240,7 +240,7 @@ const VERDICT_COLUMN = 8;
 const CHECK_COLUMN = 16;
 const TEXT_AT = VERDICT_COLUMN + CHECK_COLUMN + 2;
 
-/** Verdict, check and answer in columns; proof and hint below the answer. The verdict is a word, so it reads without colours. */
+/** Verdict, check and answer in columns; proof and hint below the answer. The verdict is a word, so it can be read without colours. */
 function renderFinding(finding: Of<'finding'>, paint: Paint): string {
   const { verdict, check, answer, proof, latencyMs, hint } = finding;
   const took = latencyMs === undefined ? '' : `  ${paint('dim', `(${duration(latencyMs)})`)}`;

@@ -29,7 +29,7 @@ export function shortName(webhook: string): string {
   return [...new Set(names)].join(', ');
 }
 
-/** `10:15:02` in local time. `toTimeString` would take most of the time of a list of a thousand reviews. */
+/** `10:15:02` in local time. `toTimeString` would take up most of the time that listing a thousand reviews needs. */
 export function clock(at: string): string {
   const time = new Date(at);
   return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`;

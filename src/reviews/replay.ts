@@ -156,7 +156,7 @@ async function post(
   const ending = new AbortController();
   const end = (): void => ending.abort(signal.reason);
   const timer = setTimeout(() => ending.abort(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
-  // AbortSignal.any would take much of the time of a replay.
+  // AbortSignal.any would take up much of the time that a replay needs.
   signal.addEventListener('abort', end);
   try {
     return { ...(await postToController({ agent, port, path, body, signal: ending.signal })), headers: [] };

@@ -267,7 +267,7 @@ async function save(
   warnOfOldAnswers(name, kept, io.emit);
 }
 
-/** Warns if an older build gave some answers of a set, because perhaps no single build gives all of them. */
+/** Warns if an older build gave some of the answers in a set, because perhaps no single build gives all of them. */
 function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void {
   const newest = kept.findLast(({ build }) => build !== undefined)?.build;
   const old = kept.filter(({ build }) => build !== undefined && build !== newest);

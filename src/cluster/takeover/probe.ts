@@ -24,7 +24,7 @@ export interface ProbeTarget extends ProbedService {
 export interface Prober extends AsyncDisposable {
   /** Makes one dry-run creation that triggers only our own webhook configuration. */
   once(): Promise<ProbeAnswer>;
-  /** Sends the target's `count` probes except the first at the same time, each over a connection of its own. */
+  /** Sends all `count` probes of the target except the first at the same time, each over a connection of its own. */
   others(): Promise<ProbeAnswer[]>;
   /** Sends the same probes with one dry run. Resolves to whether that shows that the gateway has answered all of them. */
   reachesTogether(): Promise<boolean>;

@@ -229,7 +229,7 @@ export function withoutPatterns(recipes: BuildRecipe[], checkout: GoCheckout): B
   return [...recipes.filter((recipe) => !patterns.includes(recipe)), ...matched];
 }
 
-/** The main packages that a package or pattern names. A pattern does not match packages of other modules. */
+/** The main packages that an argument of `go build` names: one package, or a pattern. A pattern does not match packages of other modules. */
 export function mainsNamed(written: string, { root, mains, modules }: GoCheckout): string[] {
   if (!isPattern(written)) return mains.map((main) => main.package).filter((name) => name === written);
   const parts = written.split('/');

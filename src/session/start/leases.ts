@@ -29,7 +29,7 @@ export interface SessionLeases extends AsyncDisposable {
   announce(route: Route): Promise<void>;
 }
 
-/** A Lease that was created this recently is not renewed: somebody could take it just as well right after a renewal. */
+/** A Lease that was created this recently is not renewed. A renewal gains nothing: somebody could also take the Lease right after it. */
 const JUST_HELD_MS = 1_000;
 
 export function createSessionLeases(target: Target): SessionLeases {
