@@ -264,5 +264,5 @@ function planEnvironment(
 
 function notTakenOver(names: string[]): string {
   const all = names.join(', ');
-  return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine, or expose what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
+  return `The controller runs without ${all} from the Deployment:\nsuch variables can run other programs on this machine, or expose what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
 }

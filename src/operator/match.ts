@@ -43,11 +43,6 @@ function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);
 }
 
-/** The paths that other operators do not also serve. */
-export function ownPaths(calls: WebhookCall[]): string[] {
-  return pathsOf(calls).filter((path) => !isShared(path));
-}
-
 /**
  * The matching Services, the best first. Taking over somebody else's operator would be worse than finding none. So a rule for a group of
  * this checkout proves nothing, since policy engines have such rules, and neither does a path in a bundled manifest. The sources have to

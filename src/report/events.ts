@@ -62,7 +62,7 @@ export type DevloopEvent =
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
   /** No controller runs (`why` names the cause), and reviews fail. `controller.ready` follows when one answers again. */
   | { type: 'controller.down'; why: string }
-  /** A new build serves. `ms` runs from the first changed file until reviews are forwarded again. */
+  /** A new build is now serving. `ms` runs from the first changed file until reviews are forwarded again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }

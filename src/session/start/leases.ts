@@ -2,7 +2,7 @@ import { createWarner } from '../../async.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
-import type { HeldLease, Holder, holdLease } from '../../cluster/takeover/lease.ts';
+import type { HeldLease, Holder } from '../../cluster/takeover/lease.ts';
 import { isReady } from '../../cluster/takeover/pause/waits.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -15,8 +15,6 @@ import { describeTarget, targetsOf } from '../context/holders.ts';
 import { goneWithNamespace } from '../guard/causes.ts';
 import { serviceName } from '../route/cut-over.ts';
 import type { Session } from './session.ts';
-
-export type LeaseStep = ReturnType<typeof holdLease>;
 
 /** The Leases of a session: they show who is using the operator, over which route, and how the session is doing. */
 export interface SessionLeases extends AsyncDisposable {

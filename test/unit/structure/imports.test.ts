@@ -4,6 +4,9 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
+const PROGRAMS = ['main.ts', 'route/relay/pod/program.ts'];
+/** The files where a program or the page begins. */
+const ENTRIES = [...PROGRAMS, 'page/client/main.tsx'];
 const LONGEST = 300;
 const LARGEST_BYTES = 1_000_000;
 
@@ -101,9 +104,16 @@ it('has no two files that need each other, directly or through others', () => {
   expect(circle(importGraph([a!, b!]))).toBeUndefined();
 });
 
+it('has no file that no other file imports', () => {
+  const imported = new Set([...importGraph(sources).values()].flat());
+  const unused = sources.filter(
+    ({ path }) => !imported.has(path) && !path.endsWith('.d.ts') && !ENTRIES.includes(path),
+  );
+  expect(unused.map(({ path }) => path)).toEqual([]);
+});
+
 it('leaves the process to the two programs, main.ts and the one that runs in the relay Pod', () => {
-  const programs = ['main.ts', 'route/relay/pod/program.ts'];
-  const wrong = sources.filter(({ path, text }) => !programs.includes(path) && touchesProcess(text));
+  const wrong = sources.filter(({ path, text }) => !PROGRAMS.includes(path) && touchesProcess(text));
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
