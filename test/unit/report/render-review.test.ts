@@ -37,6 +37,11 @@ it.each<[string, Partial<ReviewSummary>, string]>([
     'allowed       <time>  CREATE Application default/web  vapplication  (7 ms of 10 s)  r-000041',
   ],
   [
+    'answered by a build that is older than the sources',
+    { build: '3f2a91c', isOldBuild: true },
+    'allowed       <time>  CREATE Application default/web  vapplication  (7 ms of 10 s, 3f2a91c)  the old build answered  r-000041',
+  ],
+  [
     'denied, with the reason',
     { verdict: 'denied', message: 'spec.image:\n  Required value', code: 422 },
     'denied        <time>  CREATE Application default/web  vapplication  spec.image: Required value  (7 ms of 10 s)  r-000041',

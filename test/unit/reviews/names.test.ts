@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type NamedCall, nameOf, type Rule } from '../../../src/reviews/names.ts';
+import { type NamedCall, nameOf, type Rule, sideEffectsOf } from '../../../src/reviews/names.ts';
 
 const call = (name: string, rules?: Rule[], path = '/v'): NamedCall => ({
   path,
@@ -39,4 +39,19 @@ it.each([
   ['by the path where nothing is known', [], asked, '/v'],
 ])('names a webhook %s', (_, calls, review, name) => {
   expect(nameOf(calls, review)).toBe(name);
+});
+
+it.each([
+  ['Some', ['Some'], 'Some'],
+  ['Unknown', ['Unknown'], 'Unknown'],
+  ['none, also not in a dry run', ['None', 'NoneOnDryRun', undefined], undefined],
+  ['those of any webhook that can be meant', ['None', 'Some'], 'Some'],
+])('side effects that a webhook declares for dry runs: %s', (_, declared, found) => {
+  const calls = declared.map((sideEffects) => ({ ...call('one'), ...(sideEffects ? { sideEffects } : {}) }));
+  expect(sideEffectsOf(calls, asked)).toBe(found);
+  // A webhook for other objects does not count.
+  const other = { ...call('other', [rule(['nodes'])]), sideEffects: 'Some' };
+  expect(sideEffectsOf([other, ...calls.map((one) => ({ ...one, rules: [rule(['pods'])] }))], asked)).toBe(
+    found,
+  );
 });
