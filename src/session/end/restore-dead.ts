@@ -133,7 +133,7 @@ async function answerOrRefuse(
 }
 
 /**
- * Deletes the relays of the dead session. Nobody else can use them, and their Pods keep connections open as long as they run. If a webhook
+ * Deletes the relays of the dead session. No other session can use them, and their Pods keep connections open as long as they run. If a webhook
  * that does not answer blocks the deletion, the Pods exit on their own.
  */
 async function endRelays(work: Work, marked: Marked[]): Promise<void> {

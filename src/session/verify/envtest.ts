@@ -44,9 +44,8 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
   const token = randomBytes(16).toString('hex');
   const server = start('kube-apiserver', await apiServerArguments({ directory, etcd, port, token }));
   const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
-  const kubeconfig = kubeconfigFor(cluster, { token });
   const file = join(directory, 'kubeconfig.json');
-  await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
+  await writeFile(file, JSON.stringify(kubeconfigFor(cluster, { token })), { mode: 0o600 });
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
   const ended = server.exited.then(() => 'ended' as const);
   const isReady = () =>
@@ -64,7 +63,7 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
   }
   await installCrds(api, checkout, io);
   const owned = started.move();
-  return { kubeconfig, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { kubeconfig: file, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 async function apiServerArguments({

@@ -31,7 +31,7 @@ export interface ManagerWanted {
   readySeconds: number;
 }
 
-/** A manager of the checkout that runs against an API server which is not the user's, with a key pair of its own. */
+/** A manager of the checkout that runs against an API server without a take-over, with a key pair of its own. */
 export interface RunningManager extends AsyncDisposable {
   /** The id of the build, as it is shown. */
   build: string | undefined;
@@ -56,8 +56,7 @@ export async function startManager(
   started.defer(() => removeLocalFiles(directory));
   const files = localFiles(directory, { startsController: true });
   await mkdir(join(directory, 'tmp'), { mode: 0o700 });
-  const kubeconfig = join(directory, 'api-server.json');
-  await writeFile(kubeconfig, JSON.stringify(server.kubeconfig), { mode: 0o600 });
+  const kubeconfig = await kubeconfigFile(server, directory);
   let build: string | undefined;
   const emit: Emit = (event) => {
     if (event.type === 'controller.started') build = event.build;
@@ -75,6 +74,14 @@ export async function startManager(
   await untilRegistered(wanted, io.signal);
   const owned = started.move();
   return { build, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A file of the user's is used where it is, so that no secret is copied. */
+async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Promise<string> {
+  if (typeof kubeconfig === 'string') return kubeconfig;
+  const file = join(directory, 'api-server.json');
+  await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
+  return file;
 }
 
 async function plan(

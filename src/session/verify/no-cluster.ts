@@ -4,8 +4,8 @@ import { listenOn } from '../../machine/port.ts';
 
 /** The API server that a manager is started with, on the loopback interface. */
 export interface ApiServer extends AsyncDisposable {
-  /** A kubeconfig, as JSON. */
-  kubeconfig: object;
+  /** The path of a kubeconfig, or its content if no file has it yet. */
+  kubeconfig: string | object;
 }
 
 /**
