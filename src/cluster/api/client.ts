@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { type ApiError, GarbledAnswer, isConflict, isForbidden, isNotFound } from './errors.ts';
+import { type ApiError, GarbledAnswer, isConflict, isNotFound, undefinedIfForbidden } from './errors.ts';
 import type { Forwarded } from './forward.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
@@ -127,10 +127,7 @@ async function removeOnce(
 
 /** If the account is not allowed to read the object, it counts as gone, since the deletion was refused with 404 or 409. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
-  const now = await get(ref).catch((error) => {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  });
+  const now = await get(ref).catch(undefinedIfForbidden);
   return now !== undefined && (uid === undefined || now.metadata.uid === uid);
 }
 

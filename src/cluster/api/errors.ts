@@ -151,6 +151,11 @@ export function refusalOf(error: unknown): ApiError | undefined {
   return refusal instanceof ApiError ? refusal : undefined;
 }
 
+/** Replaces the result of a call that the account is not allowed to make with undefined. */
+export function undefinedIfForbidden(error: unknown): undefined {
+  if (!isForbidden(error)) throw error;
+}
+
 /** Replaces a list that the account is not allowed to read with an empty one. */
 export function noneIfForbidden(error: unknown): [] {
   if (isForbidden(error)) return [];

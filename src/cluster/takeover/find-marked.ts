@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../api/client.ts';
-import { GarbledAnswer, isForbidden, isNotFound } from '../api/errors.ts';
+import { GarbledAnswer, isNotFound, undefinedIfForbidden } from '../api/errors.ts';
 import {
   describe,
   isWorkload,
@@ -112,9 +112,8 @@ function lister(api: ClusterApi, sessionId: string | undefined): List {
   return async (kind, namespace) => {
     const accept = RELAY_KINDS.has(kind) ? { accept: METADATA_ONLY } : {};
     const options = { query: { labelSelector }, ...accept };
-    const objects = await unlessForbidden(
-      api.list<KubeObject>(kind, namespace, options).catch(unlessMissing),
-    );
+    const listed = api.list<KubeObject>(kind, namespace, options).catch(unlessMissing);
+    const objects = await listed.catch(undefinedIfForbidden);
     return objects
       ?.map((object) => ({ ref: refOf(kind, object.metadata), sessionId: sessionOf(object)!, object }))
       .filter((one) => !isEnding(one) && isOurs(one.ref, one.object, one.sessionId));
@@ -168,7 +167,7 @@ async function readMarked(
   refs: Iterable<{ ref: ObjectRef; sessionId: string }>,
 ): Promise<Marked[]> {
   const read = [...refs].map(async ({ ref, sessionId }): Promise<Marked[]> => {
-    const object = await unlessForbidden(api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY }));
+    const object = await api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY }).catch(undefinedIfForbidden);
     const isIts = object !== undefined && sessionOf(object) === sessionId;
     return isIts && !isEnding({ ref, object, sessionId }) ? [{ ref, sessionId, object }] : [];
   });
@@ -186,13 +185,4 @@ function isEnding({ ref, object }: Marked): boolean {
 function unlessMissing(error: unknown): never {
   if (isNotFound(error)) throw new GarbledAnswer(`"${error.message}"`);
   throw error;
-}
-
-async function unlessForbidden<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { isForbidden, isUnanswered, LET_IT_PASS } from '../api/errors.ts';
+import { isUnanswered, LET_IT_PASS, undefinedIfForbidden } from '../api/errors.ts';
 import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { answered } from '../api/repeat.ts';
@@ -186,9 +186,7 @@ export async function waitForControllerSlices(
     ),
   );
   // Without permission on EndpointSlices, which the relay route does not need, there is no wait.
-  await waiting.catch((error) => {
-    if (!isForbidden(error)) throw error;
-  });
+  await waiting.catch(undefinedIfForbidden);
 }
 
 /** The third step: deletes everything that the session created for its endpoints and probes. */

@@ -1,4 +1,4 @@
-import { isForbidden } from '../api/errors.ts';
+import { undefinedIfForbidden } from '../api/errors.ts';
 import { describe, isWorkload, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
 import type { KubeObject, Service } from '../api/objects.ts';
 import type { Workload } from '../api/workloads.ts';
@@ -24,17 +24,13 @@ export async function findUnmarked(
   const named = new Map([...taken, ...leased].map((ref) => [describe(ref), ref]));
   const lost = [...named].flatMap(([name, ref]) => (known.has(name) ? [] : [ref]));
   const judged = lost.map(async (ref): Promise<Left[]> => {
-    const object = await api.get<KubeObject>(ref).catch(unlessForbidden);
+    // Missing permissions are reported elsewhere.
+    const object = await api.get<KubeObject>(ref).catch(undefinedIfForbidden);
     if (object === undefined || sessionOf(object) !== undefined) return [];
     const trace = ref.kind === 'Service' ? ofService(object) : ofManager(ref, object, isExpected(ref));
     return trace === undefined ? [] : [{ ref, kept: [{ fault: trace, isUnmarked: true }] }];
   });
   return (await Promise.all(judged)).flat();
-}
-
-/** Skips an object that the account is not allowed to read: missing permissions are reported elsewhere. */
-function unlessForbidden(error: unknown): undefined {
-  if (!isForbidden(error)) throw error;
 }
 
 function ofService(object: KubeObject): string | undefined {

@@ -1,4 +1,4 @@
-import { isForbidden } from '../../cluster/api/errors.ts';
+import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Lease } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
@@ -46,12 +46,7 @@ export async function readHolderOf(
   machine: LocalMachine,
   seen?: Lease,
 ): Promise<LeaseHolder | undefined> {
-  try {
-    return await readHolder(observer, ref, machine, seen);
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
+  return await readHolder(observer, ref, machine, seen).catch(undefinedIfForbidden);
 }
 
 /** Everything that carries the label of one session. */

@@ -1,6 +1,6 @@
 import { pollUntil } from '../../async.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { isForbidden } from '../../cluster/api/errors.ts';
+import { isForbidden, undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { answered } from '../../cluster/api/repeat.ts';
@@ -80,9 +80,9 @@ async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeOb
     const pods = await selectedPods(api, service);
     return pods.every(({ metadata }) => metadata.deletionTimestamp === undefined);
   };
-  await pollUntil(answered(isOver), { everyMs: POLL_MS, limitMs: LIMIT_MS, signal }).catch((error) => {
-    if (!isForbidden(error)) throw error;
-  });
+  await pollUntil(answered(isOver), { everyMs: POLL_MS, limitMs: LIMIT_MS, signal }).catch(
+    undefinedIfForbidden,
+  );
 }
 
 /**

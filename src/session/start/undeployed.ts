@@ -1,4 +1,4 @@
-import { isForbidden } from '../../cluster/api/errors.ts';
+import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { DevloopError } from '../../errors.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
@@ -20,7 +20,8 @@ export async function requireDefinitions(
 ): Promise<void> {
   const { run, package: configured } = config.controller ?? {};
   if (groups.size === 0 || (command ?? main ?? run ?? configured) !== undefined) return;
-  const installed = await definitionNames(api).catch(unknownIfForbidden);
+  // If the account is not allowed to list CRDs, the start of the controller shows whether they exist.
+  const installed = await definitionNames(api).catch(undefinedIfForbidden);
   if (installed === undefined || installed.some((name) => groups.has(name.slice(name.indexOf('.') + 1))))
     return;
   const list = [...groups].slice(0, SHOWN).join(', ');
@@ -32,8 +33,3 @@ export async function requireDefinitions(
 }
 
 const SHOWN = 5;
-
-/** If the account is not allowed to list CRDs, the start of the controller shows whether they exist. */
-function unknownIfForbidden(error: unknown): undefined {
-  if (!isForbidden(error)) throw error;
-}

@@ -79,18 +79,14 @@ it('each filter leaves out the reviews that it does not select', async () => {
   const resource = { group: '', version: 'v1', kind: 'Node' };
   await recordSession('aaaaaaaa', [{ ...PLAIN, resource, object: { name: 'n1' } }, other]);
   const filters = [
-    ...[
-      ['--kind', 'pod'],
-      ['--name', 'we'],
-      ['--namespace', 'shop'],
-      ['--verdict', 'denied'],
-    ],
-    ...[
-      ['--user', 'bob'],
-      ['--webhook', 'other'],
-      ['--since', '10m'],
-      ['--slow', '500'],
-    ],
+    ['--kind', 'pod'],
+    ['--name', 'we'],
+    ['--namespace', 'shop'],
+    ['--verdict', 'denied'],
+    ['--user', 'bob'],
+    ['--webhook', 'other'],
+    ['--since', '10m'],
+    ['--slow', '500'],
   ];
   for (const filter of filters)
     expect([filter, run('reviews', ...filter)]).toEqual([

@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../api/client.ts';
-import { isForbidden } from '../../api/errors.ts';
+import { undefinedIfForbidden } from '../../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { ContainerStatus, Pod, Workload } from '../../api/workloads.ts';
 import { runningPods } from './pods.ts';
@@ -21,10 +21,7 @@ export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<No
   if (object === undefined || isReady(object)) return undefined;
   const refusal = await pauseOf(ref.kind)?.refusedBy(api, object);
   if (refusal !== undefined) return { ref, look: ref, cause: `its Pods are refused: ${refusal}` };
-  const pods = await runningPods(api, { ref, object }).catch((error) => {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  });
+  const pods = await runningPods(api, { ref, object }).catch(undefinedIfForbidden);
   if (pods?.length === 0) return { ref, look: ref, cause: 'Kubernetes has created none of its Pods' };
   for (const pod of pods ?? []) {
     const fault = podFault(pod) ?? (await mountFault(api, pod));
