@@ -24,7 +24,7 @@ it('speaks of `kubectl devloop` when kubectl calls it', () => {
 it('an answer that a full disk cuts ends in an error, and one whose reader leaves does not', () => {
   const asked = [process.execPath, BIN, 'doctor', '--help'].join(' ');
   const run = (sink: string) =>
-    spawnSync('bash', ['-o', 'pipefail', '-c', `${asked} ${sink}`], { encoding: 'utf8' });
+    spawnSync('bash', ['--norc', '-o', 'pipefail', '-c', `${asked} ${sink}`], { encoding: 'utf8' });
   expect(run('>/dev/full')).toMatchObject({
     status: 6,
     stderr: 'error: devloop could not write all of its output: the disk is full.\n',
