@@ -2,39 +2,62 @@ import { join } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { runTool } from '../machine/tool.ts';
 
-const INSTALL = 'go install github.com/go-delve/delve/cmd/dlv@latest';
-
 /**
  * The delve that debugs what the go tool builds in this directory: from the PATH, or from where `go install` puts it. Throws
- * 'debug.no-delve' if there is none, or if it is older than Go.
+ * 'debug.no-delve' if there is none, or if none supports this version of Go.
  */
 export async function findDelve(cwd: string, signal: AbortSignal): Promise<string> {
   const { stdout } = await runTool(['go', 'env', 'GOVERSION', 'GOBIN', 'GOPATH'], { cwd, signal });
   const [goVersion = '', bin = '', path = ''] = stdout.split('\n');
   const installed = bin === '' ? path.split(':')[0]! && join(path.split(':')[0]!, 'bin') : bin;
+  const unfit: DevloopError[] = [];
   for (const program of ['dlv', join(installed, 'dlv')]) {
-    const { code, stdout: about } = await runTool([program, 'version'], { cwd, signal });
+    const { code, stdout: about } = await runTool([program, 'version', '-v'], { cwd, signal });
     if (code !== 0) continue;
-    const version = /^Version: *(\S+)/m.exec(about)?.[1] ?? '';
-    if (minorOf(version, Number.POSITIVE_INFINITY) < minorOf(goVersion, 0))
-      throw tooOld(program, version, goVersion);
-    return program;
+    const why = whyUnfit(about, goVersion);
+    if (why === undefined) return program;
+    unfit.push(new DevloopError('debug.no-delve', `The debugger ${program} ${why.message}.`, why));
   }
-  throw new DevloopError(
-    'debug.no-delve',
-    'Breakpoints need delve, the debugger for Go, and there is no dlv on the PATH.',
-    {
-      hint: INSTALL,
-    },
-  );
+  const message = 'Breakpoints need delve, the debugger for Go, and there is no dlv on the PATH.';
+  throw unfit[0] ?? new DevloopError('debug.no-delve', message, { hint: installCommand(goVersion) });
 }
 
-/** delve numbers its versions as Go does: delve 1.27 supports Go 1.27. */
-function minorOf(version: string, unknown: number): number {
-  return Number(/1\.(\d+)/.exec(version)?.[1] ?? unknown);
+/** From this version on, Go writes debug information in the format DWARF 5, which only a delve built with such a Go can read. */
+const FIRST_DWARF_5 = 25;
+
+/** `about`: what delve prints about itself. Undefined if it can debug programs of this Go, or if that is not known. */
+function whyUnfit(about: string, goVersion: string): { message: string; hint: string } | undefined {
+  const version = /^Version: *(\S+)/m.exec(about)?.[1] ?? '';
+  const [go, delve] = [minorOf(goVersion), minorOf(version)];
+  if (go === undefined) return undefined;
+  const hint = installCommand(goVersion);
+  if (delve !== undefined && (delve < go || go < oldestGo(delve)))
+    return { message: `has the version ${version}, which does not support ${goVersion}`, hint };
+  const builder = /^Build Details: *(go\S+)/m.exec(about)?.[1] ?? '';
+  if (go < FIRST_DWARF_5 || (minorOf(builder) ?? go) >= FIRST_DWARF_5) return undefined;
+  const message = `was built with ${builder}, and cannot read the debug information of ${goVersion}`;
+  return { message, hint: `GOTOOLCHAIN=go1.${FIRST_DWARF_5}.0+auto ${hint}` };
 }
 
-function tooOld(program: string, version: string, goVersion: string): DevloopError {
-  const message = `The debugger ${program} has the version ${version}, which does not support ${goVersion}.`;
-  return new DevloopError('debug.no-delve', message, { hint: INSTALL });
+/**
+ * The minor version of the oldest Go that a delve supports. delve numbers its versions as Go does, and supports the two versions before its
+ * own; these releases support one more. Source: MinSupportedVersionOfGoMinor in delve's pkg/goversion/compat.go.
+ */
+function oldestGo(delve: number): number {
+  return [22, 24, 25].includes(delve) ? delve - 3 : delve - 2;
+}
+
+/** There has been a delve for each Go since this one. */
+const FIRST_DELVE = 20;
+
+function installCommand(goVersion: string): string {
+  const go = minorOf(goVersion);
+  const version = go === undefined ? 'latest' : `v1.${Math.max(go, FIRST_DELVE)}`;
+  return `go install github.com/go-delve/delve/cmd/dlv@${version}`;
+}
+
+/** 26 of `go1.26.8`, and of `1.26.0`. */
+function minorOf(version: string): number | undefined {
+  const [, minor] = /^(?:go)?1\.(\d+)/.exec(version) ?? [];
+  return minor === undefined ? undefined : Number(minor);
 }

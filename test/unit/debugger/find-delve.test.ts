@@ -18,7 +18,8 @@ async function path(programs: Record<string, string>): Promise<string> {
   return directory;
 }
 
-const delve = (version: string): string => `Delve Debugger\nVersion: ${version}\nBuild: x`;
+const delve = (version: string, builder = 'go1.26.8'): string =>
+  `Delve Debugger\nVersion: ${version}\nBuild: x\nBuild Details:  ${builder}\n mod\tgithub.com/go-delve/delve`;
 const find = (): Promise<string> => findDelve('/', new AbortController().signal);
 
 test.each(['1.26.0', '1.27.2', 'master'])('delve %s debugs programs of Go 1.26', async (version) => {
@@ -43,10 +44,37 @@ test('one that cannot say its version, such as the shim of a version manager wit
   expect(await find()).toBe(join(first, 'bin/dlv'));
 });
 
-test('one that is missing, or older than Go, is named with the command that installs it', async () => {
+test('one that is missing is named with the command that installs it', async () => {
   await path({ go: 'go1.26.8\n\n/none' });
-  const hint = 'go install github.com/go-delve/delve/cmd/dlv@latest';
+  const hint = 'go install github.com/go-delve/delve/cmd/dlv@v1.26';
   await expect(find()).rejects.toMatchObject({ code: 'debug.no-delve', hint });
-  await path({ go: 'go1.26.8\n\n/none', dlv: delve('1.25.1') });
+});
+
+test.each([
+  ['older than Go', 'go1.26.8', delve('1.25.1'), 'go install github.com/go-delve/delve/cmd/dlv@v1.26'],
+  ['much newer than Go', 'go1.24.3', delve('1.27.2'), 'go install github.com/go-delve/delve/cmd/dlv@v1.24'],
+  [
+    'built with a Go that writes another format',
+    'go1.26.8',
+    delve('1.26.0', 'go1.24.3'),
+    'GOTOOLCHAIN=go1.25.0+auto go install github.com/go-delve/delve/cmd/dlv@v1.26',
+  ],
+])('one that is %s is refused with the command that installs a fitting one', async (_why, go, dlv, hint) => {
+  await path({ go: `${go}\n\n/none`, dlv });
   await expect(find()).rejects.toMatchObject({ code: 'debug.no-delve', hint });
+});
+
+test.each([
+  ['1.24.2', 'go1.21.13'],
+  ['1.27.2', 'go1.25.0'],
+])('delve %s supports %s', async (version, go) => {
+  await path({ go: `${go}\n\n/none`, dlv: delve(version) });
+  expect(await find()).toBe('dlv');
+});
+
+test('one on the PATH that does not fit is passed over for the one that go install has put elsewhere', async () => {
+  const first = await directoryWith({ 'bin/dlv': `#!/bin/sh\necho 'Version: 1.26.0'\n` });
+  await chmod(join(first, 'bin/dlv'), 0o755);
+  await path({ go: `go1.26.8\n\n${first}`, dlv: delve('1.24.2') });
+  expect(await find()).toBe(join(first, 'bin/dlv'));
 });
