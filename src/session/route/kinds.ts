@@ -6,7 +6,7 @@ import type { RouteKind, RoutePlan, RouteSettings } from './routing.ts';
 import { ssh } from './ssh.ts';
 
 /** All kinds of routes, in the order in which `auto` tries them. */
-const ROUTE_KINDS: RouteKind[] = [direct, relay, ssh];
+export const ROUTE_KINDS: RouteKind[] = [direct, relay, ssh];
 
 /** The routes that the settings allow, in the order in which they are tried. */
 export function planRoutes(target: Target, settings: RouteSettings): RoutePlan[] {
