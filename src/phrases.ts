@@ -49,6 +49,11 @@ function octal(text: string): string {
   return [...new TextEncoder().encode(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
+/** The escape of one UTF-16 unit in a JSON string: `\u2028`. */
+export function jsonEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
 /** `shop-webhook` for registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
 export function imageName(image: string): string {
   return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;

@@ -14,9 +14,9 @@ export async function findDelve(cwd: string, signal: AbortSignal): Promise<strin
   for (const program of ['dlv', join(installed, 'dlv')]) {
     const { code, stdout: about } = await runTool([program, 'version', '-v'], { cwd, signal });
     if (code !== 0) continue;
-    const why = whyUnfit(about, goVersion);
+    const why = whyUnfit(program, about, goVersion);
     if (why === undefined) return program;
-    unfit.push(new DevloopError('debug.no-delve', `The debugger ${program} ${why.message}.`, why));
+    unfit.push(why);
   }
   const message = 'Breakpoints need delve, the debugger for Go, and there is no dlv on the PATH.';
   throw unfit[0] ?? new DevloopError('debug.no-delve', message, { hint: installCommand(goVersion) });
@@ -25,18 +25,25 @@ export async function findDelve(cwd: string, signal: AbortSignal): Promise<strin
 /** From this version on, Go writes debug information in the format DWARF 5, which only a delve built with such a Go can read. */
 const FIRST_DWARF_5 = 25;
 
-/** `about`: what delve prints about itself. Undefined if it can debug programs of this Go, or if that is not known. */
-function whyUnfit(about: string, goVersion: string): { message: string; hint: string } | undefined {
+/** `about`: what the delve `program` prints about itself. Undefined if it can debug programs of this Go, or if that is not known. */
+function whyUnfit(program: string, about: string, goVersion: string): DevloopError | undefined {
   const version = /^Version: *(\S+)/m.exec(about)?.[1] ?? '';
   const [go, delve] = [minorOf(goVersion), minorOf(version)];
   if (go === undefined) return undefined;
   const hint = installCommand(goVersion);
+  const refused = (message: string, hint: string): DevloopError =>
+    new DevloopError('debug.no-delve', message, { hint });
   if (delve !== undefined && (delve < go || go < oldestGo(delve)))
-    return { message: `has the version ${version}, which does not support ${goVersion}`, hint };
+    return refused(
+      `The debugger ${program} has the version ${version}, which does not support ${goVersion}.`,
+      hint,
+    );
   const builder = /^Build Details: *(go\S+)/m.exec(about)?.[1] ?? '';
   if (go < FIRST_DWARF_5 || (minorOf(builder) ?? go) >= FIRST_DWARF_5) return undefined;
-  const message = `was built with ${builder}, and cannot read the debug information of ${goVersion}`;
-  return { message, hint: `GOTOOLCHAIN=go1.${FIRST_DWARF_5}.0+auto ${hint}` };
+  return refused(
+    `The debugger ${program} was built with ${builder}, and cannot read the debug information of ${goVersion}.`,
+    `GOTOOLCHAIN=go1.${FIRST_DWARF_5}.0+auto ${hint}`,
+  );
 }
 
 /**

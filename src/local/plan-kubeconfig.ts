@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
+import { kubeconfigOf } from '../cluster/api/kubeconfig.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Emit } from '../report/events.ts';
 import type { LocalFiles } from './key-pair-files.ts';
@@ -51,22 +52,16 @@ export function planKubeconfig(
     { directory: files.directory, files: { kubeconfig: JSON.stringify(content) } },
   ];
   if (connection !== undefined && needsOneFile(inputs))
-    return { paths: [file], needed: only(kubeconfigOf(connection)) };
+    return { paths: [file], needed: only(kubeconfigLike(connection)) };
   // Programs that read only the variable would not look for the default file.
   if (chosen.context === undefined) return own.length === 0 ? undefined : { paths: own, needed: [] };
   const content = { apiVersion: 'v1', kind: 'Config', 'current-context': api.context };
   return { paths: [file, ...own], needed: only(content) };
 }
 
-function kubeconfigOf({ variables, files }: NonNullable<KubeconfigInputs['connection']>): object {
+function kubeconfigLike({ variables, files }: NonNullable<KubeconfigInputs['connection']>): object {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = variables;
   const authority = Buffer.from(files['ca.crt'] ?? '').toString('base64');
   const cluster = { server: `https://${host}:${port}`, 'certificate-authority-data': authority };
-  const name = 'devloop';
-  return {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
-    clusters: [{ name, cluster }],
-    users: [{ name, user: { token: files.token } }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-  };
+  return kubeconfigOf('devloop', cluster, { token: files.token });
 }

@@ -100,10 +100,12 @@ async function userOf({
   return await peerUser({ local: end(localAddress, localPort), remote: end(remoteAddress, remotePort) });
 }
 
-function failureOn(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
+async function failureOn(host: string, port: number): Promise<string | undefined> {
+  await using server = createServer();
+  try {
+    await listenOn(server, { host, port, exclusive: true });
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  }
 }

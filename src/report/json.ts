@@ -1,3 +1,4 @@
+import { jsonEscape } from '../phrases.ts';
 import type { Printer } from './human.ts';
 
 /** Increased when a field is removed or changes its meaning, but not for new events and new fields. */
@@ -8,12 +9,8 @@ export function createJsonPrinter(write: (text: string) => void, now: () => Date
   return {
     print(event, deployment) {
       const line = JSON.stringify({ v: VERSION, at: now().toISOString(), deployment, ...event });
-      write(`${line.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, escaped)}\n`);
+      write(`${line.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, jsonEscape)}\n`);
     },
     close() {},
   };
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -1,5 +1,5 @@
 import { DevloopError } from '../errors.ts';
-import { shellQuoted } from '../phrases.ts';
+import { jsonEscape, shellQuoted } from '../phrases.ts';
 import type { ReviewRecord } from './record.ts';
 
 /** A record whose request was kept. */
@@ -22,11 +22,7 @@ export function requireKept(record: ReviewRecord): KeptRecord {
  * escaped.
  */
 export function plainJson(value: unknown, indent: string | number = 2): string {
-  return JSON.stringify(value, null, indent).replaceAll(/[`\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, indent).replaceAll(/[`\u007f-\u009f\u2028\u2029\ufeff]/g, jsonEscape);
 }
 
 /**

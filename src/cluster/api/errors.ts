@@ -75,6 +75,11 @@ export function isConflict(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 409;
 }
 
+/** Whether an object of this name exists already. */
+export function isAlreadyExists(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.reason === 'AlreadyExists';
+}
+
 /** Turns the 404 of a write into a conflict: the object was deleted after it was read, so it has to be read again. */
 export function conflictIfGone(error: unknown): never {
   if (isNotFound(error)) throw new ApiError(error.message, 409, 'Conflict');

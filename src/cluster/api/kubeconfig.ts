@@ -24,6 +24,16 @@ export interface Selected {
   reload(): Promise<Selected>;
 }
 
+/** A kubeconfig with one context, whose cluster and user have the same name. */
+export function kubeconfigOf(name: string, cluster: object, user: object): object {
+  return {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [{ name, cluster }],
+    users: [{ name, user }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  };
+}
+
 /** Reads the kubeconfig as kubectl does (several files are merged, and the first entry of a name is used) and selects the context. */
 export async function loadKubeconfig(
   choice: KubeconfigChoice,

@@ -1,6 +1,6 @@
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, conflictIfGone, isConflict, rejected } from '../api/errors.ts';
+import { ApiError, conflictIfGone, isAlreadyExists, isConflict, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/repeat.ts';
@@ -179,7 +179,7 @@ export async function createMarked<T extends KubeObject>(work: Work, ref: Object
       emit({ type: 'change', action: 'create', object: ref, detail: '' });
       return created;
     } catch (error) {
-      if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
+      if (!isAlreadyExists(error)) throw error;
       const existing = await api.get<T>(ref);
       if (existing === undefined) throw error;
       if (sessionOf(existing) !== sessionId) throw foreign(ref);

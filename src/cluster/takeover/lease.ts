@@ -1,7 +1,7 @@
 import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ObjectName } from '../../report/events.ts';
-import { ApiError, isForbidden } from '../api/errors.ts';
+import { isAlreadyExists, isForbidden } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import { microTime } from '../api/micro-time.ts';
 import type { Lease } from '../api/objects.ts';
@@ -134,7 +134,7 @@ async function createOrFind(
       emit({ type: 'warning', message });
       return undefined;
     }
-    if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
+    if (!isAlreadyExists(error)) throw error;
     // An earlier attempt, whose answer was lost, may have created the Lease.
     const existing = await api.get<Lease>(ref);
     // If its holder has just deleted it, the next round creates it.

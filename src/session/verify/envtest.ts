@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { isConflict } from '../../cluster/api/errors.ts';
-import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import { kubeconfigOf, loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { recordStarted } from '../../controller/orphan.ts';
 import { startController } from '../../controller/process.ts';
@@ -14,7 +14,7 @@ import { freePort } from '../../machine/port.ts';
 import { manifestTexts } from '../../operator/sources.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
-import { type ApiServer, kubeconfigFor } from './no-cluster.ts';
+import type { ApiServer } from './no-cluster.ts';
 
 const READY_SECONDS = 60;
 const ESTABLISHED_MS = 10_000;
@@ -45,7 +45,7 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
   const server = start('kube-apiserver', await apiServerArguments({ directory, etcd, port, token }));
   const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
   const file = join(directory, 'kubeconfig.json');
-  await writeFile(file, JSON.stringify(kubeconfigFor(cluster, { token })), { mode: 0o600 });
+  await writeFile(file, JSON.stringify(kubeconfigOf('devloop-verify', cluster, { token })), { mode: 0o600 });
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
   const ended = server.exited.then(() => 'ended' as const);
   const isReady = () =>

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
+import { kubeconfigOf } from '../../cluster/api/kubeconfig.ts';
 import { listenOn } from '../../machine/port.ts';
 
 /** The API server that a manager is started with, on the loopback interface. */
@@ -20,7 +21,7 @@ export async function startNoCluster(): Promise<ApiServer> {
   });
   const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
   return {
-    kubeconfig: kubeconfigFor({ server: `http://127.0.0.1:${port}` }, {}),
+    kubeconfig: kubeconfigOf('devloop-verify', { server: `http://127.0.0.1:${port}` }, {}),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -44,14 +45,4 @@ export const NO_CLUSTER = {
 
 function answer(response: ServerResponse, status: number, value: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
-}
-
-export function kubeconfigFor(cluster: object, user: object): object {
-  const name = 'devloop-verify';
-  return {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
-    clusters: [{ name, cluster }],
-    users: [{ name, user }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-  };
 }
