@@ -123,7 +123,7 @@ async function restoreAll(
     afterServices,
     ...waiting,
   };
-  await releaseManager(work, pausing);
+  await resumeManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
   const { changes, left, notStarted } = restored;
@@ -147,8 +147,8 @@ function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined
 }
 
 /** A manager that is paused by its Lease is resumed here; any other manager is resumed by the undo in its mark. */
-async function releaseManager(work: Work, pausing: Pausing[]): Promise<void> {
-  await allDone(pausing.map(async ({ release }) => release?.(work))).catch((error) => {
+async function resumeManager(work: Work, pausing: Pausing[]): Promise<void> {
+  await allDone(pausing.map(async ({ resume }) => resume?.(work))).catch((error) => {
     const message = `The manager's Lease was not released: ${messageOf(error)} A Pod of the manager can take it when it expires.`;
     work.emit({ type: 'warning', message });
   });

@@ -250,14 +250,14 @@ it('holds the Lease of the leader, waits until its container has restarted, and 
   const { leases } = await readElection(cluster.api, manager);
   const step = holdLeaderLeases(manager, leases);
   expect(step.changes).toMatchObject([{ object: { kind: 'Lease', name: 'election' } }]);
-  const { idle, release } = await step.apply(work);
+  const { idle, resume } = await step.apply(work);
   const holder = (name: string) => cluster.read<Lease>('Lease', name, 'shop')!.spec.holderIdentity;
   expect([holder('election'), holder('other')]).toEqual([leaderIdentity('s1'), 'other-0_0a1b']);
   cluster.edit<Pod>('Pod', 'manager-0', 'shop', (one) => {
     one.status!.containerStatuses = [{ name: 'manager', restartCount: 1 }];
   });
   await idle;
-  await release!(work);
+  await resume!(work);
   expect(holder('election')).toBeUndefined();
 });
 

@@ -106,13 +106,13 @@ export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): Pause
       // Since the plan was made, another Pod may have become the leader.
       const { leases: leaders } = await readElection(work.api, manager);
       const held: HeldLeader[] = [];
-      const release = async (ending: Work): Promise<void> =>
+      const resume = async (ending: Work): Promise<void> =>
         void (await allDone(held.map((one) => one.release(ending))));
       try {
         for (const { ref, leader, durationSeconds } of leases)
           held.push(await holdLeader(work, { ref, durationSeconds, detail: heldFor(leader) }));
       } catch (error) {
-        await release(work);
+        await resume(work);
         throw error;
       }
       work.emit({ type: 'warning', message: `${describe(manager.ref)} is paused by its Lease. ${STAYS_UP}` });
@@ -121,7 +121,7 @@ export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): Pause
         return leaderStopped(work, manager, { ...lease, leader });
       });
       const idle = allDone(stopped).then(() => {});
-      return { ...podsStay(idle), release, lost: Promise.race(held.map(({ lost }) => lost)) };
+      return { ...podsStay(idle), resume, lost: Promise.race(held.map(({ lost }) => lost)) };
     },
   };
 }

@@ -52,7 +52,7 @@ export interface Pausing {
   /** Resolves to whether all Pods that have to end did so within a minute. */
   ended: Promise<boolean>;
   /** Resumes a manager that is paused without a mark. */
-  release?: (ending: Work) => Promise<void>;
+  resume?: (ending: Work) => Promise<void>;
   /** Resolves when the manager is no longer paused, and devloop cannot change that. */
   lost?: Promise<DevloopError>;
 }
