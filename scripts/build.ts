@@ -27,7 +27,13 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 /** What every command needs at once, and the small modules that the command line shares with what it starts. */
 const START = [
   ...['cli/run.ts', 'cli/next-commands.ts', 'report/human.ts'],
-  ...['config/choices.ts', 'config/json-path.ts', 'config/route-choice.ts', 'session/context/options.ts'],
+  ...[
+    'config/choices.ts',
+    'config/forms.ts',
+    'config/json-path.ts',
+    'config/route-choice.ts',
+    'session/context/options.ts',
+  ],
 ];
 
 const { metafile } = await build({

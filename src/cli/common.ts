@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander';
 import { PAUSE_CHOICES, type PauseChoice } from '../config/choices.ts';
+import { ADDRESS, IMAGE, NETWORK } from '../config/forms.ts';
 import type { RouteChoice } from '../config/route-choice.ts';
 import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
 import { invalid } from './usage.ts';
 import {
+  collectForms,
   collectNames,
-  collectNetworks,
-  parseAddress,
-  parseImage,
+  parseForm,
   parseNamespace,
   parsePackage,
   parsePort,
@@ -45,15 +45,15 @@ export function addRouteFlags(command: Command): Command {
     .option(
       '--address <ip>',
       'address of this machine, or of the SSH host, for the cluster to call',
-      parseAddress,
+      parseForm(ADDRESS),
     )
     .option('--port <n>', 'port for the cluster to call (default: any free one)', parsePort)
     .option(
       '--allow-from <cidr>',
       'network that is allowed to connect to that port (repeatable)',
-      collectNetworks,
+      collectForms(NETWORK),
     )
-    .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseImage);
+    .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseForm(IMAGE));
 }
 
 /** Adds the flag that determines how the in-cluster manager is paused. */

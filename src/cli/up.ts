@@ -5,6 +5,7 @@ import {
   ON_TIMEOUT_CHOICES,
   type OnTimeoutChoice,
 } from '../config/choices.ts';
+import { JSON_PATH } from '../config/forms.ts';
 import { documentPath } from '../errors.ts';
 import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
 import {
@@ -24,7 +25,7 @@ import {
 } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
-import { collectPaths, parsePort } from './values.ts';
+import { collectForms, parsePort } from './values.ts';
 
 interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   controller: boolean;
@@ -101,7 +102,7 @@ function addReviewFlags(command: Command): Command {
     .option(
       '--redact <jsonpath>',
       'also replace the values at this path before a review is recorded: .spec.card.number (repeatable)',
-      collectPaths,
+      collectForms(JSON_PATH),
     );
 }
 

@@ -1,15 +1,6 @@
-import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import { EXPECTED_PATH, jsonPath } from '../config/json-path.ts';
-import {
-  EXPECTED_NETWORK,
-  EXPECTED_ROUTE,
-  isImage,
-  isNetwork,
-  type RouteChoice,
-  routeChoice,
-  routesLike,
-} from '../config/route-choice.ts';
+import type { Form } from '../config/forms.ts';
+import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from '../config/route-choice.ts';
 import { durationMs } from '../phrases.ts';
 import { notAmong } from './choices.ts';
 
@@ -23,9 +14,18 @@ export function parsePort(value: string): number {
   return port;
 }
 
-export function parseAddress(value: string): string {
-  if (isIP(value) === 0) throw new InvalidArgumentError('Expected an IP address, such as 192.168.1.20.');
-  return value;
+/** A parser of flags whose value has this form. */
+export function parseForm({ expected, fits }: Form): (value: string) => string {
+  return (value) => {
+    if (!fits(value)) throw new InvalidArgumentError(`Expected ${expected}.`);
+    return value;
+  };
+}
+
+/** Like `parseForm`, for a flag that can be repeated. */
+export function collectForms(form: Form): (value: string, earlier?: string[]) => string[] {
+  const parse = parseForm(form);
+  return (value, earlier = []) => [...earlier, parse(value)];
 }
 
 export function parseNamespace(value: string): string {
@@ -49,26 +49,10 @@ export function collectNames(value: string, earlier: string[] = []): string[] {
   return [...earlier, parseName(value)];
 }
 
-export function collectNetworks(value: string, earlier: string[] = []): string[] {
-  if (!isNetwork(value)) throw new InvalidArgumentError(`Expected ${EXPECTED_NETWORK}.`);
-  return [...earlier, value];
-}
-
 export function parseRoute(value: string): RouteChoice {
   const choice = routeChoice(value);
   if (choice === undefined) throw notAmong(value, routesLike(value), `Expected ${EXPECTED_ROUTE}.`);
   return choice;
-}
-
-export function parseImage(value: string): string {
-  if (!isImage(value))
-    throw new InvalidArgumentError('Expected an image, such as registry.example.com/node:24-alpine.');
-  return value;
-}
-
-export function collectPaths(value: string, earlier: string[] = []): string[] {
-  if (jsonPath(value) === undefined) throw new InvalidArgumentError(`Expected ${EXPECTED_PATH}.`);
-  return [...earlier, value];
 }
 
 /** Parses a duration, such as `90s`, `10m` or `2h`, into milliseconds. */

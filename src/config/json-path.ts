@@ -6,8 +6,6 @@ export interface PathStep {
   isDeep: boolean;
 }
 
-export const EXPECTED_PATH = 'a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin';
-
 const STEP =
   /(?<deep>\.\.)?(?:\.?(?<star>\*)|\.?(?<name>(?:[^\s.[\]{}*'"\\]|\\.)+)|\.?\[(?:(?<each>\*)|(?<index>\d+)|'(?<single>[^']+)'|"(?<double>[^"]+)")\])/y;
 

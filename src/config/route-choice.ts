@@ -1,5 +1,3 @@
-import { isIP, isIPv6 } from 'node:net';
-
 /** The route that the user chose for reviews. */
 export type RouteChoice = 'auto' | 'direct' | 'relay' | { ssh: string };
 
@@ -31,19 +29,4 @@ const DESTINATION = /^(?:[^-\s]\S*@)?(?:\[[^\]\s]+\]|[^-:[\]\s@][^:[\]\s@]*)(?::
 function isDestination(text: string): boolean {
   const found = DESTINATION.exec(text);
   return found !== null && Number(found[1] ?? 0) <= 65_535;
-}
-
-/** Whether the text names an image, such as `registry.example.com/node:24-alpine`. It can have a tag, a digest, both or neither. */
-export function isImage(text: string): boolean {
-  return /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(text);
-}
-
-export const EXPECTED_NETWORK = 'a network or an address, such as 10.0.0.0/8';
-
-/** Whether the text is a network, such as `10.0.0.0/8` or `fd00::/8`, or a single address. */
-export function isNetwork(text: string): boolean {
-  const [address = '', prefix = '0', ...rest] = text.split('/');
-  // devloop compares IPv4 addresses only in IPv4 notation, and a zone is meaningful only on one machine.
-  if (isIP(address) === 0 || /%|^::ffff:/i.test(address) || rest.length > 0) return false;
-  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIPv6(address) ? 128 : 32);
 }

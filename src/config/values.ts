@@ -1,18 +1,9 @@
-import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
 import { similarNames } from '../similar.ts';
 import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
-import { EXPECTED_PATH, jsonPath } from './json-path.ts';
+import { ADDRESS, type Form, IMAGE, JSON_PATH, NETWORK } from './forms.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
-import {
-  EXPECTED_NETWORK,
-  EXPECTED_ROUTE,
-  isImage,
-  isNetwork,
-  type RouteChoice,
-  routeChoice,
-  routesLike,
-} from './route-choice.ts';
+import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
@@ -30,16 +21,10 @@ export const READERS: Record<FieldKind, Read> = {
   pause: (node, path, complain) => readChoice(node, path, complain, PAUSE_CHOICES),
   'controller log': (node, path, complain) => readChoice(node, path, complain, CONTROLLER_LOG_CHOICES),
   'on timeout': (node, path, complain) => readChoice(node, path, complain, ON_TIMEOUT_CHOICES),
-  address: (node, path, complain) =>
-    readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
-  networks: (node, path, complain) =>
-    readForms(node, path, complain, { expected: EXPECTED_NETWORK, fits: isNetwork }),
-  paths: (node, path, complain) =>
-    readForms(node, path, complain, {
-      expected: EXPECTED_PATH,
-      fits: (text) => jsonPath(text) !== undefined,
-    }),
-  image: (node, path, complain) => readForm(node, path, complain, { expected: 'an image', fits: isImage }),
+  address: (node, path, complain) => readForm(node, path, complain, ADDRESS),
+  networks: (node, path, complain) => readForms(node, path, complain, NETWORK),
+  paths: (node, path, complain) => readForms(node, path, complain, JSON_PATH),
+  image: (node, path, complain) => readForm(node, path, complain, IMAGE),
   port: (node, path, complain) => readNumber(node, path, complain, 65_535),
   seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
   command: readCommand,
@@ -79,11 +64,6 @@ function readNumber(node: unknown, path: string, complain: Complain, most: numbe
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
   complain(node, `\`${path}\`: expected a number from 1 to ${most}, got ${kindOf(node)}`);
   return undefined;
-}
-
-interface Form {
-  expected: string;
-  fits(text: string): boolean;
 }
 
 function readForm(node: unknown, path: string, complain: Complain, form: Form): string | undefined {

@@ -103,7 +103,7 @@ controller:
       'controller: { readySeconds: 1h }',
       '1:29 `controller.readySeconds`: expected a number from 1 to 3600, got the text `1h`',
     ],
-    ['address: foo', '1:10 `address`: expected an IP address, got the text `foo`'],
+    ['address: foo', '1:10 `address`: expected an IP address, such as 192.168.1.20, got the text `foo`'],
     [
       'allowFrom: 10.0.0.0/33',
       '1:12 `allowFrom`: expected a network or an address, such as 10.0.0.0/8, got the text `10.0.0.0/33`',
@@ -120,7 +120,10 @@ controller:
       'redact: [.a, .b.]',
       '1:14 `redact[1]`: expected a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin, got the text `.b.`',
     ],
-    ['relayImage: "a b"', '1:13 `relayImage`: expected an image, got the text `a b`'],
+    [
+      'relayImage: "a b"',
+      '1:13 `relayImage`: expected an image, such as registry.example.com/node:24-alpine, got the text `a b`',
+    ],
     [
       'route: foo',
       '1:8 `route`: expected auto, direct, relay, or ssh:[user@]host[:port], got the text `foo`',

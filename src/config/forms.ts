@@ -1,0 +1,36 @@
+import { isIP, isIPv6 } from 'node:net';
+import { jsonPath } from './json-path.ts';
+
+/** What a text must look like, in a flag and in devloop.yaml alike. */
+export interface Form {
+  /** Completes `expected …`. */
+  expected: string;
+  fits(text: string): boolean;
+}
+
+export const ADDRESS: Form = {
+  expected: 'an IP address, such as 192.168.1.20',
+  fits: (text) => isIP(text) > 0,
+};
+
+/** `10.0.0.0/8` or `fd00::/8`, or a single address. */
+export const NETWORK: Form = {
+  expected: 'a network or an address, such as 10.0.0.0/8',
+  fits(text) {
+    const [address = '', prefix = '0', ...rest] = text.split('/');
+    // devloop compares IPv4 addresses only in IPv4 notation, and a zone is meaningful only on one machine.
+    if (isIP(address) === 0 || /%|^::ffff:/i.test(address) || rest.length > 0) return false;
+    return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIPv6(address) ? 128 : 32);
+  },
+};
+
+/** An image can have a tag, a digest, both or neither. */
+export const IMAGE: Form = {
+  expected: 'an image, such as registry.example.com/node:24-alpine',
+  fits: (text) => /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(text),
+};
+
+export const JSON_PATH: Form = {
+  expected: 'a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin',
+  fits: (text) => jsonPath(text) !== undefined,
+};
