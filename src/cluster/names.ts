@@ -176,10 +176,10 @@ export function isOwnService(ref: ObjectRef, sessionId: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${sessionId}`);
 }
 
-export function isOurSlice({ metadata }: KubeObject): boolean {
+function isOurSlice({ metadata }: KubeObject): boolean {
   return metadata.labels?.[MANAGED_BY] === SLICE_MANAGER;
 }
 
-export function isOurEndpoints({ metadata }: KubeObject): boolean {
+function isOurEndpoints({ metadata }: KubeObject): boolean {
   return metadata.labels?.[SKIP_MIRROR] !== undefined;
 }

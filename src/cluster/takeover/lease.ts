@@ -87,7 +87,7 @@ export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string 
   return `${holder.user}@${holder.host} (pid ${holder.pid})`;
 }
 
-export function leasePermissions(namespace: string): Permission[] {
+function leasePermissions(namespace: string): Permission[] {
   return permissionsOn('Lease', 'get list create patch delete', {
     namespace,
     why: 'show others who is using the operator',

@@ -42,7 +42,7 @@ export function createProbeService(
   };
 }
 
-export function probeServicePermissions(namespace: string): Permission[] {
+function probeServicePermissions(namespace: string): Permission[] {
   const why = 'verify the route with a temporary Service';
   return permissionsOn('Service', 'get list create delete', { namespace, why });
 }

@@ -32,7 +32,7 @@ export interface Prober extends AsyncDisposable {
 
 type Probing = (work: Work, language: ProbeLanguage) => Promise<Prober>;
 
-export function probePermissions(namespace: string): Permission[] {
+function probePermissions(namespace: string): Permission[] {
   const why = 'verify the route';
   return [
     ...permissionsOn('ConfigMap', 'create', { namespace, why: `${why} with a dry run` }),

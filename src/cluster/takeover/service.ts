@@ -57,7 +57,7 @@ export function assertTakeable(service: Service, address?: string): void {
   }
 }
 
-export function servicePermissions(namespace: string): Permission[] {
+function servicePermissions(namespace: string): Permission[] {
   return permissionsOn('Service', 'get list patch', {
     namespace,
     why: 'point the webhook Service to this machine',

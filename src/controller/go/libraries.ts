@@ -15,7 +15,7 @@ const MANAGERS = [
  */
 const CACHE = 'k8s.io/client-go/tools/cache';
 
-export function isManagerLibrary(path: string): boolean {
+function isManagerLibrary(path: string): boolean {
   return MANAGERS.some((pattern) => pattern.test(path));
 }
 

@@ -40,7 +40,7 @@ export function describeTarget(target: Target): string {
 }
 
 /** Reads a Lease's holder; undefined if there is no Lease, or the account is not allowed to read it. */
-export async function readHolderOf(
+async function readHolderOf(
   observer: Observer,
   ref: ObjectRef,
   machine: LocalMachine,

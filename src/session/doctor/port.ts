@@ -94,7 +94,7 @@ async function settingsWith(
   return settings.map((setting) => setting.replace(/=0$/, `=${port}`));
 }
 
-export function elsewhereFinding(port: number, settings: string[], isForbidden: boolean): Finding {
+function elsewhereFinding(port: number, settings: string[], isForbidden: boolean): Finding {
   const why = isForbidden
     ? `your account is not allowed to listen on port ${port}`
     : `port ${port} is in use`;
@@ -105,7 +105,7 @@ export function elsewhereFinding(port: number, settings: string[], isForbidden: 
   };
 }
 
-export function orphanFinding(port: number, pid: number): Finding {
+function orphanFinding(port: number, pid: number): Finding {
   return {
     verdict: 'warn',
     answer: `port ${port} is in use by a controller that a killed session left behind (pid ${pid})`,

@@ -16,7 +16,7 @@ export interface RelayConfig {
   heartbeatSeconds: number;
 }
 
-export const HEARTBEAT_SECONDS = 60;
+const HEARTBEAT_SECONDS = 60;
 
 /** The name of the relay's protocol in an HTTP upgrade. */
 export const PROTOCOL = 'devloop-relay';
