@@ -28,6 +28,15 @@ export function writerText({ manager, operation, time }: WriterNames): string {
   return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }
 
+/** `webhook.go:42 in v1.(*Defaulter).Default`: where a debugger has stopped a program. */
+export function placeText(place: { file?: string; line?: number; function?: string }): string {
+  const { file, line, function: name } = place;
+  const at = [file?.slice(file.lastIndexOf('/') + 1), line].filter(Boolean).join(':');
+  // Go's full name has the import path of the package, which can be longer than the line at the bottom of a terminal.
+  const short = name?.slice(name.lastIndexOf('/') + 1);
+  return [at, short].filter(Boolean).join(' in ') || 'an unknown place';
+}
+
 /** Quotes a text as one word for a POSIX shell, whatever it contains. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

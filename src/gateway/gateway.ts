@@ -44,6 +44,8 @@ export interface GatewayOptions {
   stamp?: (() => string | undefined) | undefined;
   /** The answer to reviews that the controller does not answer in time; by default an error. */
   onTimeout?: OnTimeout | undefined;
+  /** Where a debugger has stopped the controller, if it has. */
+  stoppedAt?: ReviewContext['stoppedAt'];
   emit: Emit;
 }
 
@@ -109,7 +111,7 @@ const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, sessionId, controller, emit, hint, allows = () => true, apis = [] } = options;
-  const { arrived, served, late, stamp, onTimeout = 'fail' } = options;
+  const { arrived, served, late, stamp, onTimeout = 'fail', stoppedAt } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
@@ -126,11 +128,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get own() {
       return [...owns].at(-1);
     },
-    ...{ sessionId, controller, gate, forwarder, paths, arrived, served, late, stamp, onTimeout, warn },
+    ...{ sessionId, controller, gate, forwarder, paths, warn, closing },
+    ...{ arrived, served, late, stamp, onTimeout, stoppedAt },
     ...{ bodies: new Bodies(), answers: new Bodies() },
     ...{ recognize: connections.recognize, travelMs: connections.travelMs },
     refuse: (url) => void (isForApi(url, apis) || strangers.count('request')),
-    closing,
   };
   server.on('request', (request, response) => {
     if (connections.track(request, response)) void serveReview(context, request, response);

@@ -43,6 +43,8 @@ export interface ReviewContext {
   /** Called with the controller's answers that come after devloop's; if absent, devloop does not wait for them. */
   late?: ((late: LateAnswer) => void) | undefined;
   onTimeout: OnTimeout;
+  /** Where a debugger has stopped the controller, if it has. */
+  stoppedAt?: (() => string | undefined) | undefined;
   warn: (message: string) => void;
 }
 
@@ -126,9 +128,9 @@ export async function serveReview(
     const given = await answerOf(context, { request, trace, onDropped }, waiting).catch((error: unknown) => {
       const why = endOf(end.signal, request);
       const { controller, gate } = context;
-      const { isHeldForUser } = gate;
+      const session = { controller, isHeldForUser: gate.isHeldForUser, stoppedAt: context.stoppedAt?.() };
       if (why !== undefined)
-        return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, patienceMs, controller, isHeldForUser });
+        return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, patienceMs, ...session });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
     // When the session ends, the failurePolicy applies again.

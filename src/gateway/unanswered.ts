@@ -15,6 +15,8 @@ export interface Unanswered {
   patienceMs: number;
   controller: ControllerAddress;
   isHeldForUser: boolean;
+  /** Where a debugger has stopped the controller, if it has. */
+  stoppedAt: string | undefined;
 }
 
 /** The answer to a review whose wait has ended; undefined if the client is gone. */
@@ -33,7 +35,8 @@ export function answerAtEnd(end: End, review: Unanswered): Answer | undefined {
   }
 }
 
-function answerInTime({ waitedFor, budgetMs, patienceMs, controller, isHeldForUser }: Unanswered): Answer {
+function answerInTime(review: Unanswered): Answer {
+  const { waitedFor, budgetMs, patienceMs, controller, isHeldForUser, stoppedAt } = review;
   const waited = seconds(patienceMs);
   const timeout = ` (the timeout of this webhook is ${seconds(budgetMs)}).`;
   const tryAgain = `${timeout} Check the output of \`devloop up\`, then try again.`;
@@ -50,6 +53,8 @@ function answerInTime({ waitedFor, budgetMs, patienceMs, controller, isHeldForUs
       return lateAnswer(`nothing accepted a connection on ${address} within ${waited}`, tryAgain);
     }
     case 'answer': {
+      if (stoppedAt !== undefined)
+        return lateAnswer(`the controller was stopped in a debugger for ${waited}, at ${stoppedAt}`, timeout);
       const advice = `${timeout} ${moreTime(budgetMs)}`;
       return lateAnswer(`the controller did not answer within ${waited}`, advice);
     }

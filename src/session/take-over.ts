@@ -239,7 +239,8 @@ function routingOf(running: Running): Routing {
   // While the controller is debugged, its answer can still be recorded after devloop has answered in its place.
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
-  const reviewed = { arrived, served, late, stamp, onTimeout };
+  const stoppedAt = (): string | undefined => running.standing.debug?.stoppedAt;
+  const reviewed = { arrived, served, late, stamp, onTimeout, stoppedAt };
   const removing = (removed: Promise<void>): void => {
     // Objects that cannot be removed now are found by their label at the end of the session.
     const settled = removed.catch(() => {});

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { placeText } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ReviewSummary } from '../../report/review.ts';
 import type { SessionPhase, SessionState } from '../../report/session-state.ts';
@@ -48,7 +48,7 @@ export function observedAfter(before: Observed, event: DevloopEvent): Observed {
     case 'route.verified':
       return { ...before, route: routeAfter(before.route, event) };
     case 'debug.stopped':
-      return { ...before, stoppedAt: placeOf(event) };
+      return { ...before, stoppedAt: placeText(event) };
     case 'debug.running':
     case 'debug.left':
       return { ...before, stoppedAt: undefined };
@@ -91,13 +91,6 @@ function programAfter(before: Observed, event: DevloopEvent): Observed {
     default:
       return before;
   }
-}
-
-function placeOf({ file, line, function: name }: Extract<DevloopEvent, { type: 'debug.stopped' }>): string {
-  const place = [file === undefined ? undefined : basename(file), line].filter(Boolean).join(':');
-  // Go's full name has the import path of the package, which can be longer than the line at the bottom of a terminal.
-  const short = name?.slice(name.lastIndexOf('/') + 1);
-  return [place, short].filter(Boolean).join(' in ') || 'an unknown place';
 }
 
 /** One word for the whole state: what keeps reviews from the controller comes first. */

@@ -24,7 +24,7 @@ export interface Standing {
   route?: ChosenRoute | undefined;
   supervisor?: Supervisor | undefined;
   /** `end` lets a controller that is stopped at a breakpoint continue. */
-  debug?: (AsyncDisposable & { end(): Promise<void> }) | undefined;
+  debug?: (AsyncDisposable & { end(): Promise<void>; readonly stoppedAt: string | undefined }) | undefined;
   pausing?: Pausing[];
   recorder?: AsyncDisposable;
   /** The objects that were not ready before the session. */

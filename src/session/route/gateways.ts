@@ -71,6 +71,7 @@ export interface GatewayPlan {
   /** A warning that is added to the controller's answers. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
+  stoppedAt?: GatewayOptions['stoppedAt'];
   /** Ports of the Pod, each with the port on which the controller listens instead. */
   moved?: ReadonlyMap<number, number> | undefined;
   emit: Emit;
@@ -81,7 +82,7 @@ export interface GatewayPlan {
  * first.
  */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, sessionId, settings, arrived, served, late, stamp, onTimeout, emit } = plan;
+  const { target, sessionId, settings, arrived, served, late, stamp, onTimeout, stoppedAt, emit } = plan;
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
   const isHidden = address === LOOPBACK;
@@ -99,7 +100,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         port,
         sessionId,
         controller,
-        ...{ arrived, served, late, stamp, onTimeout },
+        ...{ arrived, served, late, stamp, onTimeout, stoppedAt },
         apis: target.apis?.map(({ name }) => name),
         emit,
         ...(isHidden ? {} : whoConnects(settings)),

@@ -8,6 +8,7 @@ import { findDelve } from '../../debugger/find-delve.ts';
 import { connectDelve } from '../../debugger/json-rpc.ts';
 import { messageOf } from '../../errors.ts';
 import { portOwner } from '../../machine/system.ts';
+import { placeText } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 
 /** The debugger of one session. Disposed of when the controller has ended. */
@@ -20,6 +21,8 @@ export interface SessionDebugger extends AsyncDisposable {
   settled(): Promise<void>;
   /** The gate of a controller without webhooks, which has no other gate. */
   gate: Gate;
+  /** Where the controller is stopped: `webhook.go:42 in v1.(*Defaulter).Default`. Undefined while it runs. */
+  readonly stoppedAt: string | undefined;
   /** Called when the session ends: ends the editors' sessions, and lets the controller run without breakpoints. */
   end(): Promise<void>;
 }
@@ -49,9 +52,9 @@ export async function openDebugger(
   const endpoint = await DebugEndpoint.listen(port, emit);
   let isOpen = false;
   let isEnding = false;
-  let running = Promise.resolve();
+  let attended: Attended | undefined;
   const settled = async (): Promise<void> => {
-    await Promise.race([running, sleep(RUNNING_MS, signal)]);
+    await Promise.race([attended?.running, sleep(RUNNING_MS, signal)]);
     // Not reported earlier, because a first build can take minutes.
     if (!isOpen && !signal.aborted) emit({ type: 'debug.listening', port });
     isOpen = true;
@@ -61,12 +64,14 @@ export async function openDebugger(
     debugging: {
       wrap: (command) => debugCommand(dlv, command),
       attend() {
-        const attended = attend(endpoint, emit, () => !isEnding);
-        running = attended.running;
+        attended = attend(endpoint, emit, () => !isEnding);
         return attended;
       },
     },
     settled,
+    get stoppedAt() {
+      return attended?.stoppedAt;
+    },
     gate: { hold() {}, release: () => void settled(), controllerDown() {}, failFast() {} },
     async end() {
       isEnding = true;
@@ -87,14 +92,17 @@ const RUNNING_MS = 5_000;
 
 const LISTENING = /^API server listening at: 127\.0\.0\.1:(\d+)$/;
 
-function attend(
-  endpoint: DebugEndpoint,
-  emit: Emit,
-  restarts: () => boolean,
-): ReturnType<Debugging['attend']> & { running: Promise<void> } {
+/** One process of the controller, under delve. */
+type Attended = ReturnType<Debugging['attend']> & {
+  /** Resolves when the process runs. */
+  running: Promise<void>;
+  readonly stoppedAt: string | undefined;
+};
+
+function attend(endpoint: DebugEndpoint, emit: Emit, restarts: () => boolean): Attended {
   const exited = Promise.withResolvers<number>();
   const running = Promise.withResolvers<void>();
-  let isStopped = false;
+  let stoppedAt: string | undefined;
   let isListening = false;
   const watch = async (port: number): Promise<void> => {
     using delve = await connectDelve(port);
@@ -105,14 +113,14 @@ function attend(
         if (!isServed) endpoint.serve(port, delve);
         isServed = true;
         running.resolve();
-        if (isStopped) emit({ type: 'debug.running' });
-        isStopped = false;
+        if (stoppedAt !== undefined) emit({ type: 'debug.running' });
+        stoppedAt = undefined;
       },
       async onStopped(at) {
         // delve stops at a panic, too, and without an editor nobody would continue the program.
         if (!endpoint.isUsed) return await letRun(delve).catch(() => {});
-        if (!isStopped) emit({ type: 'debug.stopped', ...at });
-        isStopped = true;
+        if (stoppedAt === undefined) emit({ type: 'debug.stopped', ...at });
+        stoppedAt = placeText({ ...at });
       },
     });
     exited.resolve(code);
@@ -121,7 +129,10 @@ function attend(
     running: running.promise,
     exited: exited.promise,
     get isStopped() {
-      return isStopped;
+      return stoppedAt !== undefined;
+    },
+    get stoppedAt() {
+      return stoppedAt;
     },
     reads(line) {
       const port = isListening ? undefined : LISTENING.exec(line)?.[1];

@@ -75,6 +75,13 @@ it('says in the error that reviews are held, and how that ends', async () => {
   expect(JSON.parse(text).message).toContain('devloop release');
 });
 
+it('says in the error where a debugger has stopped the controller', async () => {
+  const stopped = new Controller(() => {});
+  await using bench = await setUp(stopped, { stoppedAt: () => 'webhook.go:42 in v1.Default' });
+  const { text } = await bench.ask('/validate?timeout=300ms');
+  expect(JSON.parse(text).message).toMatch(/stopped in a debugger .*, at webhook\.go:42 in v1\.Default/);
+});
+
 it('the error arrives in the budget also over a long way, by a new connection and by one that is open', async () => {
   await using bench = await setUp();
   await using way = await longWay(bench.gateway.port, 100);
