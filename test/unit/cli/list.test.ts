@@ -1,12 +1,16 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory } from '../../../src/session/context/session-directories.ts';
+import type { Handlers } from '../../../src/session/control/requests.ts';
+import { openSocket } from '../../../src/session/control/socket.ts';
+import { Controller } from '../gateway/support.ts';
 import { BIN } from './run-bin.ts';
 
 let state: string;
@@ -15,13 +19,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(state, { recursive: true }));
 
-function run(...args: string[]) {
+function options() {
   const env = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1', XDG_STATE_HOME: state };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], {
-    env,
-    cwd: state,
-    encoding: 'utf8',
-  });
+  return { env, cwd: state, encoding: 'utf8' as const };
+}
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], options());
   return { status, stdout, stderr };
 }
 
@@ -35,13 +39,14 @@ const PLAIN: ReviewRecord = {
 async function recordSession(
   id: string,
   records: ReviewRecord[] = [PLAIN, { ...PLAIN, id: 'r-000002' }],
-): Promise<void> {
+): Promise<string> {
   const directory = await claimDirectory(await thisMachine({ XDG_STATE_HOME: state }), id, {
     checkout: state,
   });
   const recording = createRecording(directory);
   for (const record of records) recording.add(record);
   await recording.flush();
+  return directory;
 }
 
 it('a list without flags, which needs no parser, is the one that a flag which selects everything makes', async () => {
@@ -93,4 +98,38 @@ it('each filter leaves out the reviews that it does not select', async () => {
       filter,
       { status: 0, stderr: '', stdout: expect.stringMatching(/^r-000002 .*\n$/) },
     ]);
+});
+
+const REQUEST = {
+  ...{ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1' },
+  request: { uid: 'u-1', operation: 'CREATE', object: { metadata: { name: 'web' } } },
+};
+
+it('export prints the AdmissionReview as it came', async () => {
+  await recordSession('aaaaaaaa', [{ ...PLAIN, request: REQUEST }]);
+  const { status, stdout, stderr } = run('reviews', 'export', '1');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual(REQUEST);
+});
+
+it('replay leaves out reviews of webhooks with side effects, unless --side-effects asks for them', async () => {
+  const controller = new Controller((_, response) => response.end('{"response":{"allowed":true}}'));
+  await controller.start();
+  const response = { response: { allowed: true } };
+  const review = { ...PLAIN, port: 9443, request: REQUEST, response, sideEffects: 'Some' };
+  const directory = await recordSession('aaaaaaaa', [review]);
+  const replaying = () => ({ paths: [], ports: [[9443, controller.port]] });
+  await using _ = await openSocket(directory, { replaying } as unknown as Handlers, () => {});
+  const replay = async (...flags: string[]): Promise<string> => {
+    const args = [BIN, 'reviews', 'replay', ...flags];
+    return (await promisify(execFile)(process.execPath, args, options())).stdout;
+  };
+  try {
+    expect(await replay()).toContain('--side-effects');
+    expect(controller.seen).toEqual([]);
+    expect(await replay('--side-effects')).toContain('0 of 1 answer changed');
+    expect(controller.seen).toHaveLength(1);
+  } finally {
+    await controller.stop();
+  }
 });
