@@ -545,19 +545,20 @@ describe('an operator in another language, with several Services, ports and a co
         'up',
         '--deployment',
         `${HOOK_NAMESPACE}/hooks`,
+        ...['--controller-log', 'warnings'],
         '--',
         process.execPath,
         '-e',
-        'console.log(process.env.GREETING, process.env.SPACE); setInterval(() => {}, 1000)',
+        'console.log(process.env.GREETING, process.env.SPACE); console.log("INFO\\tquiet\\nWARN\\tloud"); setInterval(() => {}, 1000)',
       ],
       options(),
     );
     await up.waitFor('session.ready');
     const path = `/apis/apps/v1/namespaces/${HOOK_NAMESPACE}/deployments/hooks`;
     const replicas = async () => ((await cluster.read(path)) as Workload).spec.replicas;
-    expect(up.events).toContainEqual(
-      expect.objectContaining({ type: 'controller.output', line: `hello ${HOOK_NAMESPACE}` }),
-    );
+    await up.waitFor('controller.output', ({ line }) => line === 'WARN\tloud');
+    const printed = up.events.flatMap((event) => (event.type === 'controller.output' ? [event.line] : []));
+    expect(printed).toEqual([`hello ${HOOK_NAMESPACE}`, 'WARN\tloud']);
     expect(await replicas()).toBe(0);
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);
