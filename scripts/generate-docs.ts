@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program.ts';
@@ -28,8 +29,9 @@ if (import.meta.main) {
     await recordDemo();
   }
   if (process.argv.includes('--screenshots')) {
-    const { takeScreenshots } = await import('./page-screenshots.ts');
-    await takeScreenshots();
+    const test = ['test', 'test/e2e/up.soak.test.ts', '-t', 'has a page'];
+    const env = { ...process.env, DEVLOOP_SCREENSHOTS: join(ROOT, 'docs') };
+    execFileSync(process.execPath, ['scripts/run.mjs', ...test], { cwd: ROOT, env, stdio: 'inherit' });
   }
 }
 

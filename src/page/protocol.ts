@@ -10,7 +10,6 @@ export interface PageStatus {
   health: string;
   /** The context of the kubeconfig. */
   context: string;
-  targets: ObjectName[];
   /** What the compiler printed, if the newest source does not build. */
   compiler?: string;
   /** What `up --replay` found after the last restart. */

@@ -9,7 +9,7 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { SessionPhase } from '../report/session-state.ts';
 import type { Recorder } from '../reviews/recorder.ts';
 import { type Health, healthAfter, STARTING, wordsFor } from './context/health.ts';
-import { namespacesOf, targetsOf } from './context/holders.ts';
+import { namespacesOf } from './context/holders.ts';
 import type { Control } from './control/control.ts';
 import { serviceName } from './route/cut-over.ts';
 import type { Session } from './start/session.ts';
@@ -151,7 +151,7 @@ function shown(
 }
 
 function statusOf(
-  { context, target }: Session,
+  { context }: Session,
   control: Control,
   { health, compiler, compared }: Seen,
 ): PageStatus {
@@ -160,7 +160,6 @@ function statusOf(
     state,
     health: wordsFor(health),
     context: context.api.context,
-    targets: targetsOf(target),
     ...(compiler === undefined ? {} : { compiler }),
     ...(compared === undefined ? {} : { compared }),
     actions: actionsIn(state),

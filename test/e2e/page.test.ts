@@ -255,14 +255,14 @@ it('takes the text of the cluster for text', async () => {
     }),
   );
   session.now.compiler = MARKUP;
-  session.now.targets = [{ kind: 'Deployment', namespace: 'shop', name: MARKUP }];
+  session.now.state = { ...session.now.state, name: MARKUP };
   await openPage();
   await tab.click('#r-000301');
   await tab.until(`document.querySelector('.diff .removed, #part pre') !== null`);
   await tab.click('#tab-object');
   await tab.until(`document.querySelector('.diff .removed') !== null`);
   expect(await tab.evaluate(`document.querySelectorAll('img, body script').length`)).toBe(0);
-  expect(await tab.evaluate('document.title')).toBe('shop-manager: devloop');
+  expect(await tab.evaluate('document.title')).toBe(`${MARKUP}: devloop`);
   expect(await text('#detail .answer')).toContain(MARKUP);
   // What a mistake of the page would do, the browser refuses.
   await expect(tab.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow('TrustedHTML');

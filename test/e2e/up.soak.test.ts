@@ -8,7 +8,7 @@ import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { startBrowser } from '../support/browser.ts';
+import { startBrowser, type Tab } from '../support/browser.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -204,6 +204,7 @@ describe.each(CONTROL_PLANES)(
       await open('create name:defaulted webhook:mapplication');
       await tab.until(`document.querySelector('#part').innerText.includes('replicas: 1')`);
       await tab.until(`/^added:\\s\\+ /.test(document.querySelector('.diff .added')?.innerText)`);
+      await takeScreenshots(tab);
       await press('Replay');
       await tab.until(`document.querySelector('.replay').innerText.includes('still gives the same answer')`);
       await tab.click('summary');
@@ -395,6 +396,21 @@ describe.each(CONTROL_PLANES)(
     });
   },
 );
+
+/** Takes the documents' pictures of the page, if `npm run docs -- --screenshots` runs this test. */
+async function takeScreenshots(tab: Tab): Promise<void> {
+  const directory = process.env.DEVLOOP_SCREENSHOTS;
+  if (directory === undefined) return;
+  await tab.evaluate(`document.querySelector('#query').select()`);
+  await tab.press('Backspace');
+  await tab.until(`document.querySelectorAll('[role=option]').length > 1`);
+  await tab.evaluate('document.activeElement.blur()');
+  for (const scheme of ['light', 'dark'] as const) {
+    await tab.use({ scheme, width: 1400, height: 620 });
+    await tab.screenshot(join(directory, `page-${scheme}.png`));
+  }
+  await tab.use({});
+}
 
 /** The validator lists Applications first. */
 function readingWebhook(source: string): string {

@@ -240,6 +240,7 @@ async function createTab(
 
 const KEYS: Record<string, { code?: string; text?: string }> = { Enter: { text: '\r' } };
 const CODES: Record<string, number> = {
+  Backspace: 8,
   Enter: 13,
   Escape: 27,
   End: 35,

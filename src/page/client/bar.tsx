@@ -25,15 +25,14 @@ const CONNECTIONS: Record<Connection, string> = {
   refused: '',
 };
 
-function Facts({ status: { state, health, targets, context } }: { status: PageStatus }) {
-  const { phase, build, route, held, reviewsPerMinute, stoppedAt } = state;
-  const names = [...new Set(targets.map(({ name }) => name))];
+function Facts({ status: { state, health, context } }: { status: PageStatus }) {
+  const { name, phase, build, route, held, reviewsPerMinute, stoppedAt } = state;
   useEffect(() => {
-    document.title = `${state.name}: devloop`;
-  }, [state.name]);
+    document.title = `${name}: devloop`;
+  }, [name]);
   return (
     <dl class="facts">
-      <Fact name="Operator" value={names.join(', ')} />
+      <Fact name="Operator" value={name} />
       <Fact name="Cluster" value={context} />
       <Fact name="State" value={phase} kind={phase} />
       {!health.startsWith('serving') && health !== phase && <Fact name="Health" value={health} kind="lost" />}

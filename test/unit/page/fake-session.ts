@@ -20,7 +20,6 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
       state: SERVING,
       health: 'serving',
       context: 'kind',
-      targets: [{ kind: 'Deployment', namespace: 'shop', name: 'shop-manager' }],
       actions: ['hold', 'restart'],
       canReplay: true,
     },
