@@ -342,6 +342,11 @@ describe.each(CONTROL_PLANES)(
 
     it('puts everything back on Ctrl-C, and loses no review; a saved set is verified without any session', async () => {
       await saveRegression();
+      const recordings = async (): Promise<string[]> =>
+        (await readdir(process.env.XDG_STATE_HOME!, { recursive: true })).filter((file) =>
+          file.endsWith('.ndjson'),
+        );
+      expect(await recordings()).not.toEqual([]);
       const ending = up!;
       up = undefined;
       await using reviewer = await createReviewer(cluster.kubeconfig);
@@ -351,6 +356,7 @@ describe.each(CONTROL_PLANES)(
       });
       expect(lost).toEqual([]);
       expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      expect(await recordings()).toEqual([]);
       await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
 
       // No session runs now: a saved set is verified without a cluster.
