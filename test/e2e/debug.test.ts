@@ -178,6 +178,15 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
   expect(await left).toContain('second: no image');
   await run.waitFor('debug.left');
   expect(await apply('alone')).toContain('second: no image');
+
+  // It disconnects at a breakpoint, as with an editor's button for the end of debugging.
+  const third = await editor();
+  const ended = apply('ended');
+  await third.stoppedAt();
+  await third.ask('disconnect', {});
+  expect(await ended).toContain('second: no image');
+  await run.waitFor('debug.left');
+  expect(await apply('alone')).toContain('second: no image');
   run.signal('SIGINT');
   expect(await run.exited, run.log()).toBe(130);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);

@@ -335,6 +335,19 @@ it('shows how the session is doing, and offers what it can do', async () => {
   expect(await tab.evaluate(`document.querySelectorAll('.buttons button').length`)).toBe(0);
 });
 
+it('says which build answered, and that it was the old one, in the list and beside it', async () => {
+  session.recorded.push(reviewOf(301, { build: 'c0ffee1 10:15:00', isOldBuild: true }));
+  await openPage();
+  await tab.until(`document.querySelector('#r-000301') !== null`);
+  expect(await text('#r-000301 .program')).toBe('c0ffee1 10:15:00');
+  expect(await text('#r-000301 .said')).toContain('the old build answered');
+  await tab.click('#r-000301');
+  await tab.until(`document.querySelector('#detail .old') !== null`);
+  expect(await text('#detail')).toMatch(/answered by build c0ffee1 10:15:00.*The old build answered/s);
+  await tab.click('#r-000300');
+  await tab.until(`document.querySelector('#detail .old') === null`);
+});
+
 it('says that its link is not valid, and that a session has ended', async () => {
   await tab.goto(server.url.replace(/#.*/, '#wrong'));
   await tab.until(`document.querySelector('h1')?.innerText === 'This link is not valid'`);
