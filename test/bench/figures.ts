@@ -4,7 +4,7 @@ export interface Figure {
   name: string;
   ours: number;
   unit: 'ms' | 's' | '/s' | 'kB' | 'MB' | 'MB/s' | '';
-  /** Measured in the same run. With an anchor the goal bounds ours / anchor, without one ours itself. */
+  /** Measured in the same run. With an anchor, the goal limits ours / anchor; without one, it limits our own figure. */
   anchor?: { name: string; value: number };
   goal: { most: number } | { least: number };
 }

@@ -6,7 +6,7 @@ import { ROUNDS, Rounds, shuffled, type Taken } from './measure.ts';
 const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 2_000);
 const MANY = 16;
 const RESTARTS = Number(process.env.BENCH_RESTARTS ?? 20);
-/** A usual downtime of a controller, and a long one. */
+/** The usual downtime of a controller, and a long one. */
 const DOWN_MS = [100, 500];
 const PACED_CLIENTS = 8;
 const PAUSE_MS = 5;

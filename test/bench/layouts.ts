@@ -24,7 +24,7 @@ export async function layoutFigures(): Promise<void> {
   try {
     await using cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
     const { pause } = await ensureClusterBinaries({ log: (line) => console.error(line) });
-    // A stand-in for the one image of a side-car.
+    // Stands in for the image of the only sidecar.
     await cluster.loadImage('gcr.io/kubebuilder/kube-rbac-proxy:v0.5.0', pause);
     for (const [, layout] of LAYOUTS) {
       const directory = await makeRepository(layout, base);
@@ -105,13 +105,15 @@ async function upFigure(layout: Layout, { base, directory, cluster }: Place): Pr
   await cluster.kubectl(['delete', 'validatingwebhookconfiguration', name]);
 }
 
-/** The images here have their program in the root directory, and nothing else. */
+/** These images have their program in the root directory, and nothing else. */
 function atRoot(container: Layout['container']): Layout['container'] {
   const [program, ...args] = container.command ?? [];
   return program === undefined ? container : { ...container, command: [`/${basename(program)}`, ...args] };
 }
 
-/** Builds the manager from a copy of the repository. Its file is the entrypoint of the image, and so has the name of the command. */
+/**
+ * Builds the manager from a copy of the repository. The program's file is the entrypoint of the image, so it has the name of the command.
+ */
 async function buildSaying(text: string, layout: Layout, base: string): Promise<string> {
   const copy = await mkdtemp(join(base, 'image-'));
   await makeRepository(layout, copy);

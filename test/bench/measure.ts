@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 
-/** Times that each figure is measured, after one round that only warms caches. */
+/** How often each figure is measured, after one round that only warms the caches. */
 export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 
 export function median(values: number[]): number {
@@ -38,7 +38,7 @@ export class Rounds {
   }
 }
 
-/** Whole processes, one of each subject in every round, in an order that changes. Milliseconds, medians. */
+/** Whole processes: one of each subject in every round, in an order that changes. Medians, in milliseconds. */
 export function timeCommands(
   subjects: Record<string, string[]>,
   rounds: number,

@@ -9,7 +9,7 @@ import { note, report } from './figures.ts';
 import { ROUNDS, Rounds } from './measure.ts';
 
 const ASSETS = join(import.meta.dirname, '../../dist/page');
-/** As many as a session records. */
+/** As many as a session keeps. */
 const REVIEWS = 5_000;
 const QUERIES = [
   'verdict:denied',
@@ -21,7 +21,7 @@ const QUERIES = [
   '',
 ];
 
-/** The page with as many reviews as a session records: how long a filter takes until its result is drawn, and the memory of the tab. */
+/** The page with as many reviews as a session keeps: how long it takes until the result of a filter is drawn, and the memory of the tab. */
 export async function pageFigures(): Promise<void> {
   report({
     name: 'page: bundle, gzipped',
@@ -92,7 +92,7 @@ function typical(number: number): ReturnType<typeof reviewOf> {
   });
 }
 
-/** From the input until the frame with the result is drawn. */
+/** From the input to the frame in which the result is drawn. */
 function timeOf(query: string): string {
   return `new Promise((done) => {
     const input = document.querySelector('#query');

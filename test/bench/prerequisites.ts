@@ -4,15 +4,15 @@ import { ensureClusterBinaries } from '../cluster/build.ts';
 import { ensurePrerequisites as ensureClusterPrerequisites } from '../cluster/prerequisites.ts';
 import { BROWSER_PACKAGES } from '../support/browser.ts';
 
-/** What a part of the bench uses beside Node and Go. */
+/** What a part of the bench needs besides Node and Go. */
 export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh' | 'browser' | 'HAProxy';
 
 const log = (line: string): void => console.error(line);
 
-/** Where the sample operator listens: webhooks, metrics and health. */
+/** The ports of the sample operator: webhooks, metrics and health. */
 const CONTROLLER_PORTS = [9443, 8443, 8081];
 
-/** Installs or builds what is missing, before anything is measured; rejects with the cause where it cannot. */
+/** Installs or builds what is missing, before anything is measured. Rejects with the cause if that fails. */
 export async function ensurePrerequisites(needs: Set<Needs>): Promise<void> {
   if (needs.has('controller ports')) await requireFree(CONTROLLER_PORTS);
   if (needs.has('network')) await requireTun();
@@ -44,7 +44,7 @@ function isTaken(port: number): Promise<boolean> {
   });
 }
 
-/** The link with round-trip time is made of two TUN devices. */
+/** The link with a round-trip time consists of two TUN devices. */
 async function requireTun(): Promise<void> {
   const hasDevice = await access('/dev/net/tun').then(
     () => true,

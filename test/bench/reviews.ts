@@ -23,7 +23,7 @@ const AT_ONCE = 4;
 const NAME = 'webhook.default.svc';
 const NEVER = new AbortController().signal;
 
-/** What recording costs, and a replay, with the sample operator's webhooks in a process of their own. */
+/** What recording and a replay cost. The sample operator's webhooks run in a process of their own. */
 export async function reviewFigures(): Promise<void> {
   await using server = await startNoCluster();
   const webhooks = [{ path: PATH, port: PORT }];
@@ -95,7 +95,7 @@ async function recorded(number: number) {
   return recordOf({ url: PATH, port: PORT, at: 0, body, answer, ms }, { id: `r-${number}`, calls: [] });
 }
 
-/** As kube-apiserver sends it for an Application. */
+/** The review as kube-apiserver sends it for an Application. */
 function reviewOf(name: string): string {
   const kind = { group: 'apps.example.com', version: 'v1', kind: 'Application' };
   const resource = { group: 'apps.example.com', version: 'v1', resource: 'applications' };

@@ -10,7 +10,10 @@ import { report } from './figures.ts';
 import { timeCommands } from './measure.ts';
 
 const START_ROUNDS = 20;
-/** Of a short session, and of a long one. Node alone takes about 1.5 times as long as with `-e 0` where it reads and parses the long one. */
+/**
+ * The reviews of a short session and of a long one. Node alone, if it reads and parses the long one, takes about 1.5 times as long as with
+ * `-e 0`.
+ */
 const REVIEWS = [100, 1_000];
 
 /** How long devloop takes to print something, against an empty Node. */
@@ -43,7 +46,7 @@ async function listFigure(reviews: number): Promise<void> {
   report({ name, ours: times.list!, unit: 'ms', anchor, goal: { most: 1.5 } });
 }
 
-/** What a session of this process would leave on the disk. */
+/** The files that a session of this process would leave on the disk. */
 async function recordedSession(reviews: number): Promise<AsyncDisposable & { state: string }> {
   const state = await mkdtemp(join(tmpdir(), 'devloop-bench-'));
   const machine = await thisMachine({ ...process.env, XDG_STATE_HOME: state });

@@ -42,8 +42,8 @@ export async function tunnelFigures(): Promise<void> {
 }
 
 /**
- * A whole request in one segment, as on loopback: where segments are small, Linux acknowledges the first of a request at
- * once, and the 40 ms that `ssh -N` waits for acknowledgements show less often.
+ * Sends a whole request in one segment, as on loopback. If segments are small, Linux acknowledges the first one of a request at once, and
+ * the 40 ms that `ssh -N` waits for acknowledgements occur less often.
  */
 async function likeLoopback({ network }: TestSshd): Promise<void> {
   const [program, ...enter] = network.enter;
@@ -58,7 +58,7 @@ async function dataPath(sshd: TestSshd, load: Load): Promise<void> {
     subjects.push(stack.use(await startSubject(name, sshd, load.here)));
   }
   const figures = new Map<string, Rounds>(subjects.map(({ name }) => [name, new Rounds()]));
-  // The first round only warms up.
+  // The first round is only a warm-up.
   for (let round = -1; round < ROUNDS; round++) {
     for (const subject of shuffled(subjects)) {
       const taken = await measure(sshd, load, subject);
@@ -113,7 +113,7 @@ function show(figures: Map<string, Rounds>): void {
   );
 }
 
-/** Every session of sshd is killed. A new tunnel every few times: autossh slows down when connections are short. */
+/** Kills every session of sshd, and starts a new tunnel now and then: autossh slows down when connections are short. */
 async function drops(sshd: TestSshd, load: Load): Promise<void> {
   const times = new Map<string, number[]>([OURS, AUTOSSH].map((name) => [name, []]));
   for (let group = 0; group < DROPS / DROPS_EACH; group++) {
@@ -135,7 +135,7 @@ async function drops(sshd: TestSshd, load: Load): Promise<void> {
   });
 }
 
-/** For a while no packet gets through, as when a laptop sleeps. Both tunnels have the same interruptions. */
+/** No packet gets through for a while, as when a laptop sleeps. Both tunnels are interrupted in the same way. */
 async function blackHoles(sshd: TestSshd, load: Load): Promise<void> {
   const times = new Map<string, number[]>([OURS, LOOP].map((name) => [name, []]));
   for (let hole = 0; hole < HOLES; hole++) {

@@ -7,13 +7,13 @@ export type Get = (path: string) => Promise<unknown>;
 
 export interface Api extends Disposable {
   get: Get;
-  /** Reads one API path; rejects if there is no such object or no answer. */
+  /** Reads one API path; rejects if the object does not exist, or if there is no answer. */
   read(path: string): Promise<unknown>;
   /** Reads a path whose answer is not JSON, such as `/metrics`. */
   text(path: string): Promise<string>;
   /** Rejects with the API server's message if it refuses. The body of a PATCH is a merge patch, or a JSON patch if it is a list. */
   call(method: string, path: string, body?: object): Promise<unknown>;
-  /** Does what `kubectl apply --server-side --force-conflicts` does with these objects, or with their YAML. */
+  /** Does what `kubectl apply --server-side --force-conflicts` does with these objects, or with objects in YAML. */
   apply(objects: object[] | string, manager?: string): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const requestTimeoutMs = 5_000;
 /** A change can wait for a webhook for up to 30 s. */
 const changeTimeoutMs = 35_000;
 
-/** Uses the API over a few kept connections, because each kubectl would be a process that takes as long to start as the tool under test. */
+/** Uses the API over a few open connections, because each kubectl would be a process that takes as long to start as the tool under test. */
 export async function openApi(kubeconfigFile: string): Promise<Api> {
   const config = JSON.parse(await readFile(kubeconfigFile, 'utf8')) as Kubeconfig;
   const { server, 'certificate-authority-data': ca } = config.clusters[0]!.cluster;
@@ -43,7 +43,7 @@ export async function openApi(kubeconfigFile: string): Promise<Api> {
     cert: decode(user['client-certificate-data']),
     key: decode(user['client-key-data']),
   };
-  // Many are read at once; and changes wait for webhooks, so that they must not wait for each other.
+  // Many objects are read at once, and changes wait for webhooks, so calls must not wait for each other.
   const reads = new Agent({ ...options, maxSockets: 4 });
   const changes = new Agent(options);
   const send = (method: string, path: string, content?: Content) =>

@@ -44,7 +44,7 @@ export async function startBox(
     GATEWAYS: network.hosts.join(' '),
     ...settings,
   };
-  // A process group of its own, so that Ctrl-C reaches the test alone, which then ends the box in order.
+  // A process group of its own, so that Ctrl-C reaches only the test, which then ends the box properly.
   const child = spawn(command[0]!, command.slice(1), {
     env,
     detached: true,
@@ -58,22 +58,22 @@ export async function startBox(
   return { process: (await identify(child.pid!))!, ended: ended.signal };
 }
 
-/** Joins the box to this machine by a virtual cable. */
+/** Connects the box to this machine by a virtual cable. */
 export async function connectBox(slot: Slot, network: Network, box: Box): Promise<void> {
   box.ended.throwIfAborted();
   const peer = ['peer', 'name', 'eth0', 'netns', String(box.process.pid)];
   await run('ip', ['link', 'add', slot.link, 'type', 'veth', ...peer]);
   for (const address of withPrefixes(network, network.hosts)) {
-    // Without nodad nothing could listen on an IPv6 address in its first second.
+    // Without nodad, nothing could listen on an IPv6 address in its first second.
     const flags = address.includes(':') ? ['nodad'] : [];
     await run('ip', ['address', 'add', address, 'dev', slot.link, ...flags]);
   }
   await run('ip', ['link', 'set', slot.link, 'up']);
-  // Other networks of the tests, such as that of an SSH host, are reached through the machine.
+  // Other networks of the tests, such as that of an SSH host, are reached through this machine.
   await writeFile(`/proc/sys/net/ipv4/conf/${slot.link}/forwarding`, '1');
 }
 
-/** Runs a program of the machine with the files of the box. */
+/** Runs a program of this machine with the files of the box. */
 export function runInBox(box: ProcessIdentity, program: string, args: string[]): Promise<string> {
   return run('nsenter', ['--target', String(box.pid), '--mount', program, ...args]);
 }

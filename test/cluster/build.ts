@@ -22,16 +22,16 @@ export interface ClusterBinaries {
 export const PAUSE_IMAGE = 'devloop.test/pause:1';
 
 const source = import.meta.dirname;
-/** A second module, since two versions of Kubernetes do not fit into one. Its control plane is run by the tests of `npm run soak` only. */
+/** A second module, since one module cannot contain two versions of Kubernetes. Only the tests of `npm run soak` run its control plane. */
 const oldSource = join(source, '../cluster-1.33');
 const certManager = 'github.com/cert-manager/cert-manager';
 
-/** Builds the control plane unless this source has been built on this machine before. */
+/** Builds the control plane, unless this machine has already built it from the same source. */
 export async function ensureClusterBinaries({ log }: { log: Log }): Promise<ClusterBinaries> {
   return binariesIn(await cached('test-cluster', await keyOf(source), (dir) => buildInto(dir, log)));
 }
 
-/** The same for kube-apiserver, kube-controller-manager and kube-scheduler 1.33, in one binary, whose path this returns. */
+/** The same for kube-apiserver, kube-controller-manager and kube-scheduler 1.33 in one binary; returns its path. */
 export async function ensureOldControlPlane({ log }: { log: Log }): Promise<string> {
   const dir = await cached('test-cluster-1.33', await keyOf(oldSource), async (part) => {
     log('building the control plane of Kubernetes 1.33');
@@ -72,7 +72,7 @@ async function compile(cwd: string, out: string, log: Log): Promise<void> {
   await goBuild({ what: 'Kubernetes', cwd, args, out: `${out}/`, packages: './cmd/...' }, log);
 }
 
-/** Without these the server calls itself v0.0.0-master, which clients that compare versions consider very old. */
+/** Without these, the server says that its version is v0.0.0-master, which clients that compare versions consider very old. */
 async function linkerFlags(cwd: string): Promise<string> {
   const goMod = await readFile(join(cwd, 'go.mod'), 'utf8');
   const [, version, major, minor] = /k8s\.io\/kubernetes (v(\d+)\.(\d+)\S*)/.exec(goMod) ?? [];

@@ -6,7 +6,7 @@ import { lock } from './lock.ts';
 
 /** All that is kept between runs. */
 export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kube-devloop');
-/** Names of the Debian packages that were installed. */
+/** The names of the Debian packages that were installed. */
 export const INSTALLED_PACKAGES = join(CACHE, 'debian-packages');
 const keptDays = 30;
 const waitMinutes = 30;
@@ -21,9 +21,8 @@ export async function hashOf(cwd: string, patterns: string[], ...words: string[]
 }
 
 /**
- * A directory of the user's cache that `make` fills unless it was there already. `make` is given another directory, which takes
- * the final name at the end, so that what is found is always complete. Directories of the same kind that nobody has used for a
- * month are removed.
+ * A directory of the user's cache, which `make` fills unless it already exists. `make` gets another directory, which is renamed at the end,
+ * so a directory that is found is always complete. Directories of the same kind that have not been used for a month are removed.
  */
 export async function cached(
   kind: string,

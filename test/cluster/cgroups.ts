@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = '/sys/fs/cgroup';
 
-/** Version 1 has a tree for each controller, and runc also writes to `unified`; version 2 has one tree for all. */
+/** Version 1 has a tree for each controller, and runc also writes to `unified`; version 2 has one tree for all of them. */
 async function trees(): Promise<string[]> {
   if (await exists(join(root, 'cgroup.controllers'))) return [root];
   return (await readdir(root)).map((name) => join(root, name));
@@ -31,7 +31,7 @@ async function inheritCpus(tree: string, dir: string): Promise<void> {
     await writeFile(join(dir, file), await readFile(join(tree, file)));
 }
 
-/** The names of all cgroups that belong to a machine of the tests. */
+/** The names of all cgroups that belong to a test machine. */
 export async function cgroupsOf(machine: string): Promise<string[]> {
   const lists = await Promise.all((await trees()).map((tree) => readdir(tree)));
   return [...new Set(lists.flat().filter((name) => name.startsWith(`${machine}-`)))];

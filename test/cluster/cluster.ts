@@ -35,7 +35,7 @@ export interface UserOptions {
   expiresInSeconds?: number;
 }
 
-/** Its calls of `Api` are made as the administrator. */
+/** Its `Api` calls are made as the administrator. */
 export interface TestCluster extends AsyncDisposable, Omit<Api, 'get' | typeof Symbol.dispose> {
   readonly name: string;
   /** A kubeconfig file of the cluster's administrator. */
@@ -45,21 +45,21 @@ export interface TestCluster extends AsyncDisposable, Omit<Api, 'get' | typeof S
   /** This machine, as the API server sees it: one address of each family, and the first of them. */
   readonly hostIps: readonly string[];
   readonly hostIp: string;
-  /** What to put in front of a command to run it in the node's network, where the addresses of Pods and Services are reached. */
+  /** The words before a command that run it in the node's network, where the addresses of Pods and Services can be reached. */
   readonly enter: readonly string[];
   /** The cluster's files, with logs below logs/. Removed together with the cluster. */
   readonly dir: string;
   /** Starts a process, which takes a fifth of a second of processor time. Resolves to stdout; rejects with stderr. */
   kubectl(args: string[], options?: { input?: string; kubeconfig?: string }): Promise<string>;
-  /** Makes an image whose entrypoint is the static binary, as /<its name>, and gives it to the node. */
+  /** Creates an image whose entrypoint is the static binary, as /<its name>, and loads it into the node. */
   loadImage(ref: string, binaryPath: string): Promise<void>;
-  /** Gives the node the images of an OCI layout tar. */
+  /** Loads the images of an OCI layout tar into the node. */
   importImage(archive: string): Promise<void>;
-  /** A kubeconfig file with a client certificate for that user. */
+  /** A kubeconfig file with a client certificate for this user. */
   kubeconfigFor(user: string, groups?: string[], options?: UserOptions): Promise<string>;
 }
 
-/** The store of the images that boxes have from their start; see image-store.ts. */
+/** The store of the images that every box has from its start; see image-store.ts. */
 const STORE = process.env.DEVLOOP_TEST_IMAGES;
 const apiPort = '6443';
 const startSeconds = 120;
@@ -79,7 +79,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   }
 }
 
-/** Ends the cluster whose `dir` this is, from any process. */
+/** Ends the cluster with this `dir`, from any process. */
 export const stopCluster = releaseSlot;
 
 async function startIn(
@@ -145,7 +145,7 @@ function handle(
     enter: ['nsenter', '--target', String(box.process.pid), '--net'],
     dir,
     kubectl: (args, { input = '', kubeconfig = own.kubeconfig } = {}) =>
-      // The cache of a person's own kubectl is by address, and these addresses come back with other clusters behind them.
+      // A person's own kubectl keeps a cache by address, and other clusters get the same addresses later.
       run(binaries.cluster, ['kubectl', ...args], {
         input,
         env: { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(dir, 'kubectl') },

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { PAUSE_IMAGE } from './build.ts';
 import type { Network } from './network.ts';
 
-/** Where the container runtime listens inside the box, whose /run is its own. */
+/** The socket of the container runtime inside the box, which has its own /run. */
 export const RUNTIME_SOCKET = '/run/containerd.sock';
 
-/** Writes the configuration files of what runs Pods. */
+/** Writes the configuration files of everything that runs Pods. */
 export async function writeNodeConfig(
   dir: string,
   cgroup: string,
@@ -17,7 +17,7 @@ export async function writeNodeConfig(
   await Promise.all([
     writeFile(join(dir, 'containerd.toml'), containerd(dir, cniPlugins)),
     writeFile(join(dir, 'cni/bridge.conflist'), JSON.stringify(bridge(network))),
-    // Nobody answers there: Pods of the tests speak to Services by address, or not at all.
+    // No DNS server answers there: Pods of the tests use the addresses of Services, or no Services at all.
     writeFile(join(dir, 'resolv.conf'), 'nameserver 192.0.2.53\n'),
     writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubelet(dir, cgroup, network))),
     writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxy(dir, network))),
@@ -29,7 +29,7 @@ const UNUSED_PLUGINS = [
   ...['tracing.processor.v1.otlp', 'internal.v1.tracing'],
 ];
 
-/** Of a container runtime that keeps images, and runs Pods unless `without` names the plugin for them. */
+/** The configuration of a container runtime that keeps images, and also runs Pods unless `without` names the plugin for them. */
 export function runtimeConfig(dir: string, ...without: string[]): string {
   const disabled = [...UNUSED_PLUGINS, ...without].map((name) => `io.containerd.${name}`);
   return `
@@ -83,16 +83,16 @@ function kubelet(dir: string, cgroup: string, { dns }: Network): object {
     containerRuntimeEndpoint: `unix://${RUNTIME_SOCKET}`,
     cgroupDriver: 'cgroupfs',
     cgroupRoot: `/${cgroup}`,
-    // Since 1.36 a machine with cgroup v1 is refused unless asked for.
+    // Since 1.36, the kubelet refuses a machine with cgroup v1 unless this is set.
     failCgroupV1: false,
     failSwapOn: false,
     makeIPTablesUtilChains: false,
     podLogsDir: `${dir}/logs/pods`,
     resolvConf: `${dir}/resolv.conf`,
-    // Without one, each Pod is given a MissingClusterDNS warning.
+    // Without one, each Pod gets a MissingClusterDNS warning.
     clusterDNS: dns,
     clusterDomain: 'cluster.local',
-    // Images cannot be pulled again, and the disk is the developer's.
+    // Images cannot be pulled again, and the disk belongs to the developer.
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
     evictionHard: {
@@ -115,7 +115,7 @@ function kubeProxy(dir: string, { any, podRanges }: Network): object {
     hostnameOverride: 'node',
     bindAddress: any,
     clusterCIDR: podRanges.join(','),
-    // Connection tracking has limits for the whole machine: zero leaves them alone.
+    // Limits for connection tracking apply to the whole machine; zero leaves them unchanged.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
     nodePortAddresses: ['127.0.0.0/8'],
   };

@@ -6,16 +6,16 @@ import { describeBuild, showProgress } from './progress.ts';
 import { run } from './run.ts';
 
 interface GoBuild {
-  /** For the progress: `Kubernetes`. */
+  /** The name in the progress line: `Kubernetes`. */
   what: string;
   cwd: string;
-  /** Flags that decide what is in the cache already. */
+  /** Flags that determine what Go's build cache already contains. */
   args?: string[];
   out: string;
   packages: string;
 }
 
-/** Builds without cgo, and shows what is being compiled and how far it is. */
+/** Builds without cgo, and shows which part is being compiled, and how much is done. */
 export async function goBuild(build: GoBuild, log: Log): Promise<void> {
   let describe = (): string => `loading the Go modules of ${build.what}`;
   using _ = showProgress(() => describe(), log);
@@ -30,7 +30,7 @@ async function compile(
   { what, cwd, args = [], out, packages }: GoBuild,
   onPackage: () => void,
 ): Promise<void> {
-  // An interrupt may reach this process alone, and a build takes minutes.
+  // An interrupt may reach only this process, and a build takes minutes.
   const go = spawn('setpriv', ['--pdeathsig', 'INT', 'go', 'build', '-v', ...args, '-o', out, packages], {
     cwd,
     env: { ...process.env, CGO_ENABLED: '0' },

@@ -1,6 +1,6 @@
 /**
- * Images in the form in which a container runtime keeps them. To import one costs two seconds of a processor, since the runtime hashes it three times;
- * a box that starts with them only gives them their names.
+ * Images in the form in which a container runtime keeps them. Importing one takes two seconds of processor time, since the runtime hashes
+ * it three times; a box that starts with the images only has to name them.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { cached, hashOf } from './cache.ts';
 import { RUNTIME_SOCKET, runtimeConfig } from './config.ts';
 import { run } from './run.ts';
 
-/** The flags with which `ctr` finds the runtime of a box. */
+/** The flags with which `ctr` finds the container runtime of a box. */
 export const IN_BOX = ['--address', RUNTIME_SOCKET, '--namespace', 'k8s.io'];
 const DATABASES = ['metadata.v1.bolt/meta.db', 'snapshotter.v1.overlayfs/metadata.db'];
 const OWN = '--mount --pid --fork --mount-proc --kill-child --propagation private'.split(' ');
@@ -18,23 +18,26 @@ const knownMs = 10_000;
 
 type Ctr = (args: string[]) => Promise<string>;
 
-/** Makes a store of these archives, unless an earlier run has, and returns its directory. For boxes of this process and its children. */
+/**
+ * Creates a store of these archives, unless an earlier run has done so, and returns its directory. For boxes of this process and its
+ * children.
+ */
 export async function prepareImages(archives: string[]): Promise<string> {
   const version = await run('containerd', ['--version']);
   const key = await hashOf(import.meta.dirname, ['image-store.*', 'config.ts'], version, ...archives);
   return await cached('test-image-store', key, async (part) => {
-    // Directories of the cache get their names at the end; nothing in the store depends on it.
+    // Directories of the cache are renamed at the end; nothing in the store depends on the name.
     await writeFile(join(part, 'containerd.toml'), runtimeConfig(part, 'grpc.v1.cri'));
     const script = join(import.meta.dirname, 'image-store.sh');
     await run('unshare', [...OWN, 'bash', script, ...archives], { env: { STORE: part } });
   });
 }
 
-/** Gives a box that has not started yet what the store has. Files that never change are shared. */
+/** Copies the store into a box that has not started yet. Files that never change are shared. */
 export async function copyStore(store: string, dir: string): Promise<void> {
   const [from, to] = [join(store, 'containerd'), join(dir, 'containerd')];
   await run('cp', ['--archive', '--link', from, to]).catch(async () => {
-    // Another file system.
+    // The box is on another file system.
     await rm(to, { recursive: true, force: true });
     await run('cp', ['--archive', from, to]);
   });
@@ -44,7 +47,7 @@ export async function copyStore(store: string, dir: string): Promise<void> {
   }
 }
 
-/** Whether the archive's images are in the store; if so, the box has them now by their names. */
+/** Whether the archive's images are in the store. If so, the box now has them under their names. */
 export async function nameImages(store: string, archive: string, ctr: Ctr): Promise<boolean> {
   const lines = (await readFile(join(store, 'images'), 'utf8')).trim().split('\n');
   const own = lines.map((line) => line.split('\t')).filter(([from]) => from === archive);
@@ -54,7 +57,7 @@ export async function nameImages(store: string, archive: string, ctr: Ctr): Prom
 
 async function rename(kept: string, name: string, ctr: Ctr): Promise<void> {
   await ctr(['images', 'tag', kept, name]);
-  // The new name has the label of the old one. The runtime's CRI plugin sets the label again once it knows the name.
+  // The new name gets the label of the old one. The runtime's CRI plugin sets the label again once it knows the name.
   await ctr(['images', 'label', name, `${MANAGED}=`]);
   const deadline = Date.now() + knownMs;
   while (!(await labelsOf(name, ctr)).includes(`${MANAGED}=managed`)) {

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * One at a time among all processes of this machine. The lock is a name in the kernel (an abstract socket), so it ends
- * with the process that holds it, however that ends: no lock file can be left behind.
+ * A lock among all processes of this machine. It is a name in the kernel (an abstract socket), so it ends together with its process,
+ * however that ends, and no lock file can be left behind.
  */
 export async function lock(name: string, timeoutMs: number): Promise<AsyncDisposable> {
   const deadline = Date.now() + timeoutMs;

@@ -1,15 +1,15 @@
-/** IP families of a box. The first of `dual` is IPv4, for the node as for the Services that do not ask otherwise. */
+/** The IP families of a box. With `dual`, IPv4 is the first one for the node, and for Services that do not choose. */
 export type Families = 'ipv4' | 'dual' | 'ipv6';
 
 /** The addresses of one box, for each family in this order. */
 export interface Network {
-  /** This machine and the box on the cable between them. */
+  /** The addresses of this machine and of the box on the cable between them. */
   hosts: string[];
   nodes: string[];
   prefixLengths: string[];
   podRanges: string[];
   serviceRanges: string[];
-  /** Where a DNS server of the cluster would be. */
+  /** The address that a DNS server of the cluster would have. */
   dns: string[];
   /** All addresses of these families. */
   any: string;
@@ -40,7 +40,7 @@ function of(number: number, families: Families): OfFamily[] {
     dns: '10.96.0.10',
     any: '0.0.0.0',
   };
-  // The same digits as in the IPv4 addresses, so that a person recognizes them.
+  // The same digits as in the IPv4 addresses, so that people recognize them.
   const ipv6 = {
     host: `fd10:99:${number}::1`,
     node: `fd10:99:${number}::2`,

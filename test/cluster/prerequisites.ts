@@ -7,7 +7,7 @@ import { run } from './run.ts';
 
 export type Log = (line: string) => void;
 
-/** Debian's package of each program, and where the container runtime's network plugins live. */
+/** The Debian package of each program, and the directory of the container runtime's network plugins. */
 const packages: Record<string, string> = {
   containerd: 'containerd',
   ctr: 'containerd',
@@ -25,8 +25,8 @@ const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
 const installMinutes = 10;
 
 /**
- * Makes sure that this machine can run the cluster: installs what is missing, or says how to. `more` are further programs that
- * the caller uses, each with its Debian package.
+ * Makes sure that this machine can run the cluster: installs what is missing, or says how to install it. `more` are programs that the
+ * caller also needs, each with its Debian package.
  */
 export async function ensurePrerequisites(
   log: Log,

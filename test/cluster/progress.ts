@@ -5,11 +5,11 @@ const LINE_EVERY_MS = 5_000;
 
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>;
 
-/** What is in progress. Only the newest, which is the last, is shown. */
+/** What is in progress. Only the last one, which is the newest, is shown. */
 const shown: symbol[] = [];
 
 /**
- * Shows progress until it is disposed, except while something newer is shown. A terminal gets one line that changes in place, a log a line
+ * Shows progress until it is disposed, except while something newer is shown. On a terminal, one line changes in place; a log gets a line
  * every five seconds.
  */
 export function showProgress(text: () => string, log: Log, terminal: Terminal = process.stderr): Disposable {
@@ -40,7 +40,7 @@ interface Packages {
 export function describeBuild(what: string, { compiled, total }: Packages, elapsedMs: number): string {
   if (compiled >= total) return `linking ${what}`;
   const packages = `compiling ${what}: ${compiled} of ${total} packages`;
-  // The first packages are small and say little about the rest.
+  // The first packages are small, so they say little about the rest.
   if (compiled === 0 || elapsedMs < 10_000) return packages;
   return `${packages}, ${about((elapsedMs / 1000) * (total / compiled - 1))} left`;
 }

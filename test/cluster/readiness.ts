@@ -12,9 +12,9 @@ interface Conditioned {
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** What has to be true before a test may use the cluster. */
+/** What must be true before a test may use the cluster. */
 export function milestones(parts: { certManager: boolean; pods: boolean }): Milestone[] {
-  // Pods cannot be made in a namespace before its service account exists.
+  // No Pod can be created in a namespace before its service account exists.
   const found = [milestone('default service account', '/api/v1/namespaces/default/serviceaccounts/default')];
   if (parts.certManager) {
     // The last CRD that was applied may be established before the others, so each CRD that tests use is checked.
@@ -38,7 +38,7 @@ function isTrue(object: Conditioned, type: string): boolean {
   return object.status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
 }
 
-/** Polls one milestone after the other, since they come in about this order. */
+/** Polls for one milestone after another, since they are reached in about this order. */
 export async function awaitMilestones(list: Milestone[], get: Get, signal: AbortSignal): Promise<void> {
   for (const { name, reached } of list) {
     while (!(await reached(get))) {

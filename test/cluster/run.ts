@@ -6,7 +6,7 @@ export interface RunOptions {
   env?: Record<string, string>;
 }
 
-/** Runs a program to its end and returns its stdout; the rejection carries its stderr. */
+/** Runs a program to its end and returns its stdout; the error of a failure contains its stderr. */
 export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(
@@ -21,7 +21,7 @@ export function run(program: string, args: readonly string[], options: RunOption
           );
       },
     );
-    // A program that ends without reading its input has said why on stderr.
+    // A program that ends without reading its input has already said why on stderr.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(options.input);
   });

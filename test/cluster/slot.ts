@@ -8,7 +8,7 @@ import { links } from './links.ts';
 import { lock } from './lock.ts';
 import { run } from './run.ts';
 
-/** The number of a box, and everything on the machine that is named after it. */
+/** The number of a box, and everything on this machine that is named after it. */
 export interface Slot {
   number: number;
   dir: string;
@@ -16,7 +16,7 @@ export interface Slot {
   cgroup: string;
 }
 
-/** The file in the slot's directory: who owns the box, and which process to kill. */
+/** The file in the slot's directory that says who owns the box, and which process to kill. */
 interface Claim {
   /** Absent for a detached box, which outlives the process that started it. */
   owner?: ProcessIdentity;
@@ -30,12 +30,12 @@ const lockSlots = () => lock('slots', 60_000);
 
 function slot(number: number): Slot {
   const link = `dlbox${number}`;
-  // Each test file has a machine of its own, where numbers begin at 1; but cgroups are those of the whole machine.
+  // Each test file has a machine of its own, where numbers begin at 1, but all of them share the cgroups of the real machine.
   const cgroup = [process.env.DEVLOOP_TEST_MACHINE, link].filter(Boolean).join('-');
   return { number, dir: join(slots, String(number)), link, cgroup };
 }
 
-/** Clears away boxes whose owner is dead, then takes the first free number. */
+/** Removes boxes whose owner is dead, then takes the first free number. */
 export async function claimSlot(): Promise<Slot> {
   await using _ = await lockSlots();
   await mkdir(slots, { recursive: true });
@@ -51,17 +51,17 @@ export async function claimSlot(): Promise<Slot> {
   throw new Error(`all ${highest} test clusters are taken: see ${slots}`);
 }
 
-/** Notes the process to kill. A detached box has no owner and lives until somebody stops it. */
+/** Records the process to kill. A detached box has no owner, and runs until somebody stops it. */
 export async function recordBox(dir: string, box: ProcessIdentity, detached: boolean): Promise<void> {
   const { owner } = await readClaim(dir);
   await writeClaim(dir, detached || !owner ? { box } : { owner, box });
 }
 
-/** Ends the box and removes all that it left on the machine. */
+/** Ends the box and removes everything that it left on the machine. */
 export async function releaseSlot(dir: string): Promise<void> {
   const number = Number(basename(dir));
   if (dir !== slot(number).dir) throw new Error(`not a test cluster: ${dir} (they are in ${slots})`);
-  // Else somebody could take the number over between the end of the box and the removal of what bears its name.
+  // Otherwise somebody could take the number between the end of the box and the removal of what has its name.
   await using _ = await lockSlots();
   await remove(number);
 }
@@ -75,14 +75,14 @@ async function remove(number: number): Promise<void> {
   await rm(dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** unshare ends once process 1 and with it every process of the box has ended: waiting for it is waiting for all. */
+/** unshare ends when process 1 has ended, and with it every process of the box. So waiting for it is waiting for all of them. */
 async function killBox(box: ProcessIdentity): Promise<void> {
   const init = (await isAlive(box)) ? await onlyChild(box.pid) : undefined;
   if (init) await killAndWait(init);
   await killAndWait(box);
 }
 
-/** Some time after the box has ended, the kernel removes the link, perhaps between the look and the call. */
+/** The kernel removes the link some time after the box has ended, perhaps between the check and the call. */
 async function removeLink(link: string): Promise<void> {
   const exists = () => links().includes(link);
   if (!exists()) return;

@@ -10,7 +10,7 @@ export interface Traces {
 
 export const NO_TRACES: Traces = { links: [], cgroups: [], processes: [] };
 
-/** What of a cluster is to be seen on this machine, looked up by other means than those that remove it. */
+/** What is left of a cluster on this machine, found by other means than those that remove it. */
 export function traces(dir: string): Traces {
   const name = `dlbox${basename(dir)}`;
   const cgroup = [process.env.DEVLOOP_TEST_MACHINE, name].filter(Boolean).join('-');

@@ -1,4 +1,4 @@
-/** Faults of the API server at each call of `up` and `down`, and devloop killed around each write: nothing is left broken. */
+/** Faults of the API server at each call of `up` and `down`, and devloop killed around each write. Nothing stays broken. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { type Call, FAULTS, type Fault, type FaultProxy, faultProxy } from '../support/fault-proxy.ts';
@@ -8,9 +8,9 @@ import { record, repeat, SOAK } from '../support/repeat.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
 import { roundTrips } from '../support/round-trips.ts';
 
-/** Of calls with one key, such as those of a poll, the first ones stand for all. */
+/** Of several calls with the same key, such as those of a poll, only the first ones are tried. */
 const OCCURRENCES = 4;
-/** A call that hangs does so for up to half a minute. */
+/** A call that hangs takes up to half a minute. */
 const HANG_MS = 180_000;
 
 let operator: HollowOperator;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => proxy?.[Symbol.asyncDispose]());
 
-/** Through the proxy, unless it is to restore what a fault left. */
+/** The calls go through the proxy, unless they restore what a fault left. */
 function start(args: string[], KUBECONFIG = proxy.kubeconfig): DevloopRun {
   return startDevloop(args, { cwd: operator.directory, env: { KUBECONFIG } });
 }
@@ -45,7 +45,7 @@ async function down(): Promise<DevloopRun> {
   return run;
 }
 
-/** A session that is dead, and holds everything. */
+/** A dead session that holds everything. */
 async function leaveDead(): Promise<void> {
   proxy.reset();
   await using up = start(operator.up);
@@ -58,7 +58,7 @@ async function repair(): Promise<void> {
   proxy.reset();
   await using run = start(['down'], operator.cluster.kubeconfig);
   expect(await run.exited, run.log()).toBe(0);
-  // Right away, whatever an earlier `down` had restored.
+  // At once, whatever an earlier `down` had restored.
   await Promise.all(['first', 'second'].map((name) => askHook(operator.cluster, name)));
   await operator.expectRestored();
 }
@@ -70,7 +70,7 @@ async function callsOf(run: () => Promise<DevloopRun>): Promise<Call[]> {
   return proxy.calls.filter(({ occurrence }) => occurrence < OCCURRENCES);
 }
 
-/** How many faults and kills met their call: no two runs are quite alike. */
+/** How many faults and kills hit their call, since no two runs make quite the same calls. */
 let met = 0;
 
 function at(point: Call, fault: Fault): (call: Call) => Fault | undefined {
@@ -81,7 +81,7 @@ function at(point: Call, fault: Fault): (call: Call) => Fault | undefined {
   };
 }
 
-/** As `repeat`, and counts what met its call. */
+/** Like `repeat`, but counts the rounds that hit their call. */
 async function repeatAndCount(...[what, limits, once]: Parameters<typeof repeat>): Promise<void> {
   const started = performance.now();
   met = 0;
@@ -89,7 +89,7 @@ async function repeatAndCount(...[what, limits, once]: Parameters<typeof repeat>
   record(`${what}: met its call`, met, started);
 }
 
-/** A command says that everything is restored only if it is, and otherwise why it is not, in words. */
+/** A command says that everything is restored only if that is true; otherwise it says in words why not. */
 async function expectHonest(run: DevloopRun, done: number): Promise<void> {
   const code = await run.exited;
   expect(run.log()).not.toContain('This is a bug');
@@ -99,22 +99,22 @@ async function expectHonest(run: DevloopRun, done: number): Promise<void> {
     message: expect.stringMatching(/\S/),
     exitCode: code,
   });
-  // 2: what the user has named is not there, as the API server says.
+  // 2: the API server says that an object that the user named does not exist.
   expect([2, 3, 4, 5, 6, 7]).toContain(code);
   await repair();
 }
 
-/** Every fault at every call, in an order that mixes both, so that the first ones of them are of all kinds. */
+/** Every fault at every call, in a mixed order, so that the first few are of all kinds. */
 function pairs<T>(points: T[]): (index: number) => { point: T; fault: Fault } {
   return (index) => {
     const turn = Math.floor(index / FAULTS.length);
-    // Neighbours in the list are alike.
+    // Neighbours in the list are similar.
     const fault = FAULTS[(index * 5) % FAULTS.length]!;
     return { point: points[(index * 7 + turn * 3) % points.length]!, fault };
   };
 }
 
-/** The calls of a run that came one after the other, each of them answered late. */
+/** The calls that a run made one after another, each of them answered late. */
 async function inARow(run: () => Promise<DevloopRun>): Promise<string[]> {
   proxy.reset(() => 'late');
   await using ended = await run();
@@ -122,7 +122,7 @@ async function inARow(run: () => Promise<DevloopRun>): Promise<string[]> {
   return roundTrips(proxy.calls);
 }
 
-/** `up`, until it takes over. */
+/** `up`, until it begins the take-over. */
 async function upUntilStarted(): Promise<DevloopRun> {
   const run = start(operator.up);
   await run.waitForAny(({ type }) => type === 'session.started');
@@ -137,7 +137,7 @@ const TRIES = 3;
 
 it('down makes at most ten round trips in a row, and a dead session costs up six', async () => {
   let [plain, recovering, ofDown]: string[][] = [];
-  // On a busy machine, calls that are made at the same moment can look like one after the other, never the other way round.
+  // On a busy machine, calls that are made at the same moment can seem to be made one after another, but never the other way round.
   const fewer = (now: string[], before: string[] = now): string[] =>
     now.length < before.length ? now : before;
   for (let tries = 0; tries < TRIES; tries++) {
@@ -183,7 +183,7 @@ it('an API server that is away for seconds while the session ends is waited for'
     await up.waitFor('session.ready');
     let writes = 0;
     let backAt: number | undefined;
-    // From one of the first writes on, and each time in another way.
+    // From one of the first writes on, in a different way each time.
     const how = (['503', 'reset before', '500', 'reset after'] as const)[index % 4]!;
     proxy.reset(({ isWrite }) => {
       if (isWrite && writes++ === index % 5) backAt ??= performance.now() + 3_000;
@@ -210,7 +210,7 @@ it('an API server that stays away is waited for until a second Ctrl-C, and revie
   await repair();
 });
 
-// devloop runs a plugin whose credentials were rejected again after half a minute.
+// devloop runs a credential plugin again half a minute after its credentials were rejected.
 it.runIf(SOAK)(
   'a login that is revoked while up runs is waited for at its end, and its plugin is not run at each call',
   async () => {

@@ -1,4 +1,4 @@
-/** kube-apiserver itself is killed while a session begins or ends, and is back seconds later. */
+/** kube-apiserver itself is killed while a session begins or ends; it is back seconds later. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { traces } from '../cluster/traces.ts';
@@ -9,18 +9,18 @@ import { type HollowOperator, sharedHollowOperator } from '../support/hollow-ope
 import { askHook } from '../support/hook-operator.ts';
 import { repeat } from '../support/repeat.ts';
 
-/** Longer than the end of a session takes on a hollow node, or its beginning. */
+/** Longer than a session takes to begin or to end on a hollow node. */
 const MOMENTS_MS = 2_000;
-/** A server that has never answered is not waited for. */
+/** devloop does not wait for a server that has never answered. */
 const FIRST_CALL_MS = 400;
-/** No round divides it, so that each meets another moment. */
+/** The number of rounds does not divide it, so each round hits another moment. */
 const STEP_MS = 230;
-/** Kubernetes' controllers wait for up to half a minute before they call it again. */
+/** Kubernetes' controllers wait up to half a minute before they call it again. */
 const CONTROLLERS_MS = 60_000;
 const LIMIT_MS = 240_000;
 
 let operator: HollowOperator;
-/** Of a user with roles, which kube-apiserver has to read before it knows what they allow. */
+/** For a user with roles, which kube-apiserver has to read before it knows what they allow. */
 let kubeconfig: string;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ function start(args: string[]): DevloopRun {
   return startDevloop(args, { cwd: operator.directory, env: { KUBECONFIG: kubeconfig } });
 }
 
-/** It starts again at once, which takes it a few seconds. */
+/** It starts again at once, but needs a few seconds. */
 function killApiServer(): void {
   const { processes } = traces(operator.cluster.dir);
   const server = processes.find(({ command }) => / kube-apiserver .*--etcd-servers/.test(command));

@@ -1,4 +1,4 @@
-/** `up` and `down` of one operator at the same time, from one machine and from two: whoever wins, nothing is left broken. */
+/** `up` and `down` of one operator at the same time, from one machine and from two. Whichever wins, nothing stays broken. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { askHook } from '../support/hook-operator.ts';
 import { repeat } from '../support/repeat.ts';
 import { createNetwork, type Network } from '../support/sshd/network.ts';
 
-/** Longer than `up` takes on a hollow node, from start to end. */
+/** Longer than a whole `up` takes on a hollow node. */
 const UP_MS = 3_000;
-/** No round divides it, so that each meets another moment. */
+/** The number of rounds does not divide it, so each round hits another moment. */
 const STEP_MS = 370;
 
 let operator: HollowOperator;
@@ -45,10 +45,10 @@ function there(args: string[]): DevloopRun {
   });
 }
 
-/** Each round at another moment of the session's life. */
+/** Each round at another moment in the life of the session. */
 const momentOf = (index: number): number => (index * STEP_MS) % UP_MS;
 
-/** It has ended with one of these codes, and with an error in words if with another one than the first. */
+/** It ended with one of these codes, and with an error in words if the code is not the first one. */
 async function expectEnded(run: DevloopRun, codes: number[]): Promise<void> {
   const code = await run.exited;
   expect(codes, run.log()).toContain(code);
@@ -57,7 +57,7 @@ async function expectEnded(run: DevloopRun, codes: number[]): Promise<void> {
   expect(run.events.at(-1), run.log()).toMatchObject({ type: 'error', message: expect.stringMatching(/\S/) });
 }
 
-/** As soon as it serves; at once, if it has ended before. */
+/** As soon as it serves, or at once if it has ended before. */
 async function leave(up: DevloopRun): Promise<void> {
   await up.waitFor('session.ready').then(
     () => up.signal('SIGINT'),
@@ -65,7 +65,7 @@ async function leave(up: DevloopRun): Promise<void> {
   );
 }
 
-/** One more `down` finds nothing that it cannot put back, and reviews are answered. */
+/** One more `down` finds nothing that it cannot restore, and reviews are answered. */
 async function expectWhole(): Promise<void> {
   const env = { KUBECONFIG: operator.cluster.kubeconfig };
   const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env });
@@ -74,7 +74,7 @@ async function expectWhole(): Promise<void> {
   await operator.expectRestored();
 }
 
-/** `down` at one moment of an `up`, which is left if it still serves after that. */
+/** `down` at one moment of an `up`. If the `up` still serves after that, it is ended. */
 async function downDuringUp(
   index: number,
   startDown: () => DevloopRun,
@@ -96,7 +96,7 @@ it('a down of the same machine, at any moment of an up, ends it, and both say so
 });
 
 it('a down of another machine, at any moment of an up, does not disturb it', async () => {
-  // 0: the session had changed nothing yet.
+  // 0: the session had not changed anything yet.
   await repeat('down during up, from another machine', { soak: 30 }, (index) =>
     downDuringUp(index, () => there(['down']), { down: [0, 4], up: [130] }),
   );
@@ -114,7 +114,7 @@ it('an up while a down restores a dead session: whichever of them restores it, i
     await dead.waitFor('session.ready');
     dead.signal('SIGKILL');
     await dead.exited;
-    // Not from another machine: that one would have to wait until the dead session's Lease has expired.
+    // Not from another machine, since that one would have to wait until the dead session's Lease expires.
     await using down = here(['down']);
     await sleep(momentOf(index) / 2);
     await using up = here(operator.up);

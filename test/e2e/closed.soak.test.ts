@@ -60,7 +60,7 @@ const startUp = (route = 'direct') =>
     cwd: directory,
   });
 
-/** The operator fails closed on these resources; `up` is killed once it has done that. */
+/** The operator fails closed on these resources; `up` is killed once it has done this. */
 async function killedUp(
   resources: string[],
   route: string,
@@ -129,7 +129,7 @@ it.each(inSoak(DOWN, 'restore Deployment'))('kill -9 of down at "%s" is repaired
   await expectRestored(before);
 });
 
-/** Where deletions are reviewed, too, the relay of the dead session has to exit on its own, which takes a minute. */
+/** If deletions are reviewed, too, the relay of the dead session has to exit by itself, which takes a minute. */
 const OPERATIONS: [string, Reviewed['operations']][] = [
   ['creations and updates', ['CREATE', 'UPDATE']],
   ['deletions, too', ['CREATE', 'UPDATE', 'DELETE']],
@@ -173,7 +173,7 @@ it('up answers for the dead session, restores it, takes over, and neither the gu
     cwd: directory,
   });
   await up.waitFor('session.ready', undefined, 120_000);
-  // What the guard writes is reviewed, but a change of the scale is not.
+  // What the guard writes is reviewed; a change of the scale is not.
   await cluster.kubectl(['-n', CLOSED, 'scale', 'deployment', 'manager', '--replicas=1']);
   await up.waitFor('guard.overwritten', ({ field }) => field === 'spec.replicas');
   up.signal('SIGINT');

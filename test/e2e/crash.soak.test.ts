@@ -14,10 +14,10 @@ import { checkoutSample, NAMESPACE, rolledOut } from '../support/sample-operator
 import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-/** What the sample's own webhook says to an Application without an image. */
+/** The message of the sample's own webhook for an Application without an image. */
 const IN_CLUSTER = /needs an image/;
 
-/** Nothing is built, which is quicker: what the controller is does not matter to most of these tests. */
+/** Nothing is built, which is faster; most of these tests do not depend on the controller. */
 const SERVER = hookServer('local', '9443');
 
 type Moment = [name: string, is: (event: DevloopEvent) => boolean];
@@ -46,7 +46,7 @@ const UP: Moment[] = [
   type('session.ready'),
 ];
 
-/** Of a controller that is replaced because a file was saved. */
+/** The ids of the processes when a controller is replaced because a file was saved. */
 const RESTART: Moment[] = [
   type('controller.exited'),
   type('controller.started'),
@@ -76,7 +76,7 @@ describe('kill -9', () => {
 
   afterAll(() => checkout?.[Symbol.asyncDispose]());
 
-  // What a failed test left would fail the next ones too.
+  // What a failed test leaves behind would make the next ones fail, too.
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
   });
@@ -89,7 +89,7 @@ describe('kill -9', () => {
     await run.exited;
   }
 
-  /** Starts `up` and kills it at the moment when it says that something was done. */
+  /** Starts `up`, and kills it when it prints that something was done. */
   async function killUpAt([name, is]: Moment): Promise<void> {
     await using up = startUp(name === 'build.started' ? [] : SERVER);
     await up.waitForAny(is);
@@ -103,7 +103,7 @@ describe('kill -9', () => {
     await expectRestored();
   }
 
-  /** Over several connections, right away: kube-proxy has followed when `down` says that everything is restored. */
+  /** Over several connections, right away: when `down` says that everything is restored, kube-proxy has followed. */
   async function expectAnswers(): Promise<void> {
     await using reviewer = await createReviewer(cluster.kubeconfig);
     const answers = await Promise.all(Array.from({ length: 8 }, () => reviewer.ask()));
@@ -111,7 +111,7 @@ describe('kill -9', () => {
   }
 
   async function expectRestored(): Promise<void> {
-    // Whether a Pod is ready again is the Deployment's own time; a `down` has waited for it already.
+    // When a Pod is ready again depends on the Deployment, and `down` has already waited for it.
     await rolledOut(cluster);
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   }
@@ -199,7 +199,7 @@ describe('kill -9', () => {
     ],
   ];
 
-  // Each waits for the duration of a Lease.
+  // Each round waits until a Lease expires.
   it.each(inSoak(ELSEWHERE, 'in another container of this machine'))(
     '%s is noticed when its Lease stands still',
     async (_, where, through) => {

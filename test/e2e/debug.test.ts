@@ -15,11 +15,11 @@ import { application, type Checkout, checkoutSample, NAMESPACE } from '../suppor
 import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-/** Where nothing was built for a debugger before, the standard library is compiled, too. */
+/** If nothing was built for a debugger before, the standard library is compiled, too. */
 const COLD_BUILD_MS = 280_000;
 
 const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/debugged-webhook.go.txt');
-/** Longer than these webhooks may take without a debugger. */
+/** Longer than the timeout of these webhooks without a debugger. */
 const HOLD_MS = 11_000;
 
 let cluster: TestCluster;
@@ -55,13 +55,13 @@ afterAll(() => checkout?.[Symbol.asyncDispose]());
 const up = (...flags: string[]): DevloopRun =>
   startDevloop(['up', '--package', './cmd', `--debug=${port}`, ...flags], { cwd: checkout.directory, env });
 
-/** What kubectl says about an Application without image. */
+/** What kubectl prints about an Application without an image. */
 const apply = (name: string): Promise<string> =>
   cluster
     .kubectl(['apply', '--server-side', '-f', '-'], { input: application(name, '') })
     .catch((error: Error) => error.message);
 
-/** Attaches as the configuration says that `devloop init` has written. */
+/** Attaches with the configuration that `devloop init` has written. */
 async function editor(): Promise<DapClient> {
   const launch = JSON.parse(await readFile(join(checkout.directory, '.vscode/launch.json'), 'utf8'));
   const { host, port: listens, request, ...attach } = launch.configurations[0];
@@ -160,7 +160,7 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
   await second.go('continue');
   expect(await swapped).toContain('second: no image');
 
-  // cert-manager writes the caBundle again, and nobody minds; the timeout that somebody else sets is raised again.
+  // When cert-manager writes the caBundle again, devloop leaves it; a timeout that somebody else sets is raised again.
   await cluster.call('PATCH', VALIDATING, [
     { op: 'remove', path: '/webhooks/0/clientConfig/caBundle' },
     { op: 'replace', path: '/webhooks/0/timeoutSeconds', value: 10 },
@@ -171,7 +171,7 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
     expect([webhook?.timeoutSeconds, webhook?.clientConfig.caBundle?.slice(0, 4)]).toEqual([30, 'LS0t']);
   });
 
-  // It goes away at a breakpoint.
+  // The editor's connection breaks at a breakpoint.
   const left = apply('left');
   await second.stoppedAt();
   second[Symbol.dispose]();
@@ -179,7 +179,7 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
   await run.waitFor('debug.left');
   expect(await apply('alone')).toContain('second: no image');
 
-  // It disconnects at a breakpoint, as with an editor's button for the end of debugging.
+  // The editor disconnects at a breakpoint, as its button for the end of debugging does.
   const third = await editor();
   const ended = apply('ended');
   await third.stoppedAt();
@@ -206,7 +206,7 @@ it('devloop is killed at a breakpoint: down restores everything, and ends the de
   expect((await groupsOf(pid)).length).toBe(2);
   run.signal('SIGKILL');
   await run.exited;
-  // Nothing answers, so it is admitted.
+  // Nothing answers, and the failurePolicy is Ignore, so it is admitted.
   expect(await applied).toContain('applied');
   await cluster.kubectl(['delete', 'application', 'killed', '--wait=false']);
   const status = await runDevloop(['status'], { cwd: tmpdir(), env });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** What a person sees in this order. */
+/** What a person sees, in this order. */
 const SEEN = [
   'A Kubernetes cluster, and an operator in it',
   '1. Before',
@@ -13,7 +13,7 @@ const SEEN = [
   '2. devloop takes over',
   'open http://127.0.0.1:',
   '3. kube-apiserver calls the webhooks on this machine',
-  // The first answer of this machine is not the one of the cluster.
+  // The first answer from this machine differs from the cluster's answer.
   'Required value: an Application needs an image, says this machine',
   '5. Every review was recorded',
   'CREATE Application default/application-sample',

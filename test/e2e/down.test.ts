@@ -1,4 +1,4 @@
-/** `devloop down` by accounts with few rights, and on objects that others wrote to. */
+/** `devloop down` by accounts with few permissions, and on objects that others have changed. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-// A namespace that is deleted takes seconds, and hundreds of calls of its controller: what is in it, is enough.
+// Deleting a namespace takes seconds, and hundreds of calls of its controller. Deleting what is in it is enough.
 beforeEach(async () => {
   for (const namespace of ['first', 'second']) {
     await cluster.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
@@ -52,7 +52,7 @@ async function removeAll(namespace: string): Promise<void> {
 
 const ref = (kind: Kind, namespace: string, name = 'webhook'): ObjectRef => ({ kind, namespace, name });
 
-/** In this namespace, a session of another machine took the operator over before it died. */
+/** In this namespace, a session of another machine took over the operator before it died. */
 async function takenOver(namespace: string, session: string, to?: Record<string, string>): Promise<void> {
   const labels = { app: 'manager' };
   const service = await api.create<Service>(ref('Service', namespace), {
@@ -62,7 +62,7 @@ async function takenOver(namespace: string, session: string, to?: Record<string,
   const template = { metadata: { labels }, spec: { containers: [{ name: 'manager', image: 'none' }] } };
   const deployment = await api.create<Workload>(ref('Deployment', namespace), {
     metadata: { name: 'webhook' },
-    // Nothing runs Pods here, so none is waited for.
+    // Nothing runs Pods here, so devloop waits for none.
     spec: { replicas: 0, selector: { matchLabels: labels }, template },
   });
   const holder = {
@@ -90,7 +90,7 @@ async function markOf(kind: Kind, namespace: string, name?: string): Promise<str
   return object && sessionOf(object);
 }
 
-/** A kubeconfig of an account with these rights in the namespaces, and no other. */
+/** A kubeconfig of an account with only these permissions in the namespaces. */
 async function accountWith(name: string, rights: Record<string, Rule[]>): Promise<string> {
   const kubeconfig = await account(cluster, name, []);
   for (const [namespace, rules] of Object.entries(rights))
@@ -162,7 +162,7 @@ it('a namespace on its way out is no failure', async () => {
   await finalizers([]);
 });
 
-/** Everything that `down` looks at or changes, but for Leases. The ClusterRole `view` does not name them either. */
+/** Everything that `down` reads or changes, except Leases. The ClusterRole `view` does not contain Leases, either. */
 const WITHOUT_LEASES: Rule[] = ['', 'apps', 'discovery.k8s.io', 'admissionregistration.k8s.io'].map(
   (group) => ({
     ...ALL,

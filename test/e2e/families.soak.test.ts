@@ -37,7 +37,7 @@ async function startBox(options: ClusterOptions): Promise<Box> {
   return { cluster, cwd, env, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The first family of a Service cannot be changed, so the Services are made anew. */
+/** The first family of a Service cannot be changed, so the Services are created again. */
 async function remakeServices(cluster: TestCluster, first: Family[], second = first): Promise<void> {
   const service = (name: string, ipFamilies: Family[], ports: object[]): object => ({
     metadata: { name },
@@ -71,7 +71,7 @@ function startUp({ cwd, env }: Box, ...args: string[]): DevloopRun {
   return startDevloop(['up', '--route', 'direct', ...SERVICES, ...args, ...server], { cwd, env });
 }
 
-/** Family and addresses of every slice of a Service, and the addresses of its Endpoints. */
+/** The family and addresses of every slice of a Service, and the addresses of its Endpoints. */
 async function leadsTo(cluster: TestCluster, service: string): Promise<unknown> {
   const slices = await listOf<EndpointSlice>(
     cluster,
@@ -89,7 +89,7 @@ async function listOf<T>(cluster: TestCluster, path: string): Promise<T[]> {
   return ((await cluster.read(path)) as { items: T[] }).items;
 }
 
-/** Takes over, calls every webhook, and restores; until then the Services have to point to this one address. */
+/** Takes over, calls every webhook, and restores. While it holds the operator, the Services must point to this one address. */
 async function expectServed(box: Box, family: Family, address: string, ...args: string[]): Promise<void> {
   const { cluster } = box;
   const before = await snapshot(cluster, HOOK_NAMESPACE);
@@ -111,7 +111,7 @@ async function expectServed(box: Box, family: Family, address: string, ...args: 
   expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
 }
 
-/** Refused with this message, before anything of the operator was changed. */
+/** devloop refuses with this message, before it changes anything of the operator. */
 async function expectRefused(box: Box, message: RegExp, ...args: string[]): Promise<void> {
   const before = await snapshot(box.cluster, HOOK_NAMESPACE);
   await using up = startUp(box, ...args);
@@ -134,10 +134,10 @@ describe.each(CONTROL_PLANES)('a dual-stack cluster: %s', (_, mode) => {
 
   afterAll(() => box?.[Symbol.asyncDispose]());
 
-  /** What does not depend on endpoint routing: once in `npm test`, in each mode in `npm run soak`. */
+  /** What does not depend on endpoint routing is tested once in `npm test`, and in each mode in `npm run soak`. */
   const once = it.runIf(SOAK || !mode.aggregatorRouting);
 
-  // What a failed test left would fail the next ones too.
+  // What a failed test leaves behind would make the next ones fail, too.
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') await runDevloop(['down'], box);
   });

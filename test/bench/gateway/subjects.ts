@@ -17,7 +17,7 @@ import { startPlainProxy } from './plain-proxy.ts';
 
 const SERVER_NAME = 'webhook.default.svc';
 
-/** What tunnel/reviews.go prints of a load. */
+/** What tunnel/reviews.go prints about a load. */
 export interface Measured {
   p50Ms: number;
   slowestMs: number;
@@ -32,7 +32,9 @@ export interface Subjects extends AsyncDisposable {
   /** The port of each subject. */
   ports: Record<'direct' | 'devloop' | 'HAProxy' | 'Node', number>;
   gateway: Gateway;
-  /** Ends the controller, and starts it again after a while. Resolves when it listens, with the time for which nothing did. */
+  /**
+   * Ends the controller, and starts it again after a while. Resolves when it listens again, with the time during which nothing listened.
+   */
   restartController(downMs: number): Promise<{ downMs: number }>;
   load(args: string[]): Promise<Measured>;
 }

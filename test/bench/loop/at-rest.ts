@@ -3,8 +3,8 @@ import type { TestCluster } from '../../cluster/cluster.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /**
- * kube-proxy acts on a change at once only where there was none in the second before. The kubelet ends a Pod that became ready a moment ago
- * up to two seconds later than any other Pod.
+ * kube-proxy acts on a change at once only if there was none in the second before. The kubelet ends a Pod that became ready a moment ago up
+ * to two seconds later than any other Pod.
  */
 const REST_MS = 3_000;
 

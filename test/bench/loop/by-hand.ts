@@ -12,9 +12,9 @@ import { editIn, type Loop } from './sample.ts';
 
 const WEBHOOK_PORT = 9443;
 
-/** An edit that somebody builds and starts in a terminal, without devloop's restart and without the cluster. */
+/** An edit that somebody builds and starts in a terminal, without devloop and without the cluster. */
 export interface ByHand extends AsyncDisposable {
-  /** `build` is a plain incremental `go build`; `start` is the time until that program answers TLS. */
+  /** `build` is a plain incremental `go build`; `start` is the time until that program serves TLS. */
   buildAndStart(): Promise<Taken>;
 }
 

@@ -5,7 +5,7 @@ import { report } from '../figures.ts';
 import { median, ROUNDS, timeOne } from '../measure.ts';
 import { firstAnswer, type Loop, startUp } from './sample.ts';
 
-/** `devloop down` after a crash, when the in-cluster Pod is ready again: what is left is to restore the Service. */
+/** `devloop down` after a crash, when the in-cluster Pod is ready again, so only the Service has to be restored. */
 export async function downFigure(loop: Loop): Promise<void> {
   const { cluster, reviewer } = loop;
   const env = loop.env as NodeJS.ProcessEnv;

@@ -7,7 +7,7 @@ import { type Taken, timeOne } from '../measure.ts';
 import { atRest } from './at-rest.ts';
 import { editIn, firstAnswer, type Loop } from './sample.ts';
 
-/** What people do without devloop: the operator's Pod runs what they edit. */
+/** What people do without devloop: the operator's Pod runs their edited code. */
 export interface InCluster extends AsyncDisposable {
   /**
    * `image` is the time from an edit to the first review that the edited code answers: the image is built and loaded into the node, and
@@ -57,7 +57,7 @@ async function editAndBuild(loop: Loop, directory: string, out: string): Promise
   return { binary, text };
 }
 
-/** Milliseconds from `since` to the first answer of a new Pod; resolves when the old one is gone. */
+/** Milliseconds from `since` to the first answer of a new Pod. Resolves when the old Pod is gone. */
 async function restarted(loop: Loop, text: string, since: number): Promise<number> {
   const { cluster, reviewer } = loop;
   await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'restart', `deployment/${DEPLOYMENT}`]);

@@ -7,7 +7,7 @@ import { type Loop, startUp, stop } from './sample.ts';
 
 const USER = 'devloop-bench';
 
-/** Lets the API server count what one user asks for: its metrics count requests by the FlowSchema that they match. */
+/** Makes the API server count the requests of one user: its metrics count requests by the FlowSchema that they match. */
 const COUNTED = `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
 kind: FlowSchema

@@ -6,7 +6,7 @@ import { edit, firstAnswer, type Loop } from './sample.ts';
 const RESTARTS = Number(process.env.BENCH_RESTARTS ?? 20);
 const REVIEWS_PER_SECOND = 100;
 
-/** One saved change after the other, while the cluster asks all the time. */
+/** One saved change after another, while reviews arrive all the time. */
 export async function restartFigure(loop: Loop, run: DevloopRun): Promise<void> {
   const restarts = (async () => {
     for (let count = 0; count < RESTARTS; count++) {

@@ -5,7 +5,7 @@ import type { TestCluster } from '../../cluster/cluster.ts';
 import { type DevloopRun, startDevloop } from '../../support/devloop.ts';
 import type { Reviewer } from '../../support/reviews.ts';
 
-/** The sample operator, in a cluster and in a checkout that devloop runs. */
+/** The sample operator, in a cluster, and in a checkout from which devloop runs it. */
 export interface Loop {
   /** How kube-apiserver reaches webhooks; part of each figure's name. */
   name: string;
@@ -13,21 +13,24 @@ export interface Loop {
   reviewer: Reviewer;
   env: Record<string, string | undefined>;
   directory: string;
-  /** What the webhook of the checkout refuses with, and what that of the image in the cluster does. */
+  /** The messages with which the webhook of the checkout, and the one of the image in the cluster, deny an object. */
   text: string;
   inCluster: string;
 }
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
-/** Asking all the time would take the processor from the compiler and the cluster. */
+/** Asking without pauses would take processor time from the compiler and the cluster. */
 const ASK_EVERY_MS = 25;
 const ANSWER_LIMIT_MS = 120_000;
-/** A call to a Pod that has just ended hangs for ten seconds, while the next call is answered. So the next call is sent after this time. */
+/**
+ * A call to a Pod that has just ended hangs for ten seconds, while the next call is answered. So the next call is sent after this time,
+ * even if the one before has no answer.
+ */
 const HANGING_MS = 500;
 
 let edits = 0;
 
-/** Changes what the webhook of a checkout refuses with to a text that was never used before, and returns it. */
+/** Changes the message with which the webhook of a checkout denies an object to one that was never used before, and returns it. */
 export async function editIn(directory: string): Promise<string> {
   const text = `answer number ${++edits}.`;
   const file = join(directory, WEBHOOK);
@@ -36,7 +39,7 @@ export async function editIn(directory: string): Promise<string> {
   return text;
 }
 
-/** Edits the checkout that devloop runs. */
+/** Edits the checkout from which devloop runs the operator. */
 export async function edit(loop: Loop): Promise<string> {
   loop.text = await editIn(loop.directory);
   return loop.text;

@@ -7,8 +7,8 @@ import { createInCluster } from './in-cluster.ts';
 import { edit, firstAnswer, type Loop, startUp, stop } from './sample.ts';
 
 /**
- * `up`, and a saved change until the cluster is answered by it, against what people do without devloop. Both sides take turns,
- * and the one that begins changes with each round.
+ * `up`, and the time from a saved change until its code answers a review of the cluster, against what people do without devloop. Both sides
+ * take turns, and the one that begins changes with each round.
  */
 export async function upAndSaveFigures(loop: Loop): Promise<void> {
   await using byHand = await createByHand(loop);

@@ -10,13 +10,13 @@ const CUTS = Number(process.env.BENCH_CUTS ?? 50);
 const CLIENTS = 16;
 const NEW_CLIENTS = 4;
 const API_PORT = 6443;
-/** The longest time from the moment when a port-forward works again until it is cut, in ms. */
+/** The longest time until a port-forward is cut after it works again, in ms. */
 const MOST_BETWEEN = 400;
 const REDIAL_LIMIT_MS = 20_000;
-/** One round of load is no longer than this; another begins while cuts are left. */
+/** No round of load is longer than this; another round begins while there are cuts left to make. */
 const LOAD_MS = 5_000;
 
-/** Connections to the API server are cut all the time under clients that ask without a pause; nothing may be lost. */
+/** Connections to the API server are cut again and again, while clients send requests without a pause. No request may be lost. */
 export async function cutFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using cutter = await startCutter(API_PORT, cluster.nodeIp);
   await using kubeconfig = await kubeconfigFor(cutter.port, cluster.kubeconfig);
@@ -44,7 +44,7 @@ export async function cutFigures(cluster: TestCluster, load: Load): Promise<void
   note(`the connection was dialled again within ${Math.max(...pauses).toFixed(0)} ms each time`);
 }
 
-/** Each cut waits for a port-forward of its own. Resolves with the times until it was there, in ms. */
+/** Each cut waits for a port-forward of its own. Resolves with the times until the next one was open, in ms. */
 async function cutAll(cutter: Cutter, ours: Ours): Promise<number[]> {
   const pauses: number[] = [];
   for (let cut = 0; cut < CUTS; cut++) {
@@ -76,7 +76,7 @@ async function whileCut(cuts: Promise<unknown>, round: () => Promise<Lost>): Pro
   return total;
 }
 
-/** The load ends with an error where no request of a round succeeded. */
+/** The load fails if no request of a round succeeded. */
 function noneSucceeded(error: Error): Lost {
   console.error(error.message);
   return { asked: CLIENTS, failed: CLIENTS, slowestMs: 0 };

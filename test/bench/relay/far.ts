@@ -11,7 +11,7 @@ const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 1_000);
 const ONE_WAY_MS = 20;
 const API_PORT = 6443;
 
-/** With the API server as far away as it usually is, the round trips decide, not the processors of this machine. */
+/** With the API server at a realistic distance, the round trips determine the time, not the processors of this machine. */
 export async function farFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const distance = stack.use(await startDistance(API_PORT, cluster.nodeIp));
@@ -41,7 +41,7 @@ export async function farFigures(cluster: TestCluster, load: Load): Promise<void
   }
 }
 
-/** A TCP proxy behind which everything comes later, in both directions. */
+/** A TCP proxy that delays everything, in both directions. */
 async function startDistance(port: number, host: string): Promise<{ port: number } & AsyncDisposable> {
   const open = new Set<Socket>();
   const server = createServer({ noDelay: true }, (near) => {

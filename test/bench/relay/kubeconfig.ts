@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The same kubeconfig for a proxy on a port of this machine; the API server's certificate names both. */
+/** The same kubeconfig, for a proxy on a port of this machine. The API server's certificate names both addresses. */
 export async function kubeconfigFor(
   port: number,
   kubeconfig: string,

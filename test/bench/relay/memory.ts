@@ -9,11 +9,11 @@ const FEW = Number(process.env.BENCH_FEW ?? 12_000);
 const MANY = Number(process.env.BENCH_MANY ?? 50_000);
 const AT_ONCE = 16;
 const GOAL = 1.05;
-/** The same limits as in the Pod. Without them, V8 takes 100 MB more for the first 50,000 connections, and that is no leak. */
+/** The same limits as in the Pod. Without them, V8 uses 100 MB more for the first 50,000 connections, which is no leak. */
 const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
 
 interface State {
-  /** Resident, in MB. */
+  /** Resident memory, in MB. */
   memory: number;
   files: number;
 }
@@ -57,7 +57,7 @@ async function uidOf(cluster: TestCluster, pod: string): Promise<string> {
   return await cluster.kubectl(['-n', NAMESPACE, 'get', 'pod', pod, '-o', 'jsonpath={.metadata.uid}']);
 }
 
-/** Other clusters of this machine may have such Pods too: the control group bears the Pod's uid. */
+/** Other clusters of this machine may have such Pods, too; the name of the control group contains the Pod's uid. */
 async function pidOf(uid: string): Promise<number> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
@@ -67,7 +67,7 @@ async function pidOf(uid: string): Promise<number> {
   throw new Error(`no process of the Pod with uid ${uid}`);
 }
 
-/** Waits until there are as many open files as before, because closing a connection through the cluster takes a moment. */
+/** Waits until as many files are open as before, because closing a connection through the cluster takes a moment. */
 async function statesOf(
   pids: Record<string, number>,
   before?: Record<string, State>,
@@ -82,7 +82,7 @@ async function statesOf(
     if (Object.keys(now).some((side) => now[side]!.files !== before[side]!.files)) throw new Error('not yet');
     return now;
   }, 10_000);
-  // If the number does not return to what it was, it is reported as it is.
+  // If the number does not return to what it was, the difference is reported.
   return await settled.catch(states);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The relay route as a process of its own, so that its memory can be measured. Prints `dialled` for each port-forward,
- * `ready <pod>` once it carries, and what it has to say after `event`.
+ * The relay route as a process of its own, so that its memory can be measured. Prints `dialled` for each port-forward, `ready <pod>` when
+ * the route is open, and each event after the word `event`.
  */
 import { readFile } from 'node:fs/promises';
 import { connect } from '../../../src/cluster/api/client.ts';

@@ -10,7 +10,7 @@ const LOADS = (['keep', 'new'] as const).flatMap((kind) =>
   [1, 16, 64].map((concurrency) => ({ kind, concurrency, name: `${kind}-${concurrency}` })),
 );
 
-/** What each subject took, by load, round after round. */
+/** What each subject took, by load and by round. */
 type Taken = Map<string, Map<string, Measured[]>>;
 
 /** The same requests through the relay to this machine, and through `kubectl port-forward` from this machine into a Pod. */
@@ -21,7 +21,7 @@ export async function pathFigures(cluster: TestCluster, load: Load): Promise<voi
   const taken: Taken = new Map(
     subjects.map(({ name }) => [name, new Map(LOADS.map((one) => [one.name, []]))]),
   );
-  // The first round only warms up.
+  // The first round is only a warm-up.
   for (let round = -1; round < ROUNDS; round++) {
     for (const { name: subject, enter, address, ports } of shuffled(subjects)) {
       for (const { kind, concurrency, name } of LOADS) {

@@ -14,7 +14,7 @@ import type { Enter, Load } from '../tunnel/load.ts';
 /** A route through the API server, with a server at its end. */
 export interface Subject extends AsyncDisposable {
   name: string;
-  /** Where the requests go, and from where. */
+  /** The address of the requests, and the network that they come from. */
   enter: Enter;
   address: string;
   ports: readonly [tls: number, bulk: number];
@@ -74,11 +74,11 @@ export async function startKubectl(
     `pod/${SERVER_POD}`,
     ...POD_PORTS.map((port) => `:${port}`),
   ];
-  // On stderr it complains about connections that their clients close.
+  // It complains on stderr about connections that clients close.
   const child = spawn(binary, [...args, ...forward], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   const ports: number[] = [];
   const lines = createInterface({ input: child.stdout });
-  // It prints a line for each port, and then one for each connection.
+  // It prints a line for each port, and later one for each connection.
   lines.on('line', (line) =>
     ports.push(...[/127\.0\.0\.1:(\d+) ->/.exec(line)?.[1]].filter(Boolean).map(Number)),
   );
@@ -135,7 +135,7 @@ export async function startOurs(
   const owned = stack.move();
   return {
     name: OURS,
-    // Only there are the addresses of Pods reached.
+    // The addresses of Pods can be reached only from there.
     enter: cluster.enter,
     address,
     ports: POD_PORTS,
@@ -148,7 +148,7 @@ export async function startOurs(
   };
 }
 
-/** In one file, as devloop is installed. */
+/** In one file, as in the published package. */
 function processHere(outfile: string): BuildOptions {
   return {
     entryPoints: [join(import.meta.dirname, 'ours.ts')],

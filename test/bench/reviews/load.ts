@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { median } from '../measure.ts';
 
-/** Where reviews are sent, and the review, as kube-apiserver would send it. */
+/** The address for the reviews, and the review as kube-apiserver would send it. */
 export interface Target {
   port: number;
   path: string;
@@ -15,7 +15,7 @@ export interface Target {
 const SECONDS = 2;
 const CLIENTS = 16;
 
-/** Reviews from a process of their own: how many a second from many clients, and the median time of one client's, in ms. */
+/** Sends reviews from a process of its own: how many per second from many clients, and the median time for one client, in ms. */
 export async function loadOf(target: Target): Promise<{ perSecond: number; p50: number }> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
     stdio: ['pipe', 'pipe', 'inherit'],

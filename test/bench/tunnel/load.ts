@@ -18,10 +18,10 @@ export interface Measured {
   failed: number;
 }
 
-/** What to put in front of the client's command to run it in another network. */
+/** The words before the client's command that run it in another network. */
 export type Enter = readonly string[];
 
-/** A TLS server, and one for bulk. */
+/** A TLS server, and a server for bulk data. */
 export interface Served extends AsyncDisposable {
   ports: [number, number];
 }
@@ -30,9 +30,9 @@ export interface Served extends AsyncDisposable {
 export interface Load extends AsyncDisposable {
   /** A static binary. */
   program: string;
-  /** Ports on 127.0.0.1 of the TLS server and of the one for bulk. */
+  /** The ports of the TLS server and of the bulk server on 127.0.0.1. */
   here: [number, number];
-  /** Starts the same two servers at another address of this machine. */
+  /** Starts the same two servers on another address of this machine. */
   serve(address: string): Promise<Served>;
   requests(
     kind: 'new' | 'keep',
@@ -87,7 +87,7 @@ export async function buildLoad(): Promise<Load> {
   };
 }
 
-/** main.go and what is beside it, as a static binary in a directory. */
+/** Builds main.go and the files beside it, as a static binary in a directory. */
 export async function buildProgram(dir: string): Promise<string> {
   const program = join(dir, 'tunnel-bench');
   await run('go', ['build', '-o', program, '.'], { cwd: import.meta.dirname, env: { CGO_ENABLED: '0' } });
@@ -106,7 +106,7 @@ function runIn(enter: Enter, command: string[]): Promise<string> {
   return run(first!, rest);
 }
 
-/** Asks the bulk server for one byte: only an answer from the far end counts, sshd itself accepts every connection. */
+/** Requests one byte from the bulk server. Only an answer from the far end counts, since sshd itself accepts every connection. */
 export function answers(address: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port, timeout: 1_000 });

@@ -1,4 +1,4 @@
-/** The SSH route as a process of its own: prints `ports <first> <second>` whenever they are known or have moved. */
+/** The SSH route as a process of its own. Prints `ports <first> <second>` when they are known, and whenever they change. */
 import { sshRoute } from '../../../src/route/ssh/route.ts';
 
 const [to, ...gatewayPorts] = process.argv.slice(2);

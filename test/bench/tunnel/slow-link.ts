@@ -7,18 +7,18 @@ import { end } from '../../support/sshd/network.ts';
 import type { TestSshd } from '../../support/sshd/sshd.ts';
 import type { SshHost } from './subjects.ts';
 
-/** A second way between this machine and sshd: with round-trip time, packets of 1500 bytes, and no losses. */
+/** A second link between this machine and sshd: with a round-trip time, packets of 1500 bytes, and no losses. */
 export interface SlowLink extends AsyncDisposable {
-  /** Address of this machine. */
+  /** The address of this machine. */
   here: string;
-  /** sshd, as it is reached over this link. */
+  /** The address of sshd on this link. */
   host: SshHost;
 }
 
-/** What may wait in a device: more than any window of these tests. */
+/** How much may wait in a device: more than any window in these tests. */
 const QUEUED_PACKETS = '65536';
 
-/** `program` is what buildLoad() has built. */
+/** `program` is the result of buildLoad(). */
 export async function createSlowLink(program: string, sshd: TestSshd, rttMs: number): Promise<SlowLink> {
   const { network, env, dir } = sshd;
   const [, number] = /^dlssh(\d+)$/.exec(network.link)!;

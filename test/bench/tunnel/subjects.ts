@@ -10,7 +10,7 @@ import { answers } from './load.ts';
 /** A tunnel from two ports of the SSH host to two ports here (TLS, bulk). */
 export interface Subject extends AsyncDisposable {
   name: string;
-  /** Ports of the host; ours move after a drop. */
+  /** Ports of the host; ours change after a drop. */
   ports(): readonly [number, number];
 }
 
@@ -31,7 +31,7 @@ const alive = [
   'ExitOnForwardFailure=yes',
 ];
 
-/** Where sshd is, and whom it takes for a user. */
+/** The address of sshd, and the user that it accepts. */
 export type SshHost = Pick<TestSshd, 'address' | 'env' | 'to'>;
 
 export async function startSubject(name: string, sshd: SshHost, here: [number, number]): Promise<Subject> {
@@ -46,7 +46,7 @@ export async function startSubject(name: string, sshd: SshHost, here: [number, n
 
 async function startOurs(sshd: SshHost, here: [number, number]): Promise<Subject> {
   const { NODE_EXTRA_CA_CERTS: _, ...env } = { ...process.env, ...sshd.env };
-  // The published program is bundled without the native part of ssh2, so it is disabled here as well.
+  // The published program is bundled without the native part of ssh2, so that part is disabled here, too.
   const args = ['--no-addons', join(import.meta.dirname, 'ours.ts'), sshd.to, ...here.map(String)];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let ports: [number, number] | undefined;
@@ -67,7 +67,7 @@ function startOpenSsh(name: string, sshd: SshHost, here: [number, number]): Subj
     ...ports.flatMap((port, index) => ['-R', `*:${port}:127.0.0.1:${here[index]}`]),
     sshd.to,
   ]);
-  // A group of its own: a loop and autossh have ssh as their child.
+  // A process group of its own: both the loop and autossh start ssh as a child.
   const child = spawn(program!, args, {
     detached: true,
     stdio: 'ignore',

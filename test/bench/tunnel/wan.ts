@@ -10,11 +10,11 @@ const LOAD_MS = 2_000;
 const MEGABYTES = 40;
 const BULK_RTT_MS = 50;
 const RTTS_MS = [20, BULK_RTT_MS];
-/** Opening a connection, TLS and the request take three round trips. */
+/** Opening a connection, the TLS handshake and the request take three round trips. */
 const MOST_ROUND_TRIPS = 3.5;
 const LEAST_BULK = 0.6;
 
-/** The tunnel over a link with round-trip time; the caller stands beside sshd, as kube-apiserver does. */
+/** The tunnel over a link with a round-trip time. The caller is beside sshd, as kube-apiserver is. */
 export async function wan(sshd: TestSshd, load: Load): Promise<void> {
   for (const rttMs of RTTS_MS) show(await overLink(sshd, load, rttMs), rttMs);
 }
@@ -27,7 +27,7 @@ async function overLink(sshd: TestSshd, load: Load, rttMs: number): Promise<Map<
     subjects.push(stack.use(await startSubject(name, link.host, load.here)));
   }
   const figures = new Map<string, Rounds>(subjects.map(({ name }) => [name, new Rounds()]));
-  // The first round only warms up.
+  // The first round is only a warm-up.
   for (let round = -1; round < ROUNDS; round++) {
     for (const subject of shuffled(subjects)) {
       const taken = await measure(load, subject, {
@@ -41,7 +41,7 @@ async function overLink(sshd: TestSshd, load: Load, rttMs: number): Promise<Map<
   return figures;
 }
 
-/** No tunnel: the caller calls this machine. */
+/** Without a tunnel: the caller calls this machine directly. */
 async function direct(load: Load, { here }: SlowLink): Promise<Subject> {
   const served = await load.serve(here);
   return {
@@ -54,7 +54,7 @@ async function direct(load: Load, { here }: SlowLink): Promise<Subject> {
 interface How {
   enter: Enter;
   address: string;
-  /** Whether bulk transfers are measured, too; otherwise only new connections are. */
+  /** Whether bulk transfers are measured besides new connections. */
   bulk: boolean;
 }
 
