@@ -46,7 +46,7 @@ const UP: Moment[] = [
   type('session.ready'),
 ];
 
-/** The ids of the processes when a controller is replaced because a file was saved. */
+/** The moments of a replaced controller, after a file was saved. */
 const RESTART: Moment[] = [
   type('controller.exited'),
   type('controller.started'),

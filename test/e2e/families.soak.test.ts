@@ -152,13 +152,13 @@ describe.each(CONTROL_PLANES)('a dual-stack cluster: %s', (_, mode) => {
     await expectServed(box, 'IPv6', ipv6);
   });
 
-  // The cluster below has such Services too.
+  // The cluster below has such Services, too.
   it.runIf(SOAK)('an IPv6 Service leads to an IPv6 address', async () => {
     await remakeServices(box.cluster, ['IPv6']);
     await expectServed(box, 'IPv6', ipv6);
   });
 
-  // Of the spellings, test/unit/machine/addresses.test.ts has more.
+  // test/unit/machine/addresses.test.ts has more spellings of addresses.
   it.runIf(SOAK)('--address may be an IPv6 address in any spelling', async () => {
     await remakeServices(box.cluster, ['IPv6', 'IPv4']);
     await expectServed(box, 'IPv6', ipv6, '--address', ipv6.toUpperCase().replace('::', ':0:0::0:'));

@@ -58,7 +58,7 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-// What a failed test left would fail the next ones too.
+// What a failed test leaves behind would make the next ones fail, too.
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
 });
@@ -68,12 +68,12 @@ const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
 async function deploy(): Promise<void> {
   await deploySample(cluster, checkout.directory);
   manifests = await changedManifests();
-  // From now on as `kubectl apply` keeps it: with the last applied configuration.
+  // From now on, the objects are as `kubectl apply` keeps them: with the last applied configuration.
   await apply();
   await rolledOut(cluster);
 }
 
-/** Of what `make deploy` applies, the kinds that devloop changes or looks at. */
+/** The kinds that devloop changes or reads, of those that `make deploy` applies. */
 async function changedManifests(): Promise<string> {
   const all = parseAllDocuments(await sampleManifests(cluster, checkout.directory));
   const kinds = ['Service', 'Deployment', 'ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
@@ -84,7 +84,7 @@ async function changedManifests(): Promise<string> {
     .join('---\n');
 }
 
-/** As people do, who have a manifest. */
+/** As people do who have a manifest. */
 const apply = (): Promise<string> => cluster.kubectl(['apply', '-f', '-'], { input: manifests });
 
 async function takenOver(...args: string[]): Promise<DevloopRun> {
@@ -109,7 +109,7 @@ async function expectRestored(up: DevloopRun, before: unknown): Promise<void> {
 const overwritten = (up: DevloopRun, kind: string, field: string) =>
   up.waitFor('guard.overwritten', (event) => event.object.kind === kind && event.field === field);
 
-/** Requests that the API server has answered, by verb, and the watches that are open; controllers watch the whole cluster. */
+/** The requests that the API server has answered, by verb, and the number of open watches. Controllers watch the whole cluster. */
 async function requestsFor(resource: string): Promise<{ watches: number; calls: number }> {
   const metrics = await cluster.text('/metrics');
   const sum = (pattern: RegExp): number =>
@@ -140,7 +140,7 @@ async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promi
   await overwritten(up, 'Service', 'metadata.annotations.devloop.dev/undo');
   const { resourceVersion: _, managedFields: __, ...metadata } = original.metadata;
   const query = { fieldManager: 'replacer' };
-  // What comes while devloop still writes the object, is written over, but not reported.
+  // A change that arrives while devloop is still writing the object is overwritten, but not reported.
   await eventually(async () => {
     await api.call('PUT', objectPath(SERVICE_REF), { ...original, metadata }, { query });
     await up.waitFor(
@@ -152,7 +152,7 @@ async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promi
   await expectServedHere();
 }
 
-/** What points the Service to this machine is devloop's own, so only devloop writes it again. */
+/** The objects that point the Service to this machine are devloop's own, so only devloop writes them again. */
 async function expectEndpointsWrittenAgain(up: DevloopRun): Promise<void> {
   const service = { metadata: SERVICE_REF };
   const [slice, ...others] = await slicesOf(api, service);
@@ -175,7 +175,7 @@ async function expectEndpointsWrittenAgain(up: DevloopRun): Promise<void> {
   await api.remove(ref);
   await up.waitFor('guard.deleted', ({ object }) => object.kind === 'Endpoints');
   await eventually(async () => expect((await api.get<Endpoints>(ref))?.subsets).toEqual(subsets));
-  // Nothing was mirrored from them.
+  // Nothing was mirrored from the Endpoints.
   await eventually(async () =>
     expect(await slicesOf(api, service)).toMatchObject([{ metadata: { name: metadata.name } }]),
   );
@@ -196,7 +196,7 @@ it('direct: one watch for each object sees kubectl apply, and marks and endpoint
   await using up = await takenOver('--route', 'direct', ...SERVER);
   const resources = ['services', 'deployments', 'endpoints', 'endpointslices'];
   const requests = () => Promise.all(resources.map(requestsFor));
-  // Kubernetes' controllers may still ask for what has just changed.
+  // Kubernetes' controllers may still send requests about the last change.
   await eventually(async () => {
     const first = await requests();
     expect(first.map(({ watches }) => watches)).toEqual([1, 1, 1, 1]);
@@ -217,7 +217,7 @@ it('the selector of a new manifest is what the session restores', async () => {
   const labels = original.spec.selector!;
   const [key] = Object.keys(labels) as [string];
   await using up = await takenOver('--route', 'direct', ...SERVER);
-  // Fewer labels: still the operator's Pods.
+  // With fewer labels, these are still the operator's Pods.
   const selector = { [key]: labels[key] };
   await api.patch(SERVICE_REF, 'merge', { spec: { selector } });
   expect(await overwritten(up, 'Service', 'spec.selector')).toMatchObject({ to: JSON.stringify(selector) });
@@ -255,7 +255,7 @@ it('somebody who does not give in ends the session, with the setting that stops 
   });
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
   await rolledOut(cluster);
-  // The fight has replaced Pods up to the end, and kube-proxy follows a little later.
+  // The fight replaced Pods until its end, and kube-proxy follows a little later.
   await eventually(async () => expect(await review()).toContain(MESSAGE));
   await annotate(null);
 });
@@ -298,7 +298,7 @@ it('a parent that scales the manager back is named by up, and again where its fi
   await rolledOut(cluster);
 });
 
-/** As long as the signal allows. */
+/** Until the signal aborts. */
 async function scaleBack(fieldManager: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await api.patch(DEPLOYMENT_REF, 'merge', { spec: { replicas: 1 } }, { query: { fieldManager } });
@@ -310,7 +310,7 @@ it('make deploy of a new version while up runs: its image is followed, its repli
   const { slices, endpoints } = await snapshot(cluster, NAMESPACE);
   const original = (await api.get<Workload>(DEPLOYMENT_REF))!;
   const { image = '' } = original.spec.template.spec.containers[0]!;
-  // The same image, by its whole name.
+  // The same image, by its full name.
   const next = `docker.io/library/${image}`;
   await using up = await takenOver('--route', 'direct', ...SERVER);
   const version = manifests

@@ -19,10 +19,10 @@ import {
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-/** Nobody tells the manager of it: it is a constant of its sources. */
+/** Nothing in the Deployment tells the manager this path: it is a constant in its sources. */
 const FIXED = '/tmp/devloop-test-habits/serving-certs';
 
-/** No text in any encoding that is usual for files. */
+/** Bytes that are no text in any encoding that files usually have. */
 const KEYSTORE = Buffer.from([0xfe, 0xed, 0xfe, 0xed, 0x00, 0x80, 0xc3, 0x28, 0xff]);
 
 const MESSAGE = 'an Application needs an image';
@@ -54,7 +54,7 @@ func (o *options) readSettings() error {
 	return nil
 }
 `;
-/** A manager that knows no kubeconfig here, and ends at once where it does not find the Pod that it is told to be in. */
+/** A manager that uses no kubeconfig, and exits at once if it does not find the Pod that it is told it runs in. */
 const OWN_POD = `package main
 
 import (
@@ -114,7 +114,7 @@ const MOUNTED = `- op: add
   path: /spec/template/spec/volumes/-
   value: {name: settings, configMap: {name: manager-config}}
 `;
-/** Beside the manager, and of controller-runtime too. */
+/** A second program beside the manager, which uses controller-runtime, too. */
 const AGENT = `package main
 
 import (
@@ -135,7 +135,7 @@ RUN go build -o agent ./cmd/agent
 ENTRYPOINT ["/agent"]
 `;
 
-/** In the cluster it need not do anything. */
+/** In the cluster, it does not have to do anything. */
 const AGENT_DEPLOYMENT = 'application-operator-agent';
 const agentDeployment = {
   apiVersion: 'apps/v1',
@@ -166,7 +166,7 @@ const agentDeployment = {
   },
 };
 
-/** The program of the image, as its Dockerfile builds it. */
+/** The program in the image, built as its Dockerfile builds it. */
 const TAGGED = `//go:build everything
 
 package main
@@ -241,7 +241,7 @@ async function standIns(): Promise<object[]> {
 
 const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
 it('a manager that looks where its sources say, in a mounted file, and in a file of its Pod runs without configuration, its Secrets unprinted', async () => {
-  // The Pods of an earlier rollout linger in the slices.
+  // The Pods of an earlier rollout stay in the slices for a while.
   const before = await eventually(async () => {
     const now = await snapshot(cluster, NAMESPACE);
     expect(JSON.stringify(now)).not.toContain('"ready":false');
@@ -266,7 +266,7 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   expect(await standIns()).toMatchObject([{ spec: { schedulingGates: [{}] }, status: { phase: 'Pending' } }]);
   await access(join(FIXED, 'tls.key'));
   await expectOnlyOwnVariables(up);
-  // Being asked for its paths is nothing that the manager complains about.
+  // When devloop asks which paths it serves, the manager does not complain.
   const output = up.events.flatMap((event) => (event.type === 'controller.output' ? [event.line] : []));
   expect(output.filter((line) => /\tERROR\t|panic|devloop\.dev/.test(line))).toEqual([]);
   up.signal('SIGINT');
@@ -306,7 +306,7 @@ it('two Deployments of the operator run here, each as a process of its own, and 
     expect.objectContaining({ line: 'from the agent' }),
   );
   expect(await reviewer.ask()).toContain('answered here');
-  // Each has a page and reviews of its own.
+  // Each session has its own page and its own reviews.
   const pages = [DEPLOYMENT, AGENT_DEPLOYMENT].flatMap((name) => of(name, 'page.served'));
   expect(new Set(pages.map((page) => (page as { url: string }).url)).size).toBe(2);
   const which = await runDevloop(['reviews'], here);
@@ -319,7 +319,7 @@ it('two Deployments of the operator run here, each as a process of its own, and 
   const status = await runDevloop(['status'], { cwd: tmpdir(), env: env() });
   const shown = status.events.flatMap((event) => (event.type === 'status' ? event.sessions : []));
   expect(shown.map(({ state }) => state)).toEqual(['live', 'live']);
-  // Both are of this checkout, and one has webhooks.
+  // Both sessions are of this checkout, and one of them has webhooks.
   for (const [command, type] of [
     ['hold', 'reviews.held'],
     ['release', 'reviews.released'],
@@ -389,7 +389,7 @@ it('an account that may not create Pods is warned before the take-over, which go
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 });
 
-/** With these of the Deployment, the build would fail, and each program would load a library that is only in the image. */
+/** With these variables of the Deployment, the build would fail, and each program would load a library that exists only in the image. */
 async function expectOnlyOwnVariables(up: DevloopRun): Promise<void> {
   const started = up.events.find((event) => event.type === 'controller.started');
   const variables = await readFile(`/proc/${started!.pid}/environ`, 'latin1');
@@ -400,14 +400,17 @@ async function expectOnlyOwnVariables(up: DevloopRun): Promise<void> {
   expect(up.events).toContainEqual(expect.objectContaining({ type: 'note', message }));
 }
 
-/** The references to Secrets are there, and no value of one. */
+/** The references to Secrets are printed, but no value of a Secret. */
 async function expectUnprinted(text: string): Promise<void> {
   expect(text).toMatch(/\$\(TOKEN\)/);
   const values = await secretValues();
   expect(values.filter(({ value }) => text.includes(value)).map(({ name }) => name)).toEqual([]);
 }
 
-/** The Deployment uses a Secret in each way there is: a variable, all of them, inside another variable, an argument, a file. */
+/**
+ * The Deployment uses a Secret in every possible way: one variable, all keys as variables, inside another variable, in an argument, as a
+ * file.
+ */
 async function addSecrets(): Promise<void> {
   const [token, password] = ['tok-4f1c9a77e2', 'pw/5d0b81c6aa+='];
   const secret = {
@@ -435,7 +438,7 @@ async function addSecrets(): Promise<void> {
     add(`${container}/env/-`, { name: 'GOFLAGS', value: '-mod=nonsense' }),
     add(`${container}/env/-`, { name: 'DSN', value: 'postgres://me:$(C_password)@db/$(TOKEN)' }),
     add(`${container}/envFrom`, [{ prefix: 'C_', secretRef: { name: 'credentials' } }]),
-    // Words behind the flags mean nothing to this manager.
+    // Words after the flags mean nothing to this manager.
     ...['$(TOKEN)', '$(DSN)', '/credentials/$(TOKEN)', '/credentials/config.yaml', '/keystore'].map((word) =>
       add(`${container}/args/-`, word),
     ),
@@ -448,7 +451,7 @@ async function addSecrets(): Promise<void> {
   await rolledOut(cluster);
 }
 
-/** Of all Secrets of the namespace, decoded and not, without the certificates, which are public. */
+/** The values of all Secrets in the namespace, decoded and not decoded, except certificates, which are public. */
 async function secretValues(): Promise<{ name: string; value: string }[]> {
   const { items } = (await cluster.read(`/api/v1/namespaces/${NAMESPACE}/secrets`)) as {
     items: { metadata: { name: string }; data?: Record<string, string> }[];
@@ -459,7 +462,7 @@ async function secretValues(): Promise<{ name: string; value: string }[]> {
       .flatMap(([key, encoded]) => {
         const name = `${metadata.name}/${key}`;
         const text = Buffer.from(encoded, 'base64').toString('latin1');
-        // The second line of a private key is its own.
+        // The second line of a private key occurs in no other key.
         const value = text.startsWith('-----BEGIN') ? text.split('\n')[2]! : text.trim();
         return [
           { name, value },
@@ -474,7 +477,7 @@ interface Printed {
   end(signal: NodeJS.Signals): Printed;
 }
 
-/** What devloop prints for people, on both streams, until it ends or has printed this. */
+/** What devloop prints for people, on both streams, until it ends or has printed this text. */
 async function printedBy(args: string[], more: Record<string, string>, until?: RegExp): Promise<Printed> {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: checkout.directory,

@@ -1,4 +1,4 @@
-/** What `npm test` leaves on the machine when it is interrupted in the middle of an end-to-end file: nothing. */
+/** When `npm test` is interrupted in the middle of an end-to-end file, it leaves nothing on the machine. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** All processes of this machine, which is this file's own, by their command lines. */
+/** The command lines of all processes on this machine, which belongs to this file alone. */
 function processes(): string[] {
   const commandOf = (pid: string): string => {
     try {
@@ -56,6 +56,6 @@ it.each([
   expect(await cgroupsOf(made[0]!)).toHaveLength(1);
   process.kill(target(child.pid!), signal);
   await ended;
-  // The kernel takes a moment to clear away the memory of what was killed.
+  // The kernel takes a moment to free the memory of processes that were killed.
   await eventually(async () => expect(await traces(made)).toEqual(before), 5_000);
 });

@@ -12,14 +12,14 @@ import { HOOK_NAMESPACE } from '../support/hook-operator.ts';
 import { inSoak, progress, record, SOAK } from '../support/repeat.ts';
 import { type Call, isLasting, killBefore, ONE_FILE_THREAD, traceCalls } from '../support/strace.ts';
 
-/** Whoever breaks one moment often breaks the next one too. */
+/** A change that breaks one moment often breaks the next one, too. */
 const ENOUGH_FAILURES = 3;
 
 interface Phase {
   name: string;
   /** A process of devloop that is about to begin the phase. */
   start(): Promise<DevloopRun>;
-  /** Has it begin, and resolves at its end. */
+  /** Begins the phase, and resolves at its end. */
   run(devloop: DevloopRun): Promise<unknown>;
 }
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await writeFile(join(operator.directory, 'devloop.yaml'), 'route: direct\n');
 });
 
-/** As soon as it has read its settings: it has changed nothing yet. */
+/** As soon as it has read its settings; it has not changed anything yet. */
 async function begun(args: string[]): Promise<DevloopRun> {
   const devloop = startDevloop(args, { cwd: operator.directory, env: env() });
   await devloop.waitFor('discovered', ({ what }) => what === 'cluster');
@@ -53,7 +53,7 @@ async function kill(devloop: DevloopRun): Promise<void> {
   await devloop.exited;
 }
 
-/** The same certificate in another text, so that it still fits the caBundle. */
+/** The same certificate, written differently, so that it still fits the caBundle. */
 async function rewriteCertificate(): Promise<void> {
   const { kubectl } = operator.cluster;
   const secret = ['-n', HOOK_NAMESPACE, 'secret', 'first-cert'];
@@ -63,7 +63,7 @@ async function rewriteCertificate(): Promise<void> {
   await kubectl(['patch', ...secret, '-p', JSON.stringify(patch)]);
 }
 
-/** In `npm test`, those at which one kill is tried until it meets its call: from the middle of `up`, where it has changed something. */
+/** In `npm test`, the calls at which one kill is tried until it hits: from the middle of `up`, when it has changed something. */
 const QUICK_TRIES = 8;
 
 const PHASES: Phase[] = [
@@ -113,7 +113,7 @@ const PHASES: Phase[] = [
   },
 ];
 
-/** What one uninterrupted run of the phase does. */
+/** The calls that one uninterrupted run of the phase makes. */
 async function callsOf({ start, run }: Phase): Promise<Call[]> {
   await using devloop = await start();
   const trace = await traceCalls(devloop.pid, join(tmpdir(), 'calls.log'));
@@ -124,7 +124,7 @@ async function callsOf({ start, run }: Phase): Promise<Call[]> {
   return calls;
 }
 
-/** Whether the process was killed there, and not before a call of another kind. */
+/** Whether the process was killed at that call, and not before a call of another kind. */
 async function killAt({ start, run }: Phase, call: Call): Promise<boolean> {
   await using devloop = await start();
   const trap = await killBefore(devloop.pid, call, join(tmpdir(), 'killed.log'));

@@ -9,7 +9,10 @@ import { answerPath, FIRST_ANSWER, type Layout } from '../support/layouts/layout
 import { inSoak } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-/** Two with which discovery has most to do: the program reads its key pair elsewhere; the API types are in another module. */
+/**
+ * The two layouts in which discovery has most to do: in one, the program reads its key pair elsewhere; in the other, the API types are in
+ * another module.
+ */
 const layouts = inSoak(LAYOUTS, 'bundle', 'workspace');
 const EDITED = 'the edited laptop says no';
 
@@ -42,7 +45,7 @@ describe('an operator is taken over without configuration, whatever the layout o
   });
 });
 
-/** As somebody who saves the one line with the text. */
+/** Saves the file with a change in the one line that has the message. */
 async function edit(layout: Layout, directory: string): Promise<void> {
   const file = join(directory, relative(layout.startIn, '.'), answerPath(layout));
   await writeFile(file, (await readFile(file, 'utf8')).replace(FIRST_ANSWER, EDITED));

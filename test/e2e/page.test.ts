@@ -170,7 +170,7 @@ it('filters as devloop reviews list does, and keeps filter and review in its add
   const address = await tab.evaluate<string>('location.href');
   await tab.goto(address);
   await tab.until(`document.querySelector('#detail h2')?.innerText.includes('web-30')`);
-  // The review may be there before the list.
+  // The review may arrive before the list.
   await tab.until(`document.querySelectorAll('[role=option]').length > 0`);
   expect(await shown()).toEqual(['r-000300', 'r-000030']);
   await filter('verdict:perhaps');
@@ -264,7 +264,7 @@ it('takes the text of the cluster for text', async () => {
   expect(await tab.evaluate(`document.querySelectorAll('img, body script').length`)).toBe(0);
   expect(await tab.evaluate('document.title')).toBe(`${MARKUP}: devloop`);
   expect(await text('#detail .answer')).toContain(MARKUP);
-  // What a mistake of the page would do, the browser refuses.
+  // If the page made that mistake, the browser would refuse it.
   await expect(tab.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow('TrustedHTML');
 });
 
@@ -295,9 +295,9 @@ it('works by keys alone', async () => {
   expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('listbox');
 });
 
-/** Checks the page as it is now. Until the next page, the checker stays in the tab. */
+/** Checks the page as it is now. The checker stays in the tab until the next page is opened. */
 async function expectAccessible(what = ''): Promise<void> {
-  // The checker is no part of the page, and its policy would keep it out.
+  // The checker is not part of the page, so the page's policy would refuse it.
   await tab.send('Page.setBypassCSP', { enabled: true });
   if (!(await tab.evaluate('typeof axe === "object"'))) await tab.evaluate(await readFile(AXE, 'utf8'));
   const found = await tab.evaluate(

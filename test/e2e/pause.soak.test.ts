@@ -22,7 +22,7 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
 `;
 
-/** Each waits for a period of Kubernetes, which is 15 seconds, or for as long as a manager may take to start. */
+/** Each waits for one of Kubernetes' periods, which is 15 seconds, or for as long as a manager may take to start. */
 describe.runIf(SOAK)('a manager that is paused', () => {
   let cluster: TestCluster;
   let directory: string;
@@ -118,7 +118,7 @@ describe.runIf(SOAK)('a manager that is paused', () => {
 
   it('in a StatefulSet whose Pods are refused at the end is named with the cause, and everything is restored nevertheless', async () => {
     await deployHooks(cluster, 'StatefulSet');
-    // Without Pods, nothing is behind the Services.
+    // Without Pods, the Services have no endpoints.
     const { slices: _, endpoints: __, ...hooks } = await snapshot(cluster, HOOK_NAMESPACE);
     const services = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
     await using session = startDevloop(

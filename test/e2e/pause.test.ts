@@ -55,7 +55,7 @@ function up(...flags: string[]): DevloopRun {
 
 const ask = (name: string): Promise<unknown> => askHook(cluster, name);
 
-/** The Pods of the operator that have not been told to end. */
+/** The operator's Pods that are not terminating. */
 async function runningPods(): Promise<string[]> {
   const { items } = (await cluster.read(
     `/api/v1/namespaces/${HOOK_NAMESPACE}/pods?labelSelector=app%3Dhooks`,
@@ -106,7 +106,7 @@ it('a manager in a StatefulSet is paused, and again when somebody scales it, wit
   expect(await standIns()).toMatchObject([{ metadata: { name, ownerReferences: owned } }]);
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
   await login.revoke();
-  // As `aws eks update-kubeconfig` does: another user, with another way to log in.
+  // As `aws eks update-kubeconfig` does: the context gets another user, who logs in differently.
   await copyFile(cluster.kubeconfig, login.kubeconfig);
   await cluster.kubectl(['-n', HOOK_NAMESPACE, 'scale', 'statefulset', 'hooks', '--replicas=2']);
   const by = { manager: expect.stringContaining('kubectl'), operation: 'Update' };
@@ -117,7 +117,7 @@ it('a manager in a StatefulSet is paused, and again when somebody scales it, wit
   await atRest('StatefulSet', 2, before);
 });
 
-/** From now on the operator decides on what is removed from the history, and nothing passes while nobody answers. */
+/** From now on, the operator reviews deletions of ControllerRevisions, and none is admitted while nobody answers. */
 async function reviewHistory(): Promise<void> {
   const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks';
   const { webhooks } = (await cluster.read(path)) as WebhookConfiguration;
@@ -235,7 +235,7 @@ describe('--pause lease, beside Pods that answer reviews and a Lease that this t
     before = await snapshot(cluster, HOOK_NAMESPACE);
     pod = (await runningPods())[0]!;
     await api.create<Lease>(ELECTION, { metadata: ELECTION, spec: { leaseDurationSeconds: 3 } });
-    // kube-proxy hears of the new Pod after those who write its endpoints.
+    // kube-proxy learns of the new Pod after the controllers that write its endpoints.
     await eventually(async () => expect(await review()).toSatisfy(isAnswer));
     return async () => {
       await api.remove(ELECTION);
@@ -270,7 +270,7 @@ describe('--pause lease, beside Pods that answer reviews and a Lease that this t
     while (!isOver) answers.add(await review());
     await ready;
     expect([...answers].filter((answer) => !isAnswer(answer))).toEqual([]);
-    // kube-apiserver goes on calling the Pod over the connections of the other webhook.
+    // kube-apiserver keeps calling the Pod over the connections of the other webhook.
     await expect(ask('second')).rejects.toThrow('local on 9445 says no');
     expect(await holder()).toMatch(/^devloop-/);
     const changes = session.events.filter(({ type }) => type === 'change');
@@ -321,7 +321,7 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   await deployElecting(cluster);
   await eventually(async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT));
   const before = await snapshot(cluster, NAMESPACE);
-  // As one whose reconcilers do nothing but fail.
+  // Like a manager whose reconcilers do nothing but fail.
   const failing = `for (let i = 0; i < 4; i++) console.error('level=error msg=Reconciler error="no such thing"');`;
   const idle = ['--', process.execPath, '-e', `${failing} setInterval(() => {}, 1000)`];
   const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`, '--pause', 'lease'];
@@ -332,7 +332,7 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   expect(holderIdentity).toMatch(/^devloop-/);
   await cluster.apply(application('held', 'nginx'));
   await eventually(async () => expect((await leader(cluster)).renewTime).not.toBe(renewTime));
-  // Time enough for a manager that is not idle.
+  // Enough time for a manager that is not idle.
   const deployments = async (): Promise<string> =>
     JSON.stringify(await cluster.read('/apis/apps/v1/namespaces/default/deployments'));
   expect(await deployments()).not.toContain('held');
@@ -357,7 +357,7 @@ describe('an operator without webhooks, built here', () => {
 
   beforeAll(async () => {
     checkout = await checkoutShop();
-    // It is not deployed, but its CRDs are there.
+    // The operator is not deployed, but its CRDs are there.
     await cluster.apply(await cluster.kubectl(['kustomize', join(SAMPLE, 'config/crd')]));
     await established(cluster, 'applications.apps.example.com');
     await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment', DEPLOYMENT, '--ignore-not-found']);

@@ -1,4 +1,4 @@
-/** An operator whose own webhook decides on the Pods of its namespace, and lets none in while it does not answer. */
+/** An operator whose own webhook reviews the Pods of its namespace, and admits none while it does not answer. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ const removeGuard = (): Promise<unknown> =>
 
 afterEach(removeGuard);
 
-/** As operators do it, their own Pods are left out. */
+/** As operators usually do, the webhook leaves out their own Pods. */
 async function guardPods(): Promise<void> {
   const { webhooks } = (await cluster.read(`${CONFIGURATIONS}/${CONFIGURATION}`)) as WebhookConfiguration;
   const { caBundle } = webhooks![0]!.clientConfig;

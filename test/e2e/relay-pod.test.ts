@@ -28,7 +28,7 @@ import { snapshot } from '../support/snapshot.ts';
 const CONTROL = 7000;
 const [FLOOD, SINK, RELEASE, COUNTS, RESETS] = [7001, 7002, 7003, 7004, 7005];
 const MB = 1 << 20;
-/** The strictest of Kubernetes' own levels. */
+/** The strictest of Kubernetes' Pod Security levels. */
 const STRICT = 'strict';
 const signal = new AbortController().signal;
 
@@ -176,7 +176,7 @@ describe('a port-forward', () => {
   });
 
   it('says that nothing listens, with the words of the kubelet', async () => {
-    // The error may arrive together with the frames that begin the stream, and then the dial itself fails.
+    // The error may arrive together with the frames that begin the stream; then the dial itself fails.
     const reading = dial(9).then((stream) => stream.toArray());
     await expect(reading).rejects.toMatchObject({
       code: 'relay.failed',
@@ -231,7 +231,7 @@ describe('a port-forward', () => {
     stream.destroy();
   });
 
-  // The last one here, since the others share this Pod.
+  // The last test here, since the others share this Pod.
   it('ends when the Pod is deleted', async () => {
     const stream = await dial(CONTROL);
     expect(await echoed(stream, 1000)).toBe(true);
@@ -489,7 +489,7 @@ describe('a Service whose selector is swapped', () => {
     await restore(work('swap'), [], {
       readySeconds: 10,
       afterServices: async () => {
-        // Whoever still follows the old way finds the relay until the new one has been seen to answer.
+        // A client that still uses the old route finds the relay until the new route was seen to answer.
         expect(await podOf(relay)).toBeDefined();
         expect((await targets(service)).map(({ pod }) => pod)).not.toContain(relay.pod);
       },
@@ -530,7 +530,7 @@ spec:
 `;
 }
 
-/** Whether an echo of that many random bytes is what was sent. */
+/** Whether so many random bytes come back as they were sent. */
 async function echoed(stream: Duplex, bytes: number): Promise<boolean> {
   const sent = createHash('sha256');
   const received = createHash('sha256');

@@ -17,7 +17,7 @@ const REVIEWS = SOAK ? 20_000 : 200;
 const RESTARTS = SOAK ? 200 : 3;
 const PER_SECOND = 50;
 const PORT = 9443;
-/** Nobody else sleeps for so long. */
+/** No other process on this machine sleeps for this time. */
 const GRANDCHILD_SECONDS = '98765';
 
 type Edit = (source: string) => string;
@@ -60,7 +60,10 @@ let savedAt = 0;
 let interval = 0;
 const VARIED_MS = 1_000;
 
-/** Saves later where it would save at the same moment as last time: devloop would take that for the controller's own work. */
+/**
+ * Saves a little later if it would save at the same moment as the last time, because devloop would then think that the controller had
+ * written the file.
+ */
 async function save(edit?: Edit): Promise<string> {
   const since = performance.now() - savedAt;
   const next = Math.abs(since - interval) < VARIED_MS ? interval + VARIED_MS : since;
@@ -70,13 +73,13 @@ async function save(edit?: Edit): Promise<string> {
   return await server.save(edit);
 }
 
-/** Saves, and waits until kube-apiserver is answered by what was saved. */
+/** Saves, and waits until kube-apiserver gets an answer from the saved code. */
 async function replaced(edit?: Edit): Promise<void> {
   const text = await save(edit);
   await eventually(async () => expect(await reviewer.ask()).toContain(text), 60_000);
 }
 
-/** Something that does not answer, and then what does. */
+/** First a program that does not answer, then one that does. */
 async function mended(run: DevloopRun, edit: Edit): Promise<void> {
   await save(edit);
   await run.waitFor('controller.exited', ({ expected }) => !expected);
@@ -84,7 +87,7 @@ async function mended(run: DevloopRun, edit: Edit): Promise<void> {
   await replaced();
 }
 
-/** Another program takes the port in the moment in which the old controller has ended. */
+/** Another program takes the port at the moment when the old controller has ended. */
 async function portTaken(run: DevloopRun): Promise<void> {
   await save(SLOW);
   await using other = createServer((socket) => socket.destroy());
@@ -101,7 +104,7 @@ async function portTaken(run: DevloopRun): Promise<void> {
   await replaced();
 }
 
-/** How often each comes in a round, and whether reviews may be refused meanwhile, since nothing answers in time. */
+/** How often each of them occurs in a round, and whether reviews may be refused meanwhile because nothing answers in time. */
 const KINDS: {
   what: string;
   times: number;
@@ -138,7 +141,7 @@ const KINDS: {
   },
   { what: 'finds its port taken, until it is saved again', times: 1, mayRefuse: true, restart: portTaken },
 ];
-/** In `npm test` one of each that takes a second or two. */
+/** In `npm test`, one of each kind that takes a second or two. */
 const QUICK = ['fast', 'slow to listen', 'crashes at its start, until it is saved again'];
 const ROUND = SOAK
   ? KINDS.flatMap((kind) => Array.from({ length: kind.times }, () => kind))
@@ -163,7 +166,7 @@ it(`none of ${REVIEWS} reviews is lost in ${RESTARTS} restarts`, { timeout: 3_00
       await sleep(100);
       await current.restart(run);
       counts.get(current)!.restarts += 1;
-      // Answers that are under way belong to this restart.
+      // Answers that are still on their way belong to this restart.
       if (current.mayRefuse) await sleep(500);
     }
   })();
@@ -190,7 +193,7 @@ it(`none of ${REVIEWS} reviews is lost in ${RESTARTS} restarts`, { timeout: 3_00
   expect(await grandchildren()).toEqual([]);
 });
 
-/** The ids of those that still run. */
+/** The ids of those that are still running. */
 async function grandchildren(): Promise<string[]> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(

@@ -16,7 +16,7 @@ import { snapshot } from '../support/snapshot.ts';
 import { makeKey, type TestSshd } from '../support/sshd/sshd.ts';
 import { CTRL_C, openTerminal, type Terminal } from '../support/terminal.ts';
 
-/** Nothing is built: what the controller is does not matter here. */
+/** Nothing is built, since these tests do not depend on the controller. */
 const SERVER = hookServer('local', '9443');
 
 describe('a route that cannot be taken is one clear error, and leaves the cluster as it was:', () => {
@@ -57,7 +57,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       },
     ]);
     expect(code).toBe(CATALOGUE[refusal.code].exit);
-    // A Pod that was told to end lingers for some seconds.
+    // A terminating Pod stays for some seconds.
     await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
   }
 
@@ -114,7 +114,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
 
     describe('whose key a person is asked about, who answers with Ctrl-C:', () => {
       const known = (): string => join(sshd.dir, 'home/.ssh/known_hosts');
-      /** What the terminal was set to before and after, and the exit code of devloop, frame what it shows. */
+      /** The terminal's settings before and after, and devloop's exit code, are printed around its output. */
       const asked = async (variables: Record<string, string>): Promise<Terminal> => {
         const program = [process.execPath, BIN, 'up', ...viaSsh(), ...SERVER]
           .map((word) => `'${word}'`)
@@ -150,7 +150,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
         way.freeze();
         terminal.type(CTRL_C);
         await expect.poll(terminal.shown).toContain('A second Ctrl-C exits at once');
-        // Sooner, it would count as the same Ctrl-C, passed on by npm.
+        // If it came sooner, it would count as the same Ctrl-C, passed on by npm.
         await new Promise((resolve) => setTimeout(resolve, 400));
         terminal.type(CTRL_C);
         await expect.poll(terminal.shown).toContain('ended with 130');
@@ -279,7 +279,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
   });
 });
 
-/** Providers have such a policy. Resolves when it is in force. */
+/** Cloud providers have such a policy. Resolves when it is in force. */
 async function podsOnly(cluster: TestCluster): Promise<AsyncDisposable> {
   const admission = '/apis/admissionregistration.k8s.io/v1';
   const metadata = { name: 'pods-only' };

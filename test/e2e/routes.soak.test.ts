@@ -20,7 +20,7 @@ import { snapshot } from '../support/snapshot.ts';
 import type { TestSshd } from '../support/sshd/sshd.ts';
 
 const MESSAGE = 'an Application needs an image';
-/** Nobody has it: documentation addresses lead nowhere. */
+/** Nobody has this address: addresses for documentation lead nowhere. */
 const NOWHERE = '192.0.2.7';
 
 function isChange(event: DevloopEvent, kind: string, action: string): boolean {
@@ -39,7 +39,7 @@ function fits(change: string, plan: string): boolean {
   return tail === undefined ? change === plan : change.startsWith(head) && change.endsWith(tail);
 }
 
-/** Of a session on the relay route. */
+/** The moments of a session on the relay route. */
 const MOMENTS: [string, (event: DevloopEvent) => boolean][] = [
   ['the Pod exists', (event) => isChange(event, 'Pod', 'create')],
   ['the route is verified', (event) => event.type === 'route.verified'],
@@ -47,7 +47,7 @@ const MOMENTS: [string, (event: DevloopEvent) => boolean][] = [
   ['it serves', (event) => event.type === 'session.ready'],
 ];
 
-/** Of an account that may take over by this route, and do nothing else. */
+/** The rules for an account that is allowed to take over by this route, and to do nothing else. */
 function requiredRules(way: 'direct' | 'relay'): Rule[] {
   const plan = planAnyTakeOver(NAMESPACE, { choice: way });
   const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
@@ -69,7 +69,7 @@ describe.each(CONTROL_PLANES)(
     let before: RoutedSample['before'];
     let sample: RoutedSample;
     let reviewer: Reviewer & AsyncDisposable;
-    /** Nothing is built: what the controller is does not matter to a route. */
+    /** Nothing is built, since a route does not depend on the controller. */
     let server: SavedServer;
 
     beforeAll(async () => {
@@ -84,16 +84,16 @@ describe.each(CONTROL_PLANES)(
       await sample?.[Symbol.asyncDispose]();
     });
 
-    // What a failed test left would fail the next ones too.
+    // What a failed test leaves behind would make the next ones fail, too.
     afterEach(async ({ task }) => {
       if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
     });
 
-    /** What does not depend on endpoint routing: once in `npm test`, in each mode in `npm run soak`. */
+    /** What does not depend on endpoint routing is tested once in `npm test`, and in each mode in `npm run soak`. */
     const once = it.runIf(SOAK || !mode.aggregatorRouting);
 
     const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
-    /** The home directory whose key sshd takes. */
+    /** With the home directory whose key sshd accepts. */
     const sshEnv = (): Record<string, string> => ({ ...env(), ...sshd.env });
     const start = (args: string[], variables = env()): DevloopRun =>
       startDevloop(['up', ...args, ...server.command], { cwd: checkout.directory, env: variables });
@@ -108,7 +108,7 @@ describe.each(CONTROL_PLANES)(
       expect(await failuresWhile(reviewer, saving, (one) => one.includes('answered here'))).toEqual([]);
     }
 
-    /** A relay Pod that was told to end lingers for a moment; nothing else may differ for any time. */
+    /** A terminating relay Pod stays for a moment; everything else must be equal at once. */
     async function expectEqual(): Promise<void> {
       const { marked: _, ...rest } = before;
       expect(await snapshot(cluster, NAMESPACE)).toMatchObject(rest);
@@ -125,7 +125,7 @@ describe.each(CONTROL_PLANES)(
       expect(await answer()).toContain(MESSAGE);
     }
 
-    /** By which subresources of Pods somebody is connected, as the API server counts. */
+    /** The subresources of Pods over which somebody is connected, as the API server counts them. */
     async function waysToPods(): Promise<string[]> {
       const metrics = await cluster.text('/metrics');
       const open = metrics.matchAll(
@@ -134,7 +134,7 @@ describe.each(CONTROL_PLANES)(
       return [...open].map((line) => line[1]!);
     }
 
-    // With endpoint routing off, up.soak.test.ts does so with a build.
+    // With endpoint routing off, up.soak.test.ts tests this with a build.
     it.runIf(SOAK || mode.aggregatorRouting)(
       'direct: a review, a save under load, and everything back',
       async () => {

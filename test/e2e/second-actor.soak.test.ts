@@ -1,4 +1,4 @@
-/** Two who take the same operator over at the same instant, and others who write to what a session has changed. */
+/** Two sessions that take over the same operator at the same instant, and others who write to what a session has changed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ afterAll(() => api?.[Symbol.asyncDispose]());
 
 it('two devloop up at the same instant: exactly one wins, and the other one changes nothing', async () => {
   const KUBECONFIG = operator.cluster.kubeconfig;
-  // Another machine: there, neither the port of the controller nor its files are in use. So only the Leases decide.
+  // As if from another machine: neither the controller's port nor its files are in use there, so only the Leases decide.
   await using network = await createNetwork();
   const elsewhere = await mkdtemp(join(tmpdir(), 'devloop-elsewhere-'));
   onTestFinished(() => rm(elsewhere, { recursive: true }));
@@ -80,7 +80,7 @@ it('two devloop up at the same instant: exactly one wins, and the other one chan
   });
 });
 
-/** By whom, from when and for which fields, without what the controllers write to the status. */
+/** Who owns which fields, and since when; without the controllers that write the status. */
 async function managersOf(ref: ObjectRef): Promise<ManagedFields[]> {
   const { metadata } = (await api.get<KubeObject>(ref))!;
   return (metadata.managedFields ?? []).filter(({ subresource }) => subresource !== 'status');
@@ -92,11 +92,11 @@ const TAKEN = [hooks('Service', 'first'), hooks('Service', 'second'), hooks('Dep
 it('after Ctrl-C and after down, fields have the managers of before, and a server-side apply of other values has no conflict', async () => {
   const { cluster, directory, up } = operator;
   const env = { KUBECONFIG: cluster.kubeconfig };
-  // An earlier session has left its replicas to nobody.
+  // An earlier session has left the replicas without an owner.
   await cluster.apply(await hooksIn('Deployment'));
   const before = await Promise.all(TAKEN.map(managersOf));
   expect(JSON.stringify(before)).not.toContain('devloop');
-  // The label that remembers the replicas has no room for their owner, so they have none.
+  // The label that records the replicas has no room for their owner, so they have none.
   const after = JSON.parse(JSON.stringify(before).replace('"f:replicas":{},', ''));
   expect(after).not.toEqual(before);
   const expectOwners = async (): Promise<void> => {
@@ -173,14 +173,16 @@ it('the fields of webhooks have their managers again, and a node selector that d
   expect(await managersOf(daemon)).toEqual(after);
 });
 
-/** One field of one kind, and how everybody writes it. Each command of others goes to a second object, too, that devloop never sees. */
+/**
+ * One field of one kind, and how everybody writes it. Each command of the others is also run on a second object, which devloop never sees.
+ */
 interface Field {
   own: OwnChange;
   ref(name: string): ObjectRef;
   manifest(name: string, value: Json): object;
   /** What sessions write. */
   taken(session: string): Json[];
-  /** What others write, into manifests or right into the object. */
+  /** What others write, in manifests or directly in the object. */
   theirs: fc.Arbitrary<Json>;
 }
 

@@ -1,4 +1,4 @@
-/** Faults of the tunnel, one after the other: what can recover does, what cannot says why, and nothing hangs. */
+/** Faults of the tunnel, one after another: what can recover does so, what cannot says why, and nothing hangs. */
 import { readdirSync } from 'node:fs';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -25,7 +25,7 @@ let target: Target;
 beforeAll(async () => {
   sshd = await startSshd(OPEN);
   target = await listenHere(echo);
-  // A dead connection is found within three seconds, so that many can be.
+  // A dead connection is noticed within three seconds, so that many faults fit into a run.
   await appendFile(
     join(sshd.dir, 'home/.ssh/config'),
     'Host *\n  ServerAliveInterval 1\n  ServerAliveCountMax 1\n',
@@ -39,7 +39,7 @@ afterAll(async () => {
   await sshd?.[Symbol.asyncDispose]();
 });
 
-/** The fault breaks the route; it comes back by itself, and carries. */
+/** The fault breaks the route; the route reconnects by itself, and carries reviews again. */
 async function recovers(opened: OpenRoute, fault: () => unknown): Promise<void> {
   const from = opened.events.length;
   await fault();
@@ -77,7 +77,7 @@ it('survives black holes', async () => {
   await repeat('black hole', { soak: 20, quick: 2 }, async (index) => {
     const from = opened.events.length;
     await sshd.network.cut();
-    // Some end before anybody has noticed, some in the middle of the tries to come back.
+    // Some cuts end before they are noticed, and some in the middle of the attempts to reconnect.
     if (index % 4 === 0) await sleep(index * 50);
     else await opened.next('route.lost', from).then(() => sleep(index * 40));
     await sshd.network.mend();

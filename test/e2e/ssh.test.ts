@@ -349,7 +349,7 @@ describe('the key of the host', () => {
       `root@${sshd.address}`,
       `root@${sshd.address}`,
     ]);
-    // OpenSSH itself reads what was written.
+    // OpenSSH itself reads what devloop has written.
     await run('ssh-keygen', ['-F', sshd.address, '-f', home.knownHosts]);
   });
 });
@@ -477,7 +477,7 @@ describe('the way to the host', () => {
       const from = opened.events.length;
       await broken.killSessions();
       await opened.next('route.reconnected', from);
-      // A host that closes the connection is noticed at once, not after rounds of silence.
+      // If a host closes the connection, devloop notices at once, and not only after silent intervals.
       expect(opened.events[from]).toMatchObject({ cause: expect.stringContaining('was closed') });
       expect(await hello()).toBe('hello');
     }
@@ -521,7 +521,7 @@ describe('the way to the host', () => {
   });
 });
 
-/** Each has an sshd of its own, and waits for a time limit. */
+/** Each of these has an sshd of its own, and waits for a time limit. */
 describe.concurrent('what takes long', () => {
   it('comes back after a black hole at a fixed port', async () => {
     await using sshd = await startSshd(OPEN);
@@ -579,7 +579,7 @@ interface Home extends AsyncDisposable {
   env: Record<string, string>;
 }
 
-/** A copy of the home directory that sshd knows, to be changed by one test. */
+/** A copy of the home directory whose key sshd accepts, for one test to change. */
 async function homeOf({ dir: of, env }: TestSshd): Promise<Home> {
   const dir = await mkdtemp(join(tmpdir(), 'devloop-home-'));
   await run('cp', ['-r', join(of, 'home/.ssh'), dir]);

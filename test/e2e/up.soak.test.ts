@@ -23,7 +23,7 @@ import {
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-/** The one line of the sample operator that a person reads when the image is missing. */
+/** The text in the sample operator that a person sees if the image is missing. */
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const MESSAGE = 'an Application needs an image';
 const LOCAL = 'the laptop says: no image';
@@ -45,7 +45,7 @@ describe.each(CONTROL_PLANES)(
       const file = join(checkout.directory, WEBHOOK);
       await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
     };
-    /** Changes what the local webhook says; returns the new text. */
+    /** Changes the message of the local webhook, and returns the new one. */
     const say = async (): Promise<string> => {
       const text = `${LOCAL}, ${++edits}.`;
       await edit(/imageRequired = ".*"/, `imageRequired = "${text}"`);
@@ -61,13 +61,13 @@ describe.each(CONTROL_PLANES)(
       return started;
     };
 
-    /** The denial of this one object is the set `regression`: two reviews, as the mutating webhook sees it, too. */
+    /** The set `regression` is the denial of this one object: two reviews, since the mutating webhook gets it, too. */
     const saveRegression = async (): Promise<void> => {
       const file = join(checkout.directory, 'testdata/reviews/regression.ndjson');
       if (existsSync(file)) return;
       await expect(apply('regression', '')).rejects.toThrow(LOCAL);
       const save = ['reviews', 'save', 'regression', '--name', 'regression', '--update'];
-      // They are recorded after they were answered.
+      // Reviews are recorded after they were answered.
       await eventually(async () => {
         const { code, log } = await runDevloop(save, { cwd: checkout.directory, env: env() });
         expect(code, log).toBe(0);
@@ -88,7 +88,7 @@ describe.each(CONTROL_PLANES)(
       before = await snapshot(cluster, NAMESPACE);
     });
 
-    // One session for all, as for a person who works; a test that ends it leaves none.
+    // One session for all tests, as for a person at work. A test that ends the session sets it to undefined.
     beforeEach(async () => {
       up ??= await start('--open', '--replay', '--redact', '.metadata.annotations.example\\.com/pin');
     });
@@ -113,7 +113,7 @@ describe.each(CONTROL_PLANES)(
     });
 
     it('has quieted the in-cluster manager', async () => {
-      // The object of a Pod that has ended may linger for a moment.
+      // The object of a Pod that has ended can stay for a moment.
       await eventually(async () => expect(await names(`/api/v1/namespaces/${NAMESPACE}/pods`)).toEqual([]));
     });
 
@@ -272,14 +272,14 @@ describe.each(CONTROL_PLANES)(
       const allowed = await again('--verdict', 'allowed', '--since', '10m');
       expect(allowed.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
       expect(allowed.code).toBe(0);
-      // What is replayed is no review of the cluster's.
+      // A replayed review does not come from the cluster.
       const ids = up!.events.flatMap((event) => (event.type === 'review' ? [event.id] : []));
       expect(new Set(ids).size).toBe(ids.length);
     });
 
     it('asks its own controller about a saved set, and says so where the set is to be verified', async () => {
       await saveRegression();
-      // The port is the session's: verify says what asks its controller instead.
+      // The session uses the port, so `verify` names the command that asks the session's controller instead.
       const run = (...args: string[]) =>
         runDevloop(['reviews', ...args], { cwd: checkout.directory, env: env() });
       expect(await run('verify', 'regression')).toMatchObject({
@@ -377,12 +377,12 @@ describe.each(CONTROL_PLANES)(
       );
       const hint = expect.stringContaining('devloop reviews verify regression --update');
       expect(other.events.at(-1)).toMatchObject({ code: 'review.changed', hint });
-      // The new answers are meant.
+      // The new answers are intended.
       const updated = await verify({}, '--update');
       expect(updated.code, updated.log).toBe(0);
       expect(updated.events).toContainEqual(expect.objectContaining({ result: 'changed' }));
       expect(updated.events.at(-1)).toMatchObject({ type: 'note' });
-      // A webhook that reads from the API server: that of envtest, with the CRDs of the checkout.
+      // A webhook that reads from the API server, here the one of envtest, with the CRDs of the checkout.
       await writeFile(file, readingWebhook(await readFile(file, 'utf8')));
       const assets = await envtestPrograms(checkout.directory);
       const reading = await verify({ KUBEBUILDER_ASSETS: assets });
@@ -444,7 +444,7 @@ async function textsBelow(directory: string): Promise<string> {
   );
 }
 
-/** As setup-envtest lays them out. */
+/** In the directory that setup-envtest would use. */
 async function envtestPrograms(directory: string): Promise<string> {
   const { cluster } = await ensureClusterBinaries({ log: (line) => console.error(line) });
   const assets = join(directory, 'bin/k8s/1.36.0-linux-amd64');

@@ -53,13 +53,13 @@ describe('an operator in another language, with several Services, ports and a co
   const setTimeoutSeconds = async (value: number): Promise<void> =>
     void (await patchHooks([{ op: 'replace', path: '/webhooks/0/timeoutSeconds', value }]));
 
-  /** Sets the timeout of the first webhook, which is 10 s otherwise. */
+  /** Sets the timeout of the first webhook, which is usually 10 s. */
   const timeOutAfter = async (seconds: number): Promise<void> => {
     await setTimeoutSeconds(seconds);
     onTestFinished(() => setTimeoutSeconds(10));
   };
 
-  /** The same only while something is done. */
+  /** Does the same, but only while `act` runs. */
   const withTimeout = async <T>(seconds: number, act: () => Promise<T>): Promise<T> => {
     await setTimeoutSeconds(seconds);
     return await act().finally(() => setTimeoutSeconds(10));
@@ -72,7 +72,7 @@ describe('an operator in another language, with several Services, ports and a co
     await cluster.call('POST', `${group}/v2/namespaces/default/${plural}`, object);
   }
 
-  /** The same, and it is read as v2 again. */
+  /** Does the same, and reads it as v2 again. */
   async function expectConverted(group: string, plural: string, kind: string): Promise<void> {
     await convert(group, plural, kind);
     const apiVersion = `${group.slice('/apis/'.length)}/v2`;
@@ -102,7 +102,7 @@ describe('an operator in another language, with several Services, ports and a co
     await up.waitFor('session.ready');
     await writeFile(broken, '');
     process.kill(pid, 'SIGKILL');
-    // It has been restarted in vain.
+    // It was restarted without success.
     await up.waitFor('controller.exited', (event) => event.pid !== pid);
     const temporary = await temporaryWithPair(directory);
     const stranger = spawn(process.execPath, [HOOK_SERVER, 'stranger', '9444', '9445'], {
@@ -144,7 +144,7 @@ describe('an operator in another language, with several Services, ports and a co
     await expect(ask('second')).rejects.toThrow('yaml on 9445 says no');
     await expect(ask('third')).rejects.toThrow('yaml on 9445 says no');
     await expectConverted('/apis/hooks.example.com', 'widgets', 'Widget');
-    // Held too long, with the default --on-timeout: the failurePolicy is Fail.
+    // Held too long with the default of --on-timeout, and the failurePolicy is Fail.
     expect((await runDevloop(['hold'], options())).code).toBe(0);
     const late = await withTimeout(3, () => ask('first').catch(String));
     expect(late).toContain('failed calling webhook');
@@ -172,7 +172,7 @@ describe('an operator in another language, with several Services, ports and a co
       join(directory, 'devloop.yaml'),
       `${services}\ncontroller:\n  run: ${run}\n  watch: ["."]\n`,
     );
-    // Half of it is over before the grace period is.
+    // Half of the time is over before the grace period is.
     await timeOutAfter(16);
     await using up = startDevloop(['up'], options());
     await up.waitFor('session.ready');
@@ -321,7 +321,7 @@ describe('an operator in another language, with several Services, ports and a co
     await press('p', 'ignoring ');
     await writeFile(join(directory, 'changed'), 'x');
     expect(terminal.shown().match(/replaced /g)).toHaveLength(1);
-    // What changed in between counts then.
+    // What changed in the meantime is built then.
     await press('p', 'following ');
     await eventually(async () => expect(terminal.shown().match(/replaced /g)).toHaveLength(2), 90_000);
     await press('?', 'p  ignore changed files');
@@ -341,7 +341,7 @@ describe('an operator in another language, with several Services, ports and a co
     await setPolicy('Ignore');
     onTestFinished(async () => void (await setPolicy('Fail')));
     expect((await runDevloop(['hold'], options())).code).toBe(0);
-    // The server refuses everything, so only the failurePolicy lets this pass.
+    // The server refuses everything, so only the failurePolicy can admit this.
     await withTimeout(3, () => ask('first'));
     const { events } = await runDevloop(['reviews', '--verdict', 'answered-by-devloop'], options());
     expect(events).toMatchObject([{ review: { code: 503, object: { name: 'x' } } }]);
@@ -365,7 +365,7 @@ describe('an operator in another language, with several Services, ports and a co
     await up.waitFor('session.ready');
     const old = await presented(address, FIRST);
     await putSecret(cluster, 'first-cert', FIRST);
-    // The caBundle no longer fits: devloop says so, and keeps the pair that kube-apiserver trusts.
+    // The caBundle no longer fits. devloop says so, and keeps the pair that kube-apiserver trusts.
     const misfit = await up.waitFor('warning', (event) => event.message.includes('first-cert'), 30_000);
     expect(misfit).toMatchObject({
       message: expect.stringContaining('the caBundle of ValidatingWebhookConfiguration hooks contains'),
@@ -384,7 +384,7 @@ describe('an operator in another language, with several Services, ports and a co
     );
     await eventually(async () => expect(await presented(address, FIRST)).not.toBe(old));
     await expect(ask('first')).rejects.toThrow('renewed on 9444 says no');
-    // Its caBundle is as before, so its conversions fail.
+    // Its caBundle is unchanged, so its conversions fail.
     const distrusts = 'Reviews for CustomResourceDefinition widgets.hooks.example.com fail';
     await up.waitFor('warning', ({ message }) => message.startsWith(distrusts), 30_000);
     up.signal('SIGINT');
@@ -455,7 +455,7 @@ describe('an operator in another language, with several Services, ports and a co
       causes.push(await ask('added').then(String, (error: Error) => error.message));
       expect(causes.at(-1)).toContain('added on 9444 says no');
     });
-    // Before that, kube-apiserver did not know the webhook yet; it never got a refusal of the gateway.
+    // Before that, kube-apiserver did not know the webhook yet; the gateway never refused it.
     expect(causes.filter((cause) => cause.includes('devloop:'))).toEqual([]);
     await patchHooks([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
     added.clientConfig.service!.path = '/unserved/';
@@ -566,7 +566,7 @@ describe('an operator in another language, with several Services, ports and a co
   });
 });
 
-/** Its group is none of the checkout's. */
+/** Its group is not one of the checkout's. */
 function gadgets(caBundle: string): string {
   return `
 apiVersion: apiextensions.k8s.io/v1
@@ -587,7 +587,7 @@ spec:
 `;
 }
 
-/** What somebody else gets who posts to the gateway. */
+/** The status that a stranger gets who posts to the gateway. */
 function statusAt(address: string, path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const posted = request(`https://${address}${path}`, {
@@ -601,7 +601,7 @@ function statusAt(address: string, path: string): Promise<number | undefined> {
   });
 }
 
-/** The serial number of the certificate that answers for a name. */
+/** The serial number of the certificate that is presented for a name. */
 function presented(address: string, servername: string): Promise<string> {
   const at = address.lastIndexOf(':');
   return new Promise((resolve, reject) => {

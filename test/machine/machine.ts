@@ -4,9 +4,9 @@ import { constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { PREFIX, removeMachine } from './remove.ts';
 
-/** The machine of one test file, as the process that started it sees it. */
+/** The machine of one test file, as seen by the process that started it. */
 export interface Machine {
-  /** What the file's process needs to know of it. */
+  /** What the file's process needs to know about it. */
   env: Record<string, string>;
   /** Ends the machine when it is killed. */
   process?: ChildProcess;
@@ -33,7 +33,10 @@ export function openMachine(): Machine {
   return machine;
 }
 
-/** An interrupt ends the run at once. Handlers stay, since npm sends the signal twice, and the second must not cut the exit short. */
+/**
+ * An interrupt ends the run at once. The handlers stay, since npm sends the signal twice, and the second one must not end the process
+ * early.
+ */
 function listen(): void {
   if (process.listeners('exit').includes(endAll)) return;
   process.on('exit', endAll);
@@ -41,11 +44,11 @@ function listen(): void {
     process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 
-/** An exit cannot wait for anything asynchronous, so another process does the work. */
+/** An exit handler cannot wait for anything asynchronous, so another process does the work. */
 function endAll(): void {
   if (open.size === 0) return;
   for (const machine of open.values()) machine.process?.kill('SIGKILL');
-  // A process group of its own, since a second Ctrl-C reaches every process of this one.
+  // A process group of its own, since a second Ctrl-C reaches every process of this group.
   const program = [process.execPath, join(import.meta.dirname, 'remove.ts'), ...open.keys()];
   spawnSync('setsid', ['--wait', ...program], { stdio: 'inherit' });
 }

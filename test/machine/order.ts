@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** A run ends no sooner than its longest file, so these start first. `npm test` prints the slowest files at its end. */
+/** A run takes at least as long as its longest file, so these start first. `npm test` prints the slowest files at its end. */
 const LONGEST = [
   'doctor-and-refusals',
   'variants',

@@ -5,7 +5,10 @@ import { type Machine, openMachine } from './machine.ts';
 
 const isolated = ['--net', '--mount', '--mount-proc', '--pid', '--fork', '--kill-child'];
 
-/** Runs each test file in a process of its own, as vitest's `forks` does, but on a machine of its own: network, processes, /proc. */
+/**
+ * Runs each test file in a process of its own, as vitest's `forks` does, but on a machine of its own, with its own network, processes and
+ * /proc.
+ */
 export const machines: PoolRunnerInitializer = {
   name: 'machines',
   createPoolWorker: (options) => new MachineWorker(options),
@@ -30,7 +33,7 @@ class MachineWorker extends ForksPoolWorker {
       serialization: 'advanced',
     });
     this.#machine.process = this.#process;
-    // The base class starts its own process only where there is none yet.
+    // The base class starts its own process only if there is none yet.
     Object.assign(this, { _fork: this.#process });
     await super.start();
   }
@@ -43,7 +46,7 @@ class MachineWorker extends ForksPoolWorker {
   }
 }
 
-/** Where `setup.ts` has put the images of boxes, in this process. */
+/** The directory where `setup.ts`, in this process, has put the images of the boxes. */
 function images(): Record<string, string> {
   const { DEVLOOP_TEST_IMAGES: store } = process.env;
   return store === undefined ? {} : { DEVLOOP_TEST_IMAGES: store };

@@ -1,10 +1,13 @@
-/** Removes what machines of ended test files left: `node remove.ts DIRECTORY…` does it from a process of its own. */
+/** Removes what the machines of ended test files left behind. `node remove.ts DIRECTORY…` does so in a process of its own. */
 import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { cgroupsOf, removeCgroup } from '../cluster/cgroups.ts';
 
-/** A machine's directory is called this, the pid of the run, a hyphen, and random letters. Short, as paths of sockets have to be. */
+/**
+ * The name of a machine's directory is this, the pid of the run, a hyphen, and random letters. It is short because the paths of sockets
+ * must be short.
+ */
 export const PREFIX = 'dlt-';
 
 export async function removeMachine(directory: string): Promise<void> {

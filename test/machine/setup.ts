@@ -7,7 +7,7 @@ import { relayImage } from '../support/relay-image.ts';
 import { sampleImage } from '../support/sample-operator.ts';
 import { removeAbandoned } from './remove.ts';
 
-/** Once before all end-to-end files, on the machine itself: theirs have no way to the internet. */
+/** Runs once before all end-to-end files, on the real machine, because theirs cannot reach the internet. */
 export async function setup(): Promise<void> {
   const log = (line: string): void => console.error(line);
   await removeAbandoned();

@@ -5,8 +5,8 @@ const E2E = join(import.meta.dirname, '../e2e');
 const TOGETHER = 'test/e2e/together/*.test.ts';
 
 /**
- * Files of test/e2e/together import others that share a cluster, so that a whole run starts fewer of them. A run of one such file, by its name,
- * leaves those of test/e2e/together out instead. Returns what vitest has to leave out.
+ * Files of test/e2e/together import others that share a cluster, so that a whole run starts fewer clusters. If one of those files is run by
+ * its name, the files of test/e2e/together are left out. Returns what vitest has to leave out.
  */
 export function filesToLeaveOut(args: string[]): string[] {
   const shared = globSync(join(E2E, 'together/*.test.ts')).flatMap((file) => [
@@ -21,7 +21,7 @@ function stem(file: string): string {
   return basename(file).split('.', 1)[0]!;
 }
 
-/** vitest takes part of a path, too. */
+/** vitest also accepts a part of a path. */
 function isFor(name: string, arg: string): boolean {
   return arg.includes(name) || (arg !== '' && name.startsWith(basename(arg)));
 }

@@ -14,9 +14,9 @@ import {
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-/** Longer than kube-apiserver waits for any webhook. */
+/** Longer than kube-apiserver ever waits for a webhook. */
 const HOLD_MS = 40_000;
-/** All packages are compiled for the debugger, if nobody has done so before. */
+/** All packages are compiled for the debugger, unless that was done before. */
 const BUILD_MS = 1_500_000;
 
 let cluster: TestCluster;
@@ -69,14 +69,14 @@ it('an apply that stands at a breakpoint for 40 s is answered by devloop, and st
   await editor.stoppedAt();
   await editor.go('continue');
   expect(await next).toContain('spec.image');
-  // Nothing has taken the time at the breakpoint for a failure.
+  // Nothing has mistaken the time at the breakpoint for a failure.
   expect(run.events.filter(({ type }) => type === 'controller.exited')).toEqual([]);
   run.signal('SIGINT');
   expect(await run.exited, run.log()).toBe(130);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 });
 
-/** What kubectl says about an Application without image. */
+/** What kubectl prints about an Application without an image. */
 function apply(name: string): Promise<string> {
   return cluster
     .kubectl(['apply', '--server-side', '-f', '-'], { input: application(name, '') })

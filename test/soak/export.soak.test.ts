@@ -17,7 +17,7 @@ const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const MUTATES = '/mutate-apps-example-com-v1-application';
 const VALIDATES = '/validate-apps-example-com-v1-application';
 
-/** Not in `npm test`: without a cache, compiling a test of an operator takes minutes. */
+/** Not part of `npm test`: without a cache, compiling a test of an operator takes minutes. */
 it("an exported Go test passes in the operator's own suite, and fails after an edit that changes an answer", async () => {
   await using checkout = await checkoutSample();
   const cwd = checkout.directory;
@@ -42,7 +42,7 @@ function devloop(cwd: string, ...args: string[]): Buffer {
   return stdout;
 }
 
-/** What the sample operator answers. */
+/** The answers of the sample operator. */
 async function recorded(checkout: string): Promise<ReviewRecord[]> {
   await using server = await startNoCluster();
   const webhooks = [MUTATES, VALIDATES].map((path) => ({ path, port: PORT }));

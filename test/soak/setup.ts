@@ -1,7 +1,7 @@
 import { ensureOldControlPlane } from '../cluster/build.ts';
 import { debugpy } from '../support/debugpy.ts';
 
-/** What only `npm run soak` needs, once before all files: their machines have no way to the internet. */
+/** What only `npm run soak` needs. It runs once before all files, because their machines cannot reach the internet. */
 export async function setup(): Promise<void> {
   const log = (line: string): void => console.error(line);
   await ensureOldControlPlane({ log });

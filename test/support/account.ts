@@ -9,7 +9,7 @@ export interface Rule {
 const GROUP = 'rbac.authorization.k8s.io';
 const apiVersion = `${GROUP}/v1`;
 
-/** A user of the cluster who may do just that, everywhere. Returns the path of a kubeconfig. */
+/** Creates a user who is allowed to do just this, in the whole cluster. Returns the path of a kubeconfig. */
 export async function account(
   cluster: Pick<TestCluster, 'apply' | 'kubeconfigFor'>,
   name: string,
@@ -19,7 +19,7 @@ export async function account(
   return await cluster.kubeconfigFor(name);
 }
 
-/** What lets a user do this: in one namespace, or everywhere. */
+/** The objects that allow a user to do this, in one namespace or everywhere. */
 export function roleFor(user: string, rules: Rule[], namespace?: string) {
   const [role, metadata] =
     namespace === undefined ? ['ClusterRole', { name: user }] : ['Role', { name: user, namespace }];

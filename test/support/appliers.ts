@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Service } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 
-/** The fields of a manifest that devloop changes. */
+/** The fields of a manifest that devloop changes, too. */
 export interface Manifest {
   selector: Record<string, string>;
   replicas?: number;
@@ -14,7 +14,7 @@ type Applied = Service & Workload;
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Client-side `kubectl apply`, and Helm 3: what the last manifest had and this one has not is deleted, what it names is set,
+ * Client-side `kubectl apply`, and Helm 3: what was in the last manifest and is not in this one is deleted, what this one names is set, and
  * everything else stays.
  */
 export function kubectlApply(live: Applied, manifest: Manifest): Applied {
@@ -36,14 +36,14 @@ export function kubectlApply(live: Applied, manifest: Manifest): Applied {
   };
 }
 
-/** `kubectl replace`, `helm upgrade --force`: nothing of the object stays, no label and no annotation. */
+/** `kubectl replace`, `helm upgrade --force`: nothing of the object stays, not even labels and annotations. */
 export function replaced(live: Applied, manifest: Manifest): Applied {
   const { name, namespace } = live.metadata;
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
   return { metadata, spec: { selector: manifest.selector, replicas: manifest.replicas ?? 1 } } as Applied;
 }
 
-/** The merge patch that a client sends if it has read `before` and wants `after`. */
+/** The merge patch of a client that has read `before` and wants `after`. */
 export function mergePatch(before: unknown, after: unknown): unknown {
   if (!isMap(before) || !isMap(after)) return after;
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);

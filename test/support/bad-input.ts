@@ -8,7 +8,7 @@ const HANG_MS = 120_000;
 
 export interface Outcome {
   events: DevloopEvent[];
-  /** Absent if the command did what it was asked for. */
+  /** Absent if the command did what it was asked to do. */
   error?: DevloopError;
   /** Whether the arguments were accepted. */
   isStarted: boolean;
@@ -53,7 +53,7 @@ export async function run({ args, cwd, env, onlyArguments }: Invocation): Promis
   return { ...outcome, error };
 }
 
-/** What a message of devloop never contains: errors of JavaScript itself, and values that were printed without a check. */
+/** What no message of devloop contains: errors of JavaScript itself, and values that were printed without a check. */
 const CARELESS =
   /\binternal\b|\bTypeError\b|RangeError|is not a function|is not iterable|Cannot (?:read|convert|destructure)|\[object |\bundefined\b|\bNaN\b|^\s+at /im;
 
@@ -67,7 +67,7 @@ export function expectHelpful({ code, message, hint, exitCode }: DevloopError): 
   expect(hint?.trim(), shown).toMatch(/\S/);
 }
 
-/** Texts that break programs. */
+/** Texts that often break programs. */
 export const NASTY_TEXTS = [
   ...['', ' ', '\n', 'a\nb', '\0', 'a\0b', '\x1b[2J', '\u202e', '💥', '\ud800', '\ufeff', 'ä'.repeat(70)],
   ...[
@@ -146,7 +146,7 @@ export const nastyText = fc.oneof(
 
 const nastyNumber = fc.constantFrom(0, -1, 1, 1.5, 65_535, 65_536, 2 ** 31, 2 ** 53, 1e21, -0);
 
-/** Any JSON in place of any other: for files that people write. */
+/** Any JSON in place of any other, for files that people write. */
 export const nastyJson: fc.Arbitrary<unknown> = fc.oneof(
   nastyText,
   nastyNumber,
@@ -182,7 +182,7 @@ function withValue(root: unknown, path: Path, value: unknown): unknown {
 
 const REMOVED = Symbol('removed');
 
-/** The value with one to three places replaced by other JSON, or removed. */
+/** The value, with one to three parts replaced by other JSON, or removed. */
 export function mutated<T>(base: T): fc.Arbitrary<unknown> {
   const change = fc.record({
     path: fc.constantFrom(...pathsIn(base)),
@@ -193,13 +193,13 @@ export function mutated<T>(base: T): fc.Arbitrary<unknown> {
     .map((changes) => changes.reduce<unknown>((now, { path, value }) => withValue(now, path, value), base));
 }
 
-/** Which paths, joined by dots, an API server would let nobody leave out, and which ones this test does not touch. */
+/** Paths, joined by dots: those that an API server would not allow to be absent, and those that this test does not change. */
 export interface Shape {
   optional: RegExp;
   fixed: RegExp;
 }
 
-/** The same for what comes from an API server, which checks types: a text becomes another text, and only what is optional is removed. */
+/** The same for what an API server sends, which checks types: a text becomes another text, and only optional fields are removed. */
 export function mutatedWithinTypes<T>(base: T, { optional, fixed }: Shape): fc.Arbitrary<T> {
   const changes = pathsIn(base).flatMap((path) => {
     const name = path.join('.');

@@ -1,4 +1,4 @@
-/** With everything that a kubeconfig can have: the first context works. */
+/** A kubeconfig with everything that one can have. Its first context works. */
 export const fullKubeconfig = (url: string) => ({
   apiVersion: 'v1',
   kind: 'Config',

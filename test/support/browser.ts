@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 
-/** Debian's package. */
+/** The Debian package. */
 export const BROWSER_PACKAGES = { chromium: 'chromium' };
 
 const FLAGS = [
   '--headless=new',
-  // As root, in a container or a namespace of a test, its sandbox cannot start.
+  // As root, in a container or in a test's namespace, its sandbox cannot start.
   '--no-sandbox',
   '--disable-dev-shm-usage',
   '--disable-gpu',
@@ -24,13 +24,13 @@ const FLAGS = [
 
 /** Long, because the machine may be busy with builds. */
 const LIMIT_MS = 60_000;
-/** How many characters of a page are printed when it does not become what a test waits for. */
+/** How many characters of a page are printed if it never becomes what a test waits for. */
 const MOST_SHOWN = 2_000;
 
 /** One tab of a real Chromium, driven by the DevTools protocol. */
 export interface Tab {
   goto(url: string): Promise<void>;
-  /** The value of an expression in the page; a promise is awaited. */
+  /** The value of an expression in the page; if it is a promise, the value that it resolves to. */
   evaluate<T = unknown>(expression: string): Promise<T>;
   /** Waits until the expression is true; one that throws is not true yet. */
   until(expression: string): Promise<void>;

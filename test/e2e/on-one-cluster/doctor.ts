@@ -30,7 +30,7 @@ import { snapshot } from '../../support/snapshot.ts';
 type Finding = Extract<DevloopEvent, { type: 'finding' }>;
 type Json = Record<string, unknown>;
 
-/** In TEST-NET-3: nothing answers there. */
+/** An address in TEST-NET-3, where nothing answers. */
 const BLACK_HOLE = '203.0.113.7';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const CONFIGURATION = `${ADMISSION}/validatingwebhookconfigurations/application-operator-validating-webhook-configuration`;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   own.push(sample);
   checkout = sample.directory;
   scratch = await mkdtemp(join(tmpdir(), 'devloop-doctor-'));
-  // cert-manager would put the caBundles right again that these tests break.
+  // cert-manager would correct the caBundles that these tests break.
   for (const kind of ['validating', 'mutating']) {
     const path = `${ADMISSION}/${kind}webhookconfigurations/application-operator-${kind}-webhook-configuration`;
     await annotate(path, 'cert-manager.io/inject-ca-from', null);
@@ -74,7 +74,7 @@ interface Diagnosis {
   events: DevloopEvent[];
 }
 
-/** By one route, unless a test is about the choice: the others take their time. */
+/** By one route, unless a test is about the choice, because the others take time. */
 async function doctor(
   args: string[] = [],
   options: { cwd?: string; env?: Record<string, string> } = {},
@@ -95,7 +95,7 @@ function annotate(path: string, key: string, value: string | null): Promise<unkn
   return merge(path, { metadata: { annotations: { [key]: value } } });
 }
 
-/** Everything that the doctor could touch, and at which version it stands. */
+/** Everything that doctor could change, and its resourceVersions. */
 async function versions(): Promise<string[]> {
   const own = ['api/v1', 'apis/apps/v1', 'apis/discovery.k8s.io/v1'].map(
     (group) => `/${group}/namespaces/${NAMESPACE}/`,
@@ -115,7 +115,7 @@ async function versions(): Promise<string[]> {
   return (await Promise.all(lines)).flat().sort();
 }
 
-/** What there is, once what came before has come to its end: Pods that go, controllers that count. */
+/** The objects that exist once everything before has settled: Pods that end, controllers that count. */
 function atRest(): Promise<{ versions: unknown; snapshot: Awaited<ReturnType<typeof snapshot>> }> {
   return eventually(async () => {
     const seen = { versions: await versions(), snapshot: await snapshot(cluster, NAMESPACE) };
@@ -262,7 +262,7 @@ describe('one broken thing', () => {
     }
   });
 
-  /** Changes the validating webhook's client configuration for the time of a look. */
+  /** Changes the validating webhook's client configuration while doctor looks at it. */
   async function whileCalledWith(path: string, value: unknown, look: () => Promise<void>): Promise<void> {
     const full = `/webhooks/0/clientConfig${path}`;
     const { webhooks } = (await cluster.read(CONFIGURATION)) as WebhookConfiguration;
@@ -502,7 +502,10 @@ describe('one broken thing', () => {
   });
 });
 
-/** Each waits for a route that does not work. A doctor changes nothing, so several do not disturb each other; together, they leave nothing behind. */
+/**
+ * Each of these waits for a route that does not work. doctor changes nothing, so several do not disturb each other, and together they leave
+ * nothing behind.
+ */
 describe.concurrent('one route that does not work', () => {
   let before: Awaited<ReturnType<typeof snapshot>>;
   beforeAll(async () => {

@@ -28,7 +28,7 @@ import { sharedSample } from '../../support/shared-sample.ts';
 import { snapshots } from '../../support/snapshot.ts';
 
 const SETTLED_MS = 500;
-/** The operator once more: nothing runs there, and no cert-manager keeps its certificate. */
+/** A second copy of the operator: nothing runs there, and cert-manager does not renew its certificate. */
 const SECOND = 'second-operator-system';
 const SECOND_SERVICE = 'second-operator-webhook-service';
 const SECOND_DEPLOYMENT = 'second-operator-controller-manager';
@@ -43,7 +43,7 @@ interface Kubeconfig {
   clusters: { cluster: Record<string, string> }[];
 }
 
-/** A server of this module that is not its manager. */
+/** A server in this module that is not its manager. */
 const OTHER_SERVER = `package main
 
 import (
@@ -78,7 +78,7 @@ describe('devloop refuses', () => {
     for (const one of own) await one[Symbol.asyncDispose]();
   });
 
-  /** These come after the first write to the cluster, so a dry run does not meet them. */
+  /** These refusals come after the first write to the cluster, so a dry run does not reach them. */
   const AFTER_A_WRITE: ErrorCode[] = [
     'route.none',
     'controller.build-failed',
@@ -87,7 +87,7 @@ describe('devloop refuses', () => {
     'controller.exited',
   ];
 
-  /** `up --dry-run` fails exactly where `up` would before its first write. */
+  /** `up --dry-run` fails exactly when `up` would fail before its first write. */
   function dryRunAgrees(
     dry: Awaited<ReturnType<typeof runDevloop>>,
     error: { code: string; message: string },
@@ -97,7 +97,7 @@ describe('devloop refuses', () => {
     else expect(errors, dry.log).toMatchObject([{ code: error.code, message: error.message }]);
   }
 
-  /** Resolves when Kubernetes' controllers have followed a new object. */
+  /** Resolves when Kubernetes' controllers have reacted to a new object. */
   async function settled(): Promise<void> {
     for (
       let before: unknown, now: unknown = await all();
@@ -109,7 +109,7 @@ describe('devloop refuses', () => {
     }
   }
 
-  /** Runs devloop to its end: one clear error, the documented exit code, no trace of a crash, and a cluster as it was. */
+  /** Runs devloop to its end. Expects one clear error, the documented exit code, no sign of a crash, and the cluster as it was. */
   async function refuses(
     args: string[],
     refusal: Refusal,
@@ -121,17 +121,17 @@ describe('devloop refuses', () => {
     const isLate = AFTER_A_WRITE.includes(code);
     const dryRun = (): ReturnType<typeof runDevloop> =>
       runDevloop(['up', '--dry-run', ...args.slice(1)], where);
-    // What is refused before the first write disturbs no dry run.
+    // What is refused only after the first write does not stop a dry run.
     const early = args[0] === 'up' && !isLate ? dryRun() : undefined;
     const run = await runDevloop(args, where);
     const errors = run.events.filter((event) => event.type === 'error');
     expect(errors, run.log).toMatchObject(refusalEvents(refusal));
     expect(run.code).toBe(CATALOGUE[code].exit);
-    // Temporary objects aside: where nothing was changed, no restore is reported.
+    // Apart from temporary objects: if nothing was changed, no restore is reported.
     const { length } = run.events.filter((event) => event.type === 'change' && !event.temporary);
     const ends = run.events.filter(({ type }) => type === 'session.stopping' || type === 'session.restored');
     expect(ends, run.log).toHaveLength(length === 0 ? 0 : 2);
-    // Nothing begins that cannot go on.
+    // devloop begins nothing that it cannot finish.
     const begun = run.events.filter(({ type }) => type === 'session.started');
     expect(begun, run.log).toHaveLength(args[0] === 'up' && isLate ? 1 : 0);
     expect(run.log).not.toMatch(A_STACK);
@@ -153,7 +153,7 @@ describe('devloop refuses', () => {
     return server;
   }
 
-  /** Programs with which Go builds; the debugger only says its version. */
+  /** The programs that a Go build needs, and a debugger that can only print its version. */
   async function toolsWith(delve?: string): Promise<Record<string, string>> {
     const bin = await mkdtemp(join(scratch, 'bin-'));
     const go = execFileSync('sh', ['-c', 'command -v go'], { encoding: 'utf8' }).trim();
@@ -467,7 +467,7 @@ describe('devloop refuses', () => {
         );
         await rm(join(directory, 'internal'), { recursive: true });
         await writeFile(join(directory, 'cmd/main.go'), 'package main\n\nfunc main() {}\n');
-        // They name the operator and its image, and so what is deployed.
+        // They name the operator and its image, so they name what is deployed.
         for (const name of ['PROJECT', 'Makefile']) await rm(join(directory, name), { force: true });
         const mod = join(directory, 'go.mod');
         await writeFile(
@@ -528,7 +528,7 @@ describe('devloop refuses', () => {
       before = await all();
     });
 
-    /** Types what a hint says. */
+    /** Types the command of a hint. */
     async function follow(hint: string | undefined): Promise<void> {
       const words = [...(hint ?? '').matchAll(/'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2]!);
       expect(words.slice(0, 3), hint).toEqual(['kubectl', '--context', cluster.name]);
@@ -574,7 +574,7 @@ describe('devloop refuses', () => {
       await up.waitFor('session.ready');
       up.signal('SIGKILL');
       await up.exited;
-      // Nothing guards it any more.
+      // Nothing guards it any longer.
       await meddle();
       const dry = await runDevloop(['down', '--dry-run'], { cwd: scratch, env: env() });
       expect(dry.events.at(-1), dry.log).toMatchObject({ code: 'undo.incomplete', exitCode: 4 });
@@ -614,7 +614,7 @@ describe('devloop refuses', () => {
           cwd: checkout,
           env: env(),
         });
-        // A dry run goes as far as `up` would: there is no Secret yet.
+        // A dry run goes as far as `up` would: the Secret does not exist yet.
         expect(code, log).toBe(CATALOGUE['certificate.not-found'].exit);
         expect(events.filter((event) => event.type === 'change' && !event.temporary)).toEqual([]);
         const found = events.filter((event) => event.type === 'discovered' && event.what === 'deployment');
@@ -756,7 +756,7 @@ describe('devloop refuses', () => {
       const endpoints = `/api/v1/namespaces/${SECOND}/endpoints`;
       const slices = `/apis/discovery.k8s.io/v1/namespaces/${SECOND}/endpointslices`;
 
-      /** Deletes the Service. Kubernetes' own controllers then delete its Endpoints and slices, each in its own time. */
+      /** Deletes the Service. Kubernetes' own controllers then delete its Endpoints and slices, each when it gets to it. */
       async function deleted(): Promise<void> {
         await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
         await eventually(async () => {
