@@ -32,7 +32,7 @@ export interface Tab {
   goto(url: string): Promise<void>;
   /** The value of an expression in the page; if it is a promise, the value that it resolves to. */
   evaluate<T = unknown>(expression: string): Promise<T>;
-  /** Waits until the expression is true; one that throws is not true yet. */
+  /** Waits until the expression is true. An expression that throws is not true yet. */
   until(expression: string): Promise<void>;
   press(key: string): Promise<void>;
   type(text: string): Promise<void>;
@@ -48,7 +48,7 @@ export interface Tab {
 
 export interface Browser extends AsyncDisposable {
   open(): Promise<Tab>;
-  /** Of the processes that show pages. */
+  /** The pids of the processes that show pages. */
   rendererPids(): Promise<number[]>;
 }
 
@@ -174,7 +174,7 @@ async function createTab(
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as T;
   };
-  /** Polled from here rather than in the page, because the page may be reloaded while this waits. */
+  /** The test polls, and not the page, because the page may be reloaded in the meantime. */
   const until = async (expression: string): Promise<void> => {
     const isTrue = `(async () => { try { return (${expression}) === true; } catch { return false; } })()`;
     const deadline = Date.now() + LIMIT_MS;

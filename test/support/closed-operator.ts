@@ -8,17 +8,17 @@ import type { TestCluster } from '../cluster/cluster.ts';
 import { rolledOut } from './cluster-waits.ts';
 import { eventually } from './eventually.ts';
 
-/** An operator whose own webhooks decide on what devloop has to restore, and let nothing pass while nobody answers them. */
+/** An operator whose own webhooks review what devloop has to restore, and admit nothing while nobody answers them. */
 export const CLOSED = 'closed';
 export const CLOSED_SERVICE = `${CLOSED}/webhook`;
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const VALIDATING = 'validatingwebhookconfigurations';
 const MUTATING = 'mutatingwebhookconfigurations';
 const SERVER_NAME = `webhook.${CLOSED}.svc`;
-/** It allows everything, and runs on the relay's image, which contains Node. */
+/** The manager allows everything, and runs in the relay's image, which contains Node. */
 const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/hooks-pod.mjs');
 
-/** API group and resource of what such a webhook can review. */
+/** The API group and the resource that such a webhook can review. */
 const GROUPS: Record<string, string> = {
   deployments: 'apps',
   'deployments/scale': 'apps',
@@ -39,7 +39,7 @@ export interface Reviewed {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Deploys the manager without its webhook configuration: before it is ready, nothing could answer the reviews. Returns its caBundle. */
+/** Deploys the manager without its webhook configuration, since nothing could answer reviews before it is ready. Returns its caBundle. */
 export async function deployClosed(cluster: TestCluster): Promise<string> {
   const pair = await selfSignedPair([SERVER_NAME], { days: 10 });
   const data = { 'tls.crt': base64(pair.certificate), 'tls.key': base64(pair.key) };
@@ -52,7 +52,7 @@ export async function deployClosed(cluster: TestCluster): Promise<string> {
   return base64(pair.certificate);
 }
 
-/** kube-proxy follows endpoints within a second: from then on, no review is refused. */
+/** kube-proxy follows the endpoints within a second; after that, no review is refused. */
 const SETTLED_MS = 1_500;
 const ASK_EVERY_MS = 100;
 const ANSWERING_LIMIT_MS = 30_000;
@@ -94,7 +94,7 @@ export function webhookFor(resource: string): string {
   return `${resource.replace('/', '-')}.closed.example.com`;
 }
 
-/** From now on the operator decides on these resources of its own namespace: one webhook for each, the first one mutating. */
+/** From now on, the operator reviews these resources in its own namespace. Each has a webhook; the first one is mutating. */
 export async function failClosed(
   cluster: TestCluster,
   caBundle: string,

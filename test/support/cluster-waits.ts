@@ -1,4 +1,4 @@
-/** What `kubectl wait` and `kubectl rollout status` wait for, without a process for each. */
+/** The waits of `kubectl wait` and `kubectl rollout status`, without starting a process for each. */
 import type { TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
 
@@ -11,7 +11,7 @@ interface Conditioned {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-/** Fails unless the object at the path gets this condition in time. */
+/** Fails if the object at the path does not get this condition in time. */
 export async function condition(cluster: Readable, path: string, type: string): Promise<void> {
   await eventually(async () => {
     const { status } = (await cluster.read(path)) as Conditioned;
@@ -20,7 +20,7 @@ export async function condition(cluster: Readable, path: string, type: string): 
   }, LIMIT_MS);
 }
 
-/** The CRD of this name is served. */
+/** Waits until the CRD with this name is served. */
 export function established(cluster: Readable, crd: string): Promise<void> {
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd}`;
   return condition(cluster, path, 'Established');
@@ -32,7 +32,7 @@ interface Counted {
   status: Record<string, number | undefined>;
 }
 
-/** `name`: namespace/name. All Pods of the workload are of its latest template, and ready; no other is left. */
+/** Waits until all Pods of the workload are of its latest template and ready, and no other Pod is left. `name`: namespace/name. */
 export async function rolledOut(cluster: Readable, kind: WorkloadKind, name: string): Promise<void> {
   const [namespace, own] = name.split('/');
   const path = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${own}`;

@@ -4,7 +4,7 @@ import { SOAK } from './repeat.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** In `npm test`, each file runs for one of the two, both side by side. */
+    /** In `npm test`, each file runs on one of the two, and both are used at the same time. */
     aggregatorRouting?: boolean;
   }
 }
@@ -16,7 +16,7 @@ const ROUTINGS: Named[] = [
   ['endpoint routing on', { aggregatorRouting: true }],
 ];
 
-/** The last version whose kube-apiserver reads Endpoints, where endpoint routing is on. */
+/** The last version whose kube-apiserver reads Endpoints when endpoint routing is on. */
 const OLD: Named[] = ROUTINGS.map(([name, one]) => [
   `${name}, Kubernetes 1.33`,
   { ...one, kubernetes: '1.33' },
@@ -25,7 +25,7 @@ const OLD: Named[] = ROUTINGS.map(([name, one]) => [
 const ALL = SOAK ? [...ROUTINGS, ...OLD] : ROUTINGS;
 const wanted = inject('aggregatorRouting');
 
-/** What decides whom kube-apiserver calls. */
+/** What determines which address kube-apiserver calls. */
 export const CONTROL_PLANES = ALL.filter(
   ([, { aggregatorRouting }]) => wanted === undefined || aggregatorRouting === wanted,
 );

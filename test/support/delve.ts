@@ -6,7 +6,7 @@ import { run } from '../cluster/run.ts';
 
 const VERSION = 'v1.27.2';
 
-/** The debugger for Go, built unless an earlier run has built it. */
+/** The debugger for Go, which is built unless an earlier run has built it. */
 export async function delve(log: (line: string) => void = () => {}): Promise<string> {
   const directory = await cached('delve', VERSION, async (part) => {
     log(`building delve ${VERSION}`);
@@ -28,10 +28,10 @@ interface Message {
   body?: any;
 }
 
-/** Runs of a debugged program are slow on a busy machine. */
+/** A debugged program runs slowly on a busy machine. */
 const LIMIT_MS = 60_000;
 
-/** An editor, as far as devloop can tell. */
+/** An editor, as it looks to devloop. */
 export class DapClient implements Disposable {
   readonly messages: Message[] = [];
   readonly closed: Promise<void>;
@@ -53,7 +53,7 @@ export class DapClient implements Disposable {
     void this.closed.then(() => this.#notify());
   }
 
-  /** Attaches and sets breakpoints at these lines of a file, as an editor does. */
+  /** Attaches, and sets breakpoints at these lines of a file, as an editor does. */
   async begin(file: string, lines: number[], more: object = {}): Promise<void> {
     await this.ask('initialize', { clientName: 'the test', adapterID: 'go' });
     const attached = this.ask('attach', { mode: 'remote', ...more });
@@ -61,11 +61,11 @@ export class DapClient implements Disposable {
     const breakpoints = lines.map((line) => ({ line }));
     await this.ask('setBreakpoints', { source: { path: file }, breakpoints });
     await this.ask('configurationDone');
-    // debugpy answers it only now.
+    // debugpy answers the attach request only now.
     await attached;
   }
 
-  /** The body of the answer; rejects if that is a failure. */
+  /** The body of the answer; rejects if the answer is a failure. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever delve answers
   async ask(command: string, args: object = {}): Promise<any> {
     this.#seq += 1;
@@ -77,7 +77,7 @@ export class DapClient implements Disposable {
     return answer.body;
   }
 
-  /** The body of the next event of this name. */
+  /** The body of the next event with this name. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever delve answers
   async event(name: string): Promise<any> {
     return (await this.#wait((one) => one.event === name, name)).body;
@@ -91,7 +91,7 @@ export class DapClient implements Disposable {
     return stackFrames[0].line;
   }
 
-  /** Lets what stopped take a step, or run on. */
+  /** Lets the stopped program take a step, or continue. */
   async go(command: 'next' | 'continue'): Promise<void> {
     await this.ask(command, { threadId: this.#threadId });
   }

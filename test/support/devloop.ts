@@ -10,7 +10,9 @@ type EventOf<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }
 export interface DevloopRun extends AsyncDisposable {
   readonly pid: number;
   readonly events: DevloopEvent[];
-  /** The next event of this type that was not waited for yet (or any later one that fits). Rejects when devloop ends without it. */
+  /**
+   * The next event of this type that no call has returned yet (or the next one that fits). Rejects if devloop ends without such an event.
+   */
   waitFor<T extends DevloopEvent['type']>(
     type: T,
     fits?: (event: EventOf<T>) => boolean,
@@ -20,14 +22,14 @@ export interface DevloopRun extends AsyncDisposable {
   waitForAny(fits: (event: DevloopEvent) => boolean, limitMs?: number): Promise<DevloopEvent>;
   signal(signal: NodeJS.Signals): void;
   readonly exited: Promise<number>;
-  /** stderr, for failure messages. */
+  /** The text on stderr, for failure messages. */
   readonly log: () => string;
 }
 
 export interface DevloopOptions {
   cwd: string;
   env?: Record<string, string>;
-  /** Runs before devloop: `['unshare', '--uts', …]` for another machine. */
+  /** The words before devloop's command: `['unshare', '--uts', …]` for another machine. */
   through?: string[];
 }
 

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { checkoutSample, NAMESPACE, rolledOut, sampleImage } from './sample-operator.ts';
 
-/** The sample operator, which elects its leader, without webhooks. */
+/** The sample operator with leader election, without webhooks. */
 export async function deployElecting(cluster: TestCluster): Promise<void> {
   await using checkout = await checkoutSample();
   const overlay = join(checkout.directory, 'config/electing');

@@ -5,12 +5,12 @@ import { type Kind, kindInfo, type ObjectRef } from '../../src/cluster/api/kinds
 import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 
-/** An API server in memory, for whole commands: reads and access reviews. It refuses every write, and remembers it. */
+/** An API server in memory, for whole commands: it answers reads and access reviews, and refuses and records every write. */
 export interface FakeApiServer extends AsyncDisposable {
   url: string;
-  /** What it serves; another one can take its place at any time. */
+  /** The objects that it serves. They can be replaced at any time. */
   cluster: FakeCluster;
-  /** Method and path of each write. */
+  /** The method and path of each write. */
   writes: string[];
   kubeconfig: object;
 }
@@ -82,7 +82,7 @@ function refusal(code: number, reason: string, message: string): object {
   return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message };
 }
 
-/** Without a name: all of that kind. */
+/** Without a name, all objects of that kind. */
 function refIn(path: string): (Omit<ObjectRef, 'name'> & { name?: string }) | undefined {
   for (const kind of SERVED) {
     const { root, plural } = kindInfo(kind);

@@ -10,13 +10,13 @@ import { applied, conflictsOf, ownersAfterUpdate } from './managed-fields.ts';
 
 export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'remove' | 'call';
 
-/** What happens around a call: throwing before it refuses the call, throwing after it loses the answer of a call that was done. */
+/** What happens around a call. Throwing before the call refuses it; throwing after it loses the answer, although the call was done. */
 export interface Hook {
   before?(verb: Verb, what: string): void | Promise<void>;
   after?(verb: Verb, what: string): void | Promise<void>;
 }
 
-/** What became of an object; `object` is as it was last where it is gone. */
+/** What happened to an object. If it is gone, `object` is its last state. */
 export interface Change {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
   ref: ObjectRef;
@@ -27,11 +27,11 @@ export interface Change {
 }
 
 export interface FakeCluster {
-  /** Writes without a trace in managedFields and generations. */
+  /** Writes without changing managedFields and generations. */
   api: ClusterApi;
   /** The same for a client whose writes are recorded under this name. */
   as(manager: string): ClusterApi;
-  /** `kubectl apply --server-side`; throws where somebody else owns a field that it would change. */
+  /** Does what `kubectl apply --server-side` does; throws if somebody else owns a field that it would change. */
   apply(ref: ObjectRef, manifest: object, by: { manager: string; isForced: boolean }): void;
   /** Called after each write that changed something. */
   onChange?: (change: Change) => void;
@@ -40,7 +40,7 @@ export interface FakeCluster {
   hook: Hook;
   put<T extends KubeObject>(kind: Kind, object: T): T;
   read<T extends KubeObject>(kind: Kind, name: string, namespace?: string): T | undefined;
-  /** What somebody else does to an object in the meantime. */
+  /** Does to an object what somebody else could do in the meantime. */
   edit<T extends KubeObject>(
     kind: Kind,
     name: string,
@@ -57,7 +57,10 @@ export function refusal(status: number, reason: string, message = reason): ApiEr
   return new ApiError(message, status, reason);
 }
 
-/** An API server in memory: resourceVersions, uids, 404, 409 and 422, label selectors. No controllers, no admission. */
+/**
+ * An API server in memory, with resourceVersions, uids, label selectors, and the errors 404, 409 and 422. It has no controllers and no
+ * admission.
+ */
 export function fakeCluster(
   answerCall: (method: string, path: string, body: unknown) => unknown = () => ({}),
 ): FakeCluster {
@@ -209,7 +212,7 @@ export function fakeCluster(
   return cluster;
 }
 
-/** A write that changes nothing makes no new version. */
+/** A write that changes nothing creates no new version. */
 function isSameVersion(before: KubeObject, next: KubeObject): boolean {
   const { resourceVersion: _, ...metadata } = before.metadata;
   const { resourceVersion: __, ...other } = next.metadata;
@@ -220,7 +223,7 @@ function record(before: KubeObject | undefined, object: KubeObject, manager: str
   const { generation = 0, managedFields } = before?.metadata ?? {};
   const isSameSpec = isDeepStrictEqual(specOf(before), specOf(object));
   if (specOf(object) !== undefined) object.metadata.generation = isSameSpec ? generation : generation + 1;
-  // A writer may change them directly, too.
+  // A writer is allowed to change them directly, too.
   const owners = object.metadata.managedFields ?? managedFields;
   object.metadata.managedFields = ownersAfterUpdate(before, object, owners, manager);
 }
@@ -247,7 +250,7 @@ function merged(now: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** `a=b,c`: equality and existence. */
+/** Parses `a=b,c`: equality and existence. */
 function selector(text: string): (object: KubeObject) => boolean {
   const terms = text
     .split(',')

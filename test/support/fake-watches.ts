@@ -1,4 +1,4 @@
-/** Lists and watches of an API server in memory, for those who follow one object or all of a kind. */
+/** Lists and watches of an API server in memory, for clients that follow one object, or all objects of a kind. */
 import type { ClusterApi } from '../../src/cluster/api/client.ts';
 import { ApiError } from '../../src/cluster/api/errors.ts';
 import { collectionPath, type Kind } from '../../src/cluster/api/kinds.ts';
@@ -9,9 +9,9 @@ import type { Change, FakeCluster } from './fake-cluster.ts';
 export interface FakeWatches {
   record(change: Change): void;
   list(path: string, query: Record<string, string>): Promise<object>;
-  /** `deliver` is awaited before each event is handed over. */
+  /** `deliver` is awaited before each event is delivered. */
   open(path: string, options: StreamOptions, deliver: Deliver): ReturnType<ClusterApi['openStream']>;
-  /** Ends all of them, as an API server does that restarts: they have to list again. */
+  /** Ends all watches, as the restart of an API server does: the clients have to list again. */
   cut(): void;
 }
 
@@ -39,7 +39,7 @@ export function fakeWatches(cluster: FakeCluster, namespace: string): FakeWatche
       wakers.push(resolve);
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-  /** The changes of what the watch is for, as they come. */
+  /** The changes of the watched objects, as they come. */
   async function* changesFor(path: string, { query = {}, signal }: StreamOptions) {
     const [kind, name] = [kindAt(path), nameIn(query)];
     const since = Number(query.resourceVersion);

@@ -8,12 +8,12 @@ import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 
 /** A call as the proxy sees it, before it reaches the API server. */
 export interface Call {
-  /** Counts the calls of this `key` before it. */
+  /** How many calls with this `key` came before it. */
   occurrence: number;
-  /** Method and path; what is random in it, is `#`. */
+  /** The method and path, with `#` in place of random parts. */
   key: string;
   isWrite: boolean;
-  /** By `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   startedAt: number;
   endedAt: number;
 }
@@ -22,18 +22,18 @@ export const FAULTS = [
   ...['401', '403', '404', '409', '410', '422', '429', '500', '503'],
   ...['reset before', 'reset after', 'hang', 'cut JSON', 'wrong type'],
 ] as const;
-/** `late`: answered, but so late that calls which do not wait for each other overlap, however busy the machine is. */
+/** `late`: the answer comes so late that calls which do not wait for each other overlap, however busy the machine is. */
 export type Fault = (typeof FAULTS)[number] | 'late' | 'kill before' | 'kill after';
 
 const LATE_MS = 400;
 
-/** What answers devloop in front of a real API server. It calls that as its administrator, whoever asks. */
+/** Answers devloop in front of a real API server. It calls the API server as the administrator, whoever calls it. */
 export interface FaultProxy extends AsyncDisposable {
-  /** A copy of the kubeconfig that goes through it. */
+  /** A copy of the kubeconfig with the proxy's address. */
   kubeconfig: string;
-  /** Since the last `reset`. */
+  /** The calls since the last `reset`. */
   calls: Call[];
-  /** Forgets the calls, and decides on the next ones: a fault, or undefined to pass the call on. */
+  /** Forgets the calls, and sets what happens to the next ones: a fault, or undefined to pass the call on. */
   reset(decide?: (call: Call) => Fault | undefined, kill?: () => void): void;
 }
 

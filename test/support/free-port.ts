@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel gives to whoever asks for any, so no test that runs beside this one gets it by chance. */
+/** Below the ports that the kernel assigns when a program asks for any port, so no other test gets it by chance. */
 const PORTS = { from: 15_000, to: 32_000 };
 
-/** A port of 127.0.0.1 on which nothing listens now. */
+/** A port of 127.0.0.1 on which nothing listens at the moment. */
 export async function freePort(): Promise<number> {
   const port = randomInt(PORTS.from, PORTS.to);
   const server = createServer();

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** The way to an API server, which can freeze. */
+/** A connection to an API server that can freeze. */
 export interface Freezer extends AsyncDisposable {
-  /** A copy of the kubeconfig that goes this way. */
+  /** A copy of the kubeconfig that uses this connection. */
   kubeconfig: string;
   freeze(): void;
 }

@@ -3,15 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** A module that no proxy has; with its hashes, the go tool asks for it instead of complaining that there are none. */
+/** A module that no proxy has. With its hashes in go.sum, the go tool asks for it instead of complaining that there are none. */
 export const MISSING = 'example.org/missing';
 const HASH = `h1:${'A'.repeat(43)}=`;
 export const MISSING_SUM = `${MISSING} v1.0.0 ${HASH}\n${MISSING} v1.0.0/go.mod ${HASH}\n`;
 
-/** Longer than anything that an answer waits for. */
+/** Longer than anything for which an answer waits. */
 const LONGEST_MS = 20_000;
 
-/** During the test, the go tool downloads from a proxy that has no module, and answers when `mayAnswer` resolves. Returns what it was asked for. */
+/**
+ * Until the test ends, the go tool downloads from a proxy that has no module, and that answers when `mayAnswer` resolves. Returns the paths
+ * that were requested.
+ */
 export async function emptyGoProxy(mayAnswer: Promise<void> = Promise.resolve()): Promise<string[]> {
   const requests: string[] = [];
   const server = createServer((request, response) => {

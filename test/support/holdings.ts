@@ -1,8 +1,8 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 
 /**
- * Runs `begin` and reports what it, and everything that it starts, holds at the moment: `Timeout` for each timer, `TCPWRAP` for
- * each connection. What others hold in the same process does not count. A release shows only a moment later, so poll.
+ * Runs `begin`, and reports what it, and everything that it starts, holds at the moment: `Timeout` for each timer, `TCPWRAP` for each
+ * connection. What other code in this process holds does not count. A release becomes visible a moment later, so the caller has to poll.
  */
 export function holdings<T>(begin: () => T): { begun: T; held(): string[] } & Disposable {
   const own = new AsyncLocalStorage<true>();

@@ -1,6 +1,6 @@
 /**
- * A stand-in for what runs Pods, where a test makes thousands of them or has many operators: each Pod is ready as soon as it exists. One real
- * process in the network of the cluster answers for all, at the addresses that the Pods get.
+ * Stands in for what runs Pods, for tests with thousands of Pods or many operators: each Pod is ready as soon as it exists. One real
+ * process in the cluster's network answers for all Pods, at their addresses.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,14 +21,14 @@ type Running = Pod & { spec: { schedulingGates?: object[] }; status?: { podIP?: 
 
 /** What runs in the Pods. */
 export interface HollowPods {
-  /** The Node program that answers, with its arguments. */
+  /** The arguments of Node that run the answering program. */
   program: string[];
   env: Record<string, string>;
-  /** Writes what is mounted in the Pods, before one becomes ready. */
+  /** Writes the files that are mounted in the Pods, before a Pod becomes ready. */
   mount?(api: ClusterApi): Promise<void>;
 }
 
-/** For a cluster with `pods: false` and `aggregatorRouting: true`, since nothing carries traffic to cluster IPs either. */
+/** For a cluster with `pods: false` and `aggregatorRouting: true`, since nothing forwards traffic to cluster IPs. */
 export async function hollowNode(cluster: TestCluster, pods: HollowPods): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const [enter = '', ...options] = cluster.enter;
@@ -70,7 +70,7 @@ async function play(api: ClusterApi, { mount }: HollowPods, signal: AbortSignal)
   }
 }
 
-/** The controllers take no Pod for ready whose node does not say that it is. */
+/** The controllers do not treat a Pod as ready if its node does not say that it is ready itself. */
 async function beat(api: ClusterApi): Promise<void> {
   const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString() }];
   await api.call('PATCH', `/api/v1/nodes/${NODE}/status`, { status: { conditions } }, MERGE);
@@ -88,7 +88,7 @@ async function makeReady(api: ClusterApi, pod: Pod, podIP: string): Promise<void
   await call(api, 'PATCH', pod, '/status', { status });
 }
 
-/** To a Pod that may be gone by now. */
+/** Writes to a Pod that may be gone by now. */
 async function call(
   api: ClusterApi,
   method: string,

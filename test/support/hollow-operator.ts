@@ -12,20 +12,20 @@ import { snapshot } from './snapshot.ts';
 
 const SERVICES = ['first', 'second'].flatMap((name) => ['--service', `${HOOK_NAMESPACE}/${name}`]);
 
-/** A real control plane with an operator on a hollow node, so that taking it over and restoring it takes a second or two. */
+/** A real control plane with an operator on a hollow node, so that a take-over and a restore take a second or two. */
 export interface HollowOperator extends AsyncDisposable {
   cluster: TestCluster;
-  /** What takes it over, without a build. */
+  /** The arguments of a take-over without a build. */
   up: string[];
-  /** Where no checkout is. */
+  /** A directory without a checkout. */
   directory: string;
-  /** Fails unless the cluster is, or soon will be, as it was before anything was taken over. */
+  /** Fails unless the cluster is, or soon becomes, as it was before the first take-over. */
   expectRestored(limitMs?: number): Promise<void>;
 }
 
 let shared: Promise<HollowOperator> | undefined;
 
-/** One for all suites that run in this process. It ends with the machine of their file. */
+/** One for all suites in this process. It ends together with the machine of their file. */
 export function sharedHollowOperator(): Promise<HollowOperator> {
   shared ??= startHollowOperator();
   return shared;
@@ -49,7 +49,7 @@ async function startHollowOperator(): Promise<HollowOperator> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-hollow-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
   const resources = stack.move();
-  // Where the API server is reached through a proxy, its address says nothing about that of this machine.
+  // If the API server is reached through a proxy, its address says nothing about the address of this machine.
   const route = ['--route', 'direct', '--address', cluster.hostIp];
   return {
     cluster,

@@ -9,16 +9,18 @@ import { established, rolledOut, type WorkloadKind } from './cluster-waits.ts';
 import { eventually } from './eventually.ts';
 import { loadRelayImage } from './relay-image.ts';
 
-/** A second kind of operator: two webhook Services on two ports, one of them shared with CRD conversion, certificates by hand. */
+/**
+ * A second kind of operator: two webhook Services on two ports, one of which also serves CRD conversions, with certificates made by hand.
+ */
 export const HOOK_NAMESPACE = 'hooks';
 export const FIRST = `first.${HOOK_NAMESPACE}.svc`;
-/** Runs on the relay's image, which has Node in it. */
+/** It runs in the relay's image, which contains Node. */
 export const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/hooks-pod.mjs');
 export const SECOND = `second.${HOOK_NAMESPACE}.svc`;
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Makes or replaces a TLS Secret; returns the PEM certificate, which is its own CA. */
+/** Creates or replaces a TLS Secret. Returns the PEM certificate, which is its own CA. */
 export async function putSecret(cluster: TestCluster, name: string, serverName: string): Promise<string> {
   const pair = await selfSignedPair([serverName], { days: 10 });
   const data = { 'tls.crt': base64(pair.certificate), 'tls.key': base64(pair.key) };
@@ -36,7 +38,7 @@ export async function deployHooks(
   await installHooks(cluster, kind, replicas);
 }
 
-/** For a cluster that may have no node to load an image into. */
+/** For a cluster that may have no node for an image. */
 export async function installHooks(
   cluster: TestCluster,
   kind: WorkloadKind = 'Deployment',
@@ -51,8 +53,8 @@ export async function installHooks(
 }
 
 /**
- * Waits until both Pods stand behind both Services. The controllers of slices and Endpoints hear of a Pod after the Deployment's,
- * each at its own time, and one that finds its own view too old looks again a second later.
+ * Waits until both Pods are behind both Services. The controllers of slices and of Endpoints learn of a Pod after the Deployment's
+ * controller, each at its own time, and one whose cache is too old looks again a second later.
  */
 export async function hooksAtRest(
   cluster: TestCluster,
@@ -73,7 +75,7 @@ export async function podsBehindServices(cluster: TestCluster, replicas: number)
       (slice.endpoints ?? []).map(({ targetRef, conditions }) => [targetRef?.kind, conditions?.ready]),
     );
     expect(behind).toEqual(slices.map(() => ready));
-    // One of each Service and family.
+    // One for each Service and family.
     expect(slices.length).toBeGreaterThanOrEqual(2);
     const endpoints = await list<Endpoints>('api/v1', 'endpoints');
     const addresses = endpoints.map(({ subsets = [] }) =>
@@ -83,13 +85,13 @@ export async function podsBehindServices(cluster: TestCluster, replicas: number)
   });
 }
 
-/** Has the webhook of this name asked; rejects with its refusal. */
+/** Makes kube-apiserver ask the webhook with this name; rejects with its refusal. */
 export function askHook(cluster: TestCluster, name: string): Promise<unknown> {
   const metadata = { name: 'x', labels: { ask: name } };
   return cluster.call('POST', '/api/v1/namespaces/default/configmaps?dryRun=All', { metadata });
 }
 
-/** What the Pods run in; the template is the same in each kind. */
+/** The object that the Pods belong to; the template is the same for each kind. */
 export async function hooksIn(kind: WorkloadKind, replicas = 2): Promise<string> {
   const program = await readFile(PROGRAM, 'utf8');
   return `

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 /** A controller in another language: answers every review with its name and port. */
 export const HOOK_SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
 
-/** The words behind the options of `up` that run it. */
+/** The arguments after the flags of `up` that run it. */
 export function hookServer(name: string, ...ports: string[]): string[] {
   return ['--', process.execPath, HOOK_SERVER, name, ...ports];
 }
 
-/** A copy of it in a checkout, to be saved with other answers. */
+/** A copy of it in a checkout, which can be saved with other answers. */
 export interface SavedServer {
-  /** The words behind the options of `up` that run it. */
+  /** The arguments after the flags of `up` that run it. */
   command: string[];
-  /** Saves it so that it answers something new from then on, and returns that. `edit` changes the program. */
+  /** Saves it with a new answer, and returns that answer. `edit` changes the program, too. */
   save(edit?: (source: string) => string): Promise<string>;
 }
 

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import type { KeyPair } from '../../src/certificates/key-pair.ts';
 import { SOAK } from './repeat.ts';
 
-/** How many connections of an attack are open at the same moment. */
+/** How many connections of an attack are open at the same time. */
 export const AT_ONCE = SOAK ? 50 : 10;
 
 /**
- * V8 takes more room for garbage the faster it comes, up to 100 MiB, and keeps it. With so little for what is young, the memory of a
- * process is what it holds.
+ * The faster garbage is created, the more room V8 takes for it, up to 100 MiB, and keeps it. With so little room for young objects, the
+ * memory of a process shows what it holds.
  */
 export const LITTLE_ROOM = '--max-semi-space-size=4';
 
@@ -22,7 +22,7 @@ export interface Served {
   pair: KeyPair;
 }
 
-/** A directory with the certificate and the key of a server, for other processes. */
+/** A directory with a server's certificate and key, for other processes. */
 async function directoryOf({
   pair,
 }: Served): Promise<AsyncDisposable & { certificate: string; key: string }> {
@@ -35,11 +35,11 @@ async function directoryOf({
 }
 
 export interface Intruders extends AsyncDisposable {
-  /** Resolves when all of their connections are closed. */
+  /** Resolves when all their connections are closed. */
   do(what: 'attack' | 'fill'): Promise<void>;
 }
 
-/** Hostile clients, in another process, so that the memory of this one is not theirs. The first port is that of a gateway. */
+/** Hostile clients in another process, so that their memory does not count as this one's. The first port is that of a gateway. */
 export async function startIntruders(ports: number[], served: Served): Promise<Intruders> {
   const files = await directoryOf(served);
   const script = join(FIXTURES, 'intruders.mjs');

@@ -1,11 +1,11 @@
 import type { PatchOperation } from '../../src/cluster/marks/marks.ts';
 
-/** A patch that does not apply; the API server answers it with 422. */
+/** A patch that cannot be applied. The API server answers it with 422. */
 export class PatchFailed extends Error {}
 
 type Container = Record<string, unknown> | unknown[];
 
-/** RFC 6902, as strict as the API server's: the parent must exist, and so must what is removed, replaced or tested. */
+/** RFC 6902, as strict as the API server: the parent must exist, and so must what is removed, replaced or tested. */
 export function applyJsonPatch<T>(document: T, patch: PatchOperation[]): T {
   const copy = structuredClone(document);
   for (const operation of patch) applyOne(copy as Container, operation);
@@ -38,7 +38,7 @@ function child(at: Container, token: string, path: string): Container {
   return next as Container;
 }
 
-/** The other way round (`~0` before `~1`) would turn `~01` into `/`. */
+/** In the other order, `~0` before `~1`, `~01` would become `/`. */
 function unescapeToken(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }

@@ -1,4 +1,4 @@
-/** What others do to the operator's objects while devloop runs: each write is done in both worlds at the same instant. */
+/** What others do to the operator's objects while devloop runs. Each write is made in both worlds at the same instant. */
 import fc from 'fast-check';
 import { sleep } from '../../../src/async.ts';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
@@ -16,13 +16,13 @@ import type { World } from './world.ts';
 
 type Applied = Service & Workload;
 
-/** One command of somebody. */
+/** One command of one person. */
 export interface Act {
   toString(): string;
   run(world: World): Promise<void>;
 }
 
-/** The manifest's part for a kind: only a Service has a selector that devloop changes, only a Deployment has replicas. */
+/** The part of the manifest for a kind: only a Service has a selector that devloop changes, and only a Deployment has replicas. */
 export function applyTo<T extends KubeObject>(live: T, ref: ObjectRef, { selector, replicas }: Manifest): T {
   const { spec } = live as unknown as Applied;
   const isService = ref.kind === 'Service';
@@ -49,7 +49,7 @@ function act(name: string, run: (world: World) => Promise<void>): Act {
   return { toString: () => name, run };
 }
 
-/** Reads, decides, and writes a while later without a look: nothing of these names a version. */
+/** Reads, decides, and writes later without reading again; none of these writes names a version. */
 function merging(
   name: string,
   ref: ObjectRef,
@@ -113,7 +113,7 @@ function replacing(ref: ObjectRef, manifest: Manifest): Act {
   });
 }
 
-/** What the API server refuses because of a conflict, its writer is told of, and it is not done without devloop either. */
+/** If the API server refuses a write because of a conflict, its writer learns that, and the write is not made without devloop, either. */
 function serverSide(ref: ObjectRef, { selector, replicas }: Manifest, isForced: boolean): Act {
   const spec = ref.kind === 'Service' ? { selector } : { replicas: replicas ?? 1 };
   const name = `server-side apply of ${ref.kind} ${JSON.stringify(spec)}${isForced ? ', forced' : ''}`;
@@ -129,7 +129,7 @@ function serverSide(ref: ObjectRef, { selector, replicas }: Manifest, isForced: 
   });
 }
 
-/** Argo CD that heals itself: it writes again what devloop has written over, until devloop gives in. */
+/** Argo CD with self-heal: it writes its values again whenever devloop has overwritten them, until devloop gives up. */
 function insisting(ref: ObjectRef, manifest: Manifest): Act {
   const once = serverSide(ref, manifest, true);
   return act(`${once}, again and again`, async (world) => {
@@ -140,7 +140,7 @@ function insisting(ref: ObjectRef, manifest: Manifest): Act {
   });
 }
 
-/** The controllers write them again. */
+/** The controllers create them again. */
 function deleting(kind: 'Endpoints' | 'EndpointSlice'): Act {
   return act(`delete ${kind}`, async ({ live, turn }) => {
     await turn(`delete ${kind}`);

@@ -1,4 +1,4 @@
-/** What Kubernetes' own controllers make of Services, Endpoints and Deployments: each reads, and writes a while later. */
+/** What Kubernetes' own controllers do with Services, Endpoints and Deployments: each reads, and writes a while later. */
 import { ApiError } from '../../../src/cluster/api/errors.ts';
 import { type Kind, refOf } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
@@ -17,7 +17,7 @@ const MANAGER = 'kube-controller-manager';
 const SLICES = 'endpointslice-controller.k8s.io';
 const MIRRORED = 'endpointslicemirroring-controller.k8s.io';
 
-/** They run until the world is forgotten. */
+/** They run until the world is discarded. */
 export function startControllers(world: World): void {
   for (const [name, look] of Object.entries(CONTROLLERS)) {
     let isQueued = false;
@@ -42,7 +42,7 @@ export function startControllers(world: World): void {
   }
 }
 
-/** Lets them come to their end. */
+/** Lets them finish their work. */
 export async function settle(cluster: FakeCluster): Promise<void> {
   for (;;) {
     const writes = Object.values(CONTROLLERS).flatMap((look) => look(cluster));
@@ -146,7 +146,7 @@ function slices(cluster: FakeCluster, service: Service): Write[] {
   return reconcile(cluster, service, SLICES, wanted);
 }
 
-/** Endpoints that somebody else writes for a Service without selector. */
+/** Endpoints that somebody else writes for a Service without a selector. */
 function mirrored(cluster: FakeCluster, service: Service): Write[] {
   const found = cluster.read<Endpoints>('Endpoints', service.metadata.name, NAMESPACE);
   const isMirrored = !hasSelector(service) && found && found.metadata.labels?.[SKIP_MIRROR] === undefined;

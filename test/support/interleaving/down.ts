@@ -11,7 +11,7 @@ import { NAMESPACE } from './objects.ts';
 import { ELSEWHERE, type Session } from './session.ts';
 import { clientOf, newProcess, type World } from './world.ts';
 
-/** Resolves with what the command failed with. */
+/** Resolves with the error of the command, if it failed. */
 export async function runDown(world: World, others: Session[], takeOver: boolean): Promise<unknown[]> {
   const process = newProcess('down', []);
   const api = clientOf(world, process);

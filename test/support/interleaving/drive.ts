@@ -4,15 +4,15 @@ import { vi } from 'vitest';
 import type { World } from './world.ts';
 
 const MOST_STEPS = 40_000;
-/** More timers than this are never due at the same moment, unless a loop without a pause is at work, such as one of an earlier test file. */
+/** So many timers are due at the same moment only if a loop runs without a pause, such as one that an earlier test file left behind. */
 const MOST_AT_ONCE = 50;
 const PUSH_MS = 50;
 /** No call takes so long that a Lease could not be renewed in time. */
 const LONGEST_TURN_MS = 500;
 
 /**
- * Runs a story to its end: whatever waits for its turn is picked at random, and the passing of time up to the next timer is one of
- * these choices. Rejects if nothing is left that could happen, or if it does not end.
+ * Runs a story to its end. The next step is picked at random from what is waiting for its turn; one of the choices is that time passes
+ * until the next timer. Rejects if nothing can happen any more, or if the story does not end.
  */
 export async function drive(
   scheduler: fc.Scheduler,
@@ -21,7 +21,7 @@ export async function drive(
 ): Promise<void> {
   // The sleep in async.ts uses node:timers/promises.
   vi.useFakeTimers({ toFake: [...FAKED], fakeNodeBuiltins: true });
-  // Otherwise a call can take until the next timer.
+  // Otherwise a call could take until the next timer.
   if (!isSlow) setInterval(() => {}, LONGEST_TURN_MS);
   try {
     let outcome: PromiseSettledResult<void> | undefined;
@@ -31,7 +31,7 @@ export async function drive(
     let isTimeNext = false;
     let standsStill = 0;
     for (let step = 0; ; step++) {
-      // Lets all happen that follows from the last step and needs no turn.
+      // Lets everything happen that follows from the last step and needs no turn.
       await immediately();
       if (outcome !== undefined) break;
       if (step === MOST_STEPS) throw new Error(`not over after ${step} steps`);
@@ -43,7 +43,7 @@ export async function drive(
           const before = performance.now();
           vi.advanceTimersToNextTimer();
           standsStill = performance.now() > before ? 0 : standsStill + 1;
-          // Otherwise that loop would stop the clock for all others.
+          // Otherwise that loop would stop the clock for everything else.
           if (standsStill > MOST_AT_ONCE) vi.advanceTimersByTime(PUSH_MS);
         });
       }
@@ -56,7 +56,7 @@ export async function drive(
   }
 }
 
-/** The same without a choice: time passes as soon as nothing else can happen. */
+/** The same without a choice: time passes when nothing else can happen. */
 export async function withoutWaiting<T>(work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: [...FAKED], fakeNodeBuiltins: true });
   try {

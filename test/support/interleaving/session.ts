@@ -23,7 +23,7 @@ import type { Discovered } from '../../../src/session/start/session.ts';
 import { NAMESPACE } from './objects.ts';
 import { clientOf, newProcess, type Process, type World } from './world.ts';
 
-/** Every session runs on a machine of its own, so that its Lease alone shows whether it is alive. The path cannot be read. */
+/** Every session runs on a machine of its own, so only its Lease shows whether it is alive. The path cannot be read. */
 export const ELSEWHERE = {
   user: 'ann',
   host: 'laptop',
@@ -36,16 +36,16 @@ export const ELSEWHERE = {
 export interface Session {
   process: Process;
   route: 'direct' | 'relay';
-  /** It has taken the operator over, and does not end yet. */
+  /** It has taken over the operator, and is not ending yet. */
   isServing: boolean;
   hasServed: boolean;
-  /** Somebody took it over, or its Lease was not renewed in time: it may serve beside another one for a moment. */
+  /** Somebody took over its operator, or its Lease was not renewed in time. It may serve beside another session for a moment. */
   isDisturbed: boolean;
-  /** Ctrl-C. */
+  /** Presses Ctrl-C. */
   interrupt(): void;
-  /** An SSH tunnel comes back with another port, and the endpoints have to follow. */
+  /** An SSH tunnel reconnects with another port, and the endpoints have to follow. */
   reconnect(): Promise<void>;
-  /** What the command failed with. */
+  /** The error of the command, if it failed. */
   over: Promise<unknown>;
 }
 
@@ -76,7 +76,7 @@ export function startSession(world: World, others: Session[], id: string, option
     ports: (service.spec.ports ?? []).map(({ name = '' }, index) => ({ name, port: port + 100 * index })),
   });
   const command: Command = { world, id, options, others, session, to, signal: interrupted.signal };
-  // After Ctrl-C, main.ts makes nothing of the signal's reason.
+  // After Ctrl-C, main.ts does not report the signal's reason as an error.
   session.over = up(command)
     .finally(() => {
       process.isOver = true;
@@ -128,7 +128,7 @@ async function up(command: Command): Promise<void> {
   if (failure !== undefined && !signal.aborted) throw failure.error;
 }
 
-/** After five writes within a minute, a session gives in. */
+/** After five writes within a minute, a session gives up. */
 function countRounds({ faults }: World, id: string): Emit {
   const writes: { of: string; at: number }[] = [];
   return (event) => {

@@ -1,4 +1,4 @@
-/** How an operator is installed, and what is left of devloop when nobody uses it. */
+/** How an operator is installed, and what devloop leaves behind when nobody uses it. */
 import fc from 'fast-check';
 import { describe, type Kind, type ObjectRef, refOf } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Json, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
@@ -37,7 +37,7 @@ export interface State {
   ipFamilies: ('IPv4' | 'IPv6')[];
   manifest: Manifest;
   by: 'kubectl' | 'server-side apply' | 'helm';
-  /** A second Service, which nobody else writes to. */
+  /** A second Service, to which nobody else writes. */
   hasSecond: boolean;
 }
 
@@ -54,7 +54,7 @@ export const states: fc.Arbitrary<State> = fc.record(
   { noNullPrototype: true },
 );
 
-/** In both worlds, with all that the controllers make of it. */
+/** Installs it in both worlds, and waits for the controllers. */
 export async function install({ live, without }: World, state: State): Promise<void> {
   for (const cluster of [live, without]) {
     cluster.put('Namespace', { metadata: { name: NAMESPACE } });
@@ -91,7 +91,7 @@ async function create(cluster: FakeCluster, ref: ObjectRef, object: KubeObject, 
   cluster.apply(ref, { spec }, { manager: 'argocd-controller', isForced: true });
 }
 
-/** What is not as it would be without devloop, and what no user was told of. */
+/** What is not as it would be without devloop, although no user was told. */
 export async function differencesOf(world: World): Promise<string[]> {
   const { live, without } = world;
   await settle(live);
@@ -117,7 +117,7 @@ export async function differencesOf(world: World): Promise<string[]> {
 
 const KINDS: Kind[] = ['Service', 'Deployment', 'Endpoints', 'EndpointSlice', 'Lease', 'Pod'];
 
-/** A field that devloop changes may keep what somebody wrote during the session, if devloop reported that value to the user. */
+/** A field that devloop changes may keep a value that somebody wrote during the session, if devloop reported that value to the user. */
 function changesIn(world: World, ref: ObjectRef): string[] {
   const path = fieldOf(ref);
   const now = world.live.read<KubeObject>(ref.kind, ref.name, NAMESPACE)!;

@@ -1,4 +1,4 @@
-/** People who use devloop, and others who write to the same objects, all at once. */
+/** People who use devloop, and others who write to the same objects, all at the same time. */
 import fc from 'fast-check';
 import { pollUntil, sleep } from '../../../src/async.ts';
 import type { KubeObject } from '../../../src/cluster/api/objects.ts';
@@ -16,7 +16,7 @@ export interface Story {
   failures: unknown[];
 }
 
-/** What one person does, one command after the other. */
+/** What one person does, one command after another. */
 export type Person = Command[];
 
 interface Command {
@@ -108,7 +108,7 @@ export const people: fc.Arbitrary<Person[]> = fc
 
 const SETTLED_MS = 60_000;
 
-/** Everybody does what they do, then every session ends, and one last `down` restores what is left. */
+/** Everybody runs their commands, then every session ends, and one last `down` restores what is left. */
 export async function tell(story: Story, all: Person[]): Promise<void> {
   const { world, sessions, failures } = story;
   await Promise.all(
@@ -125,7 +125,7 @@ export async function tell(story: Story, all: Person[]): Promise<void> {
   failures.push(...(await runDown(world, sessions, true)));
 }
 
-/** A session that serves has what it took over, whatever others wrote: otherwise it would have ended. */
+/** A session that serves still has what it took over, whatever others wrote; otherwise it would have ended. */
 function notHeld({ live }: World, session: string): string[] {
   const refs = [MANAGER, ...live.names('Service').map((name) => ({ ...HOOK, name }))];
   return refs
@@ -134,7 +134,7 @@ function notHeld({ live }: World, session: string): string[] {
     .map(({ metadata }) => `${session} serves, and does not hold ${metadata.name}`);
 }
 
-/** A refusal with a cause is no bug. */
+/** A refusal with a cause is not a bug. */
 export function bugsIn(failures: unknown[]): unknown[] {
   return failures.filter((error) => !(error instanceof DevloopError));
 }

@@ -1,4 +1,4 @@
-/** What devloop told its users of fields that others had set during the session. */
+/** What devloop told its users about fields that others had set during the session. */
 import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { Json } from '../../../src/cluster/api/objects.ts';
 import { same } from '../../../src/cluster/marks/marks.ts';
@@ -9,8 +9,8 @@ import type { Change, FakeCluster } from '../fake-cluster.ts';
 import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
 
 /**
- * Where what the user is told of is not as it would be without devloop, the two worlds part: whoever merges a manifest into a selector
- * that is not there cannot keep the entries that the manifest does not name.
+ * If devloop told a user that something is not as it would be without devloop, the two worlds differ from then on: somebody who merges a
+ * manifest into a missing selector cannot keep the entries that the manifest does not name.
  */
 export function partedBy(event: DevloopEvent, without: FakeCluster): string[] {
   return [HOOK, MANAGER].flatMap((ref) => {
@@ -21,7 +21,7 @@ export function partedBy(event: DevloopEvent, without: FakeCluster): string[] {
   });
 }
 
-/** Remembers what others write, and finds what devloop says of them although nobody did it. */
+/** Records what others write, and finds what devloop reports about them although nobody did it. */
 export function createWitness(): { see(change: Change): void; liesIn(event: DevloopEvent): string[] } {
   const seen: { ref: ObjectRef; value: Json }[] = [];
   return {
@@ -45,7 +45,7 @@ export const fieldOf = ({ kind }: ObjectRef): string[] => [
   kind === 'Service' ? 'selector' : 'replicas',
 ];
 
-/** Values that others had set, of which the user was told. */
+/** Values that others had set, and that the user was told about. */
 export function toldValues(events: DevloopEvent[], ref: ObjectRef, path: string[]): Json[] {
   const name = describe(ref);
   const field = path.join('.');
@@ -58,7 +58,7 @@ export function toldValues(events: DevloopEvent[], ref: ObjectRef, path: string[
   });
 }
 
-/** What others had set: a session adds its own label where it has a relay. */
+/** What others had set. With a relay, a session adds its own label. */
 export function withoutRelay(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => key !== RELAY_LABEL));

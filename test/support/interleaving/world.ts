@@ -1,4 +1,4 @@
-/** A cluster in which everybody takes turns: each call is a task of fast-check's scheduler, which decides who is next. */
+/** A cluster in which everybody takes turns: each call is a task of fast-check's scheduler, which decides whose turn is next. */
 import type fc from 'fast-check';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import type { EndpointSlice, KubeObject } from '../../../src/cluster/api/objects.ts';
@@ -13,7 +13,7 @@ import { createWitness, partedBy } from './told.ts';
 
 export interface World {
   live: FakeCluster;
-  /** The same cluster as it would be if nobody had ever used devloop: each write of others is done there, too. */
+  /** The same cluster as it would be if nobody had ever used devloop. Each write of others is made there, too. */
   without: FakeCluster;
   watches: FakeWatches;
   /** Resolves when the scheduler picks it. */
@@ -25,11 +25,11 @@ export interface World {
   /** What devloop told its users. */
   events: DevloopEvent[];
   tell(event: DevloopEvent): void;
-  /** Objects of which a user was told that they are not as they would be without devloop. */
+  /** Objects about which a user was told that they are not as they would be without devloop. */
   parted: Set<string>;
-  /** From now on, devloop has to be right in what it says of others. */
+  /** From now on, what devloop reports about others must be true. */
   beginToWitness(): void;
-  /** What must never happen, and did. */
+  /** What must never happen, but did. */
   faults: string[];
   changes: ((change: Change) => void)[];
 }
@@ -37,7 +37,7 @@ export interface World {
 /** A process of devloop. */
 export interface Process {
   name: string;
-  /** kill -9: nothing that it has asked for is answered from now on. */
+  /** kill -9: from now on, none of its calls is answered. */
   isKilled: boolean;
   /** The sessions whose objects it may write: its own, and those that it restores. */
   sessions: Set<string>;
@@ -71,7 +71,7 @@ export function createWorld(scheduler: fc.Scheduler, isSlow: boolean): World {
       await scheduler.schedule(Promise.resolve(), what);
       waiting.delete(one);
     },
-    // The oldest is the first: nobody is put in later.
+    // The oldest one is the first, because nothing is inserted later.
     waitingSince: () => waiting.values().next().value?.since,
     isSlow,
     events,
@@ -89,7 +89,7 @@ export function createWorld(scheduler: fc.Scheduler, isSlow: boolean): World {
 
 const NEVER = new Promise<never>(() => {});
 
-/** What a process of devloop calls the cluster by. */
+/** The API client of a process of devloop. */
 export function clientOf(world: World, process: Process): ClusterApi {
   const api = world.live.as('devloop');
   const turn = async (what: string): Promise<void> => {
@@ -101,7 +101,7 @@ export function clientOf(world: World, process: Process): ClusterApi {
     signal?.throwIfAborted();
     return await work();
   };
-  // Others may see a write before whoever made it has the answer.
+  // Others may see a write before its writer has the answer.
   const write = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     if (process.isOver) world.faults.push(`${process.name} continues after its end: ${what}`);
     await turn(what);
@@ -118,7 +118,7 @@ export function clientOf(world: World, process: Process): ClusterApi {
       read(`list ${kind}`, () => api.list(kind, namespace, options), options?.signal),
     create: (ref, object) => write(`create ${ref.kind} ${ref.name}`, () => api.create(ref, object)),
     replace: (ref, object) => write(`replace ${ref.kind} ${ref.name}`, () => api.replace(ref, object)),
-    // A renewal that was under way at the end changes nothing.
+    // A renewal that is still in progress at the end changes nothing.
     patch: (ref, type, patch) =>
       (ref.kind === 'Lease' ? read : write)(`patch ${ref.kind} ${ref.name}`, () =>
         api.patch(ref, type, patch),
@@ -141,10 +141,10 @@ export function newProcess(name: string, sessions: string[]): Process {
   return { name, isKilled: false, sessions: new Set(sessions), isOver: false, late: 0 };
 }
 
-/** An answer that arrives late shows an earlier state, so a session that has lost a Service can still delete this many of its slices. */
+/** A late answer shows an earlier state, so a session that has lost a Service can still delete this many of its slices. */
 const MOST_LATE = 8;
 
-/** A session never writes into what another one holds, and does not go on with the slices of a Service that it has lost. */
+/** A session never writes to what another one holds, and does not continue with the slices of a Service that it has lost. */
 function watchWrites({ live, changes, faults }: World, process: Process): () => void {
   const { name, sessions } = process;
   const isIts = (object: KubeObject | undefined): boolean =>

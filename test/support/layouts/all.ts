@@ -11,7 +11,7 @@ const mountedAt = (mountPath: string) => ({ volumeMounts: [{ name: 'tls', mountP
 const image = (name: string): string => `registry.example.com/acme/${name}:1.0`;
 const derivedPath = (name: string): string => `/validate-${name}-example-com-v1-order`;
 
-/** A `main` that reads its flags and serves one webhook; `register` registers it. */
+/** A `main` that reads its flags and serves one webhook; `register` is the code that registers it. */
 function main(options: string, register: string, imports: string[] = []): string {
   const all = ['flag', 'log', ...imports].map((path) => `\t"${path}"`).join('\n');
   return `package main
@@ -38,7 +38,7 @@ ${options}
 
 const TOOL = 'package main\n\nfunc main() { println("a tool") }\n';
 
-/** A chart, a thin main package beside a tool, and no Dockerfile and no Makefile with a recipe. */
+/** A chart, a small main package beside a tool, and neither a Dockerfile nor a Makefile with a recipe. */
 const chart: Layout = {
   name: 'chart',
   startIn: '.',
@@ -73,7 +73,7 @@ const chart: Layout = {
   volumes: [tlsVolume],
 };
 
-/** Plain manifests, and a web server without any library for operators. */
+/** Plain manifests, and a web server without an operator library. */
 const manifests: Layout = {
   name: 'manifests',
   startIn: '.',
@@ -124,7 +124,7 @@ func main() {
   volumes: [tlsVolume],
 };
 
-/** The Operator Lifecycle Manager makes the Secret, and mounts it twice; the program looks in the second directory, with other names. */
+/** The Operator Lifecycle Manager creates the Secret, and mounts it twice. The program looks in the second directory, for other names. */
 const bundle: Layout = {
   name: 'bundle',
   startIn: '.',
@@ -169,7 +169,7 @@ const bundle: Layout = {
   })),
 };
 
-/** The operator and its API types in two modules; only the API module says which group they are of. */
+/** The operator and its API types are in two modules, and only the API module says which group the types belong to. */
 function twoModules(name: string, replaced: string[]): Record<string, string> {
   const base = `example.com/acme/${name}`;
   return {
@@ -197,7 +197,7 @@ function twoModulesContainer(name: string): Container {
   };
 }
 
-/** A repository of several modules: devloop runs in that of the operator. */
+/** A repository with several modules; devloop runs in the operator's module. */
 const modules: Layout = {
   name: 'modules',
   startIn: 'operator',
