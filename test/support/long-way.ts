@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A port from which everything takes `ms` to a port of this machine, and as long back. */
+/** A port from which everything takes `ms` to reach a port of this machine, and as long to come back. */
 export async function longWay(port: number, ms: number): Promise<{ port: number } & AsyncDisposable> {
   const sockets = new Set<Socket>();
   const carry = (from: Socket, to: Socket): void => {

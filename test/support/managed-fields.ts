@@ -1,4 +1,4 @@
-/** Who set which field, as the API server records it, and what `kubectl apply --server-side` makes of that. */
+/** Who set which field, as the API server records it, and how `kubectl apply --server-side` uses that. */
 import type { Json, KubeObject, ManagedFields } from '../../src/cluster/api/objects.ts';
 import { same } from '../../src/cluster/marks/marks.ts';
 import { valueAt } from '../../src/cluster/marks/paths.ts';
@@ -6,7 +6,7 @@ import { valueAt } from '../../src/cluster/marks/paths.ts';
 type Path = string[];
 type Owners = ManagedFields[];
 
-/** What the API server sets itself. */
+/** The fields that the API server sets itself. */
 const UNTRACKED = new Set([
   'apiVersion',
   'kind',
@@ -15,10 +15,10 @@ const UNTRACKED = new Set([
     (key) => `metadata.${key}`,
   ),
 ]);
-/** One value as a whole. */
+/** A value that is owned as a whole. */
 const ATOMIC = new Set(['spec.selector']);
 
-/** An `Update`: its writer owns what it changed, and everybody else loses that. */
+/** An `Update`: its writer owns what it changed, and nobody else owns that any longer. */
 export function ownersAfterUpdate(
   before: KubeObject | undefined,
   object: KubeObject,
@@ -32,7 +32,7 @@ export function ownersAfterUpdate(
   return sorted(added(others, { manager, operation: 'Update' }, set));
 }
 
-/** Who else owns a field that the manifest would change. */
+/** The other owners of fields that the manifest would change. */
 export function conflictsOf(object: KubeObject, manifest: object, manager: string): string[] {
   const differing = leaves(manifest).filter((path) => !isEqual(object, manifest, path));
   const others = (object.metadata.managedFields ?? []).filter((one) => !isAppliedBy(one, manager));
@@ -43,7 +43,7 @@ export function conflictsOf(object: KubeObject, manifest: object, manager: strin
   );
 }
 
-/** The object after a server-side apply that met no conflict, or that was forced. */
+/** The object after a server-side apply that met no conflict, or was forced. */
 export function applied<T extends KubeObject>(object: T, manifest: object, manager: string): T {
   const owners = object.metadata.managedFields ?? [];
   const wanted = leaves(manifest);

@@ -13,7 +13,7 @@ interface Csv extends KubeObject {
 }
 
 export interface OlmStandIn extends AsyncDisposable {
-  /** How often it has installed the Deployment since it was started. */
+  /** How often it has installed the Deployment since it started. */
   installs(): number;
 }
 
@@ -78,7 +78,7 @@ export async function startOlm(
   };
 }
 
-/** As DeploymentStatus of OLM judges it. */
+/** Judged as OLM's DeploymentStatus does it. */
 function isAvailable({ metadata, spec, status }: Workload): boolean {
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return false;
   if ((status?.updatedReplicas ?? 0) < (spec.replicas ?? 1)) return false;

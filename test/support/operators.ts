@@ -7,13 +7,13 @@ import type { PodTemplate, Workload } from '../../src/cluster/api/workloads.ts';
 import { type CheckoutFacts, noCheckoutFacts } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 
-/** An installed operator, as its manifests left it in the cluster. */
+/** An installed operator, as its manifests created it in the cluster. */
 export interface Installed {
   namespace: string;
   service: string;
-  /** By default named after the namespace and the Service. */
+  /** By default, it has the names of the namespace and of the Service. */
   configuration?: string;
-  /** Paths of webhooks with their API groups. */
+  /** The paths of webhooks, with their API groups. */
   webhooks: { path: string; group: string }[];
   deployment?: string | undefined;
   labels?: Record<string, string>;
@@ -87,7 +87,7 @@ export function convert(
   });
 }
 
-/** A cluster that also answers the Table of its CRDs. */
+/** A cluster that also returns its CRDs as a Table. */
 export function clusterWithTable(): FakeCluster {
   const cluster: FakeCluster = fakeCluster((_method, path) => {
     if (!path.endsWith('/customresourcedefinitions')) return {};

@@ -8,7 +8,7 @@ export interface Refusal {
   hint: RegExp | string;
 }
 
-/** What its events have to be, with the exit code as documented. */
+/** Expects these events, with the documented exit code. */
 export function refusalEvents({ code, message, hint }: Refusal): object[] {
   const matching = (wanted: RegExp | string): unknown =>
     typeof wanted === 'string' ? expect.stringContaining(wanted) : expect.stringMatching(wanted);
@@ -16,5 +16,5 @@ export function refusalEvents({ code, message, hint }: Refusal): object[] {
   return [{ type: 'error', code, message: matching(message), hint: matching(hint), exitCode }];
 }
 
-/** A stack, or what devloop prints of its own bugs. */
+/** A stack, or what devloop prints about its own bugs. */
 export const A_STACK = /^\s+at .+:\d+:\d+\)?$|This is a bug/m;

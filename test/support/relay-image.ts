@@ -13,8 +13,8 @@ const NODE = join(import.meta.dirname, '../../node_modules/.bin/node');
 const MEDIA = 'application/vnd.oci.image.';
 
 /**
- * Gives the node an image with the name that the relay's Pod uses. It has this project's own Node and the shared libraries that Node
- * loads, at the same paths as on this machine. The image contains nothing else, not even a shell, so the tests fail if the Pod needs more.
+ * Loads an image into the node, under the name that the relay's Pod uses. It contains this project's own Node and the shared libraries that
+ * Node loads, at the same paths as on this machine, and nothing else, not even a shell. So the tests fail if the Pod needs more.
  */
 export async function loadRelayImage(cluster: TestCluster, ref = RELAY_IMAGE): Promise<void> {
   await cluster.importImage(await relayImage(ref));
@@ -48,13 +48,13 @@ async function packLayer(node: string, root: string, out: string): Promise<void>
   await execute('tar', ['--owner=0', '--group=0', '-C', root, '-cf', out, '.']);
 }
 
-/** The loader too, which the program names by its path. */
+/** The loader is needed, too; the program names it by its path. */
 async function librariesOf(binary: string): Promise<string[]> {
   const { stdout } = await execute('ldd', [binary]);
   return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!);
 }
 
-/** An OCI layout with one layer, not compressed: it is read once, on this machine. */
+/** An OCI layout with one layer. It is not compressed, since it is read only once, on this machine. */
 async function packImage(layout: string, layerFile: string, ref: string, out: string): Promise<void> {
   const blobs = join(layout, 'blobs/sha256');
   await mkdir(blobs, { recursive: true });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type RunnerTestCase, TestRunner } from 'vitest';
 
-/** What `npm run soak` prints of a test. */
+/** What `npm run soak` prints about a test. */
 export interface Repetitions {
   what: string;
   count: number;
@@ -16,13 +16,13 @@ declare module 'vitest' {
 
 const HANG_MS = 120_000;
 const PROGRESS_MS = 60_000;
-/** Whatever breaks one repetition often breaks the next one too. */
+/** What breaks one repetition often breaks the next one, too. */
 const ENOUGH_FAILURES = 3;
 
-/** Whether this is `npm run soak`. */
+/** Whether this is a run of `npm run soak`. */
 export const SOAK = process.env.DEVLOOP_SOAK === '1';
 
-/** All of them in `npm run soak`; in `npm test` the named ones, one of each kind. */
+/** In `npm run soak`, all of them; in `npm test`, the named ones, which are one of each kind. */
 export function inSoak<T extends readonly [name: string, ...rest: unknown[]]>(
   all: readonly T[],
   ...quick: string[]
@@ -33,8 +33,8 @@ export function inSoak<T extends readonly [name: string, ...rest: unknown[]]>(
 }
 
 /**
- * Does something again and again: `soak` times in `npm run soak`, and in `npm test` once, or `quick` times where one is not
- * enough. Names the repetition that fails, or takes longer than `limitMs`; `npm run soak` goes on after the first ones.
+ * Repeats something: `soak` times in `npm run soak`, and in `npm test` once, or `quick` times if one is not enough. Names the repetition
+ * that fails or takes longer than `limitMs`; `npm run soak` continues after the first failures.
  */
 export async function repeat(
   what: string,
@@ -57,7 +57,7 @@ export async function repeat(
   if (failures.length > 0) throw failures[0]!;
 }
 
-/** In `npm run soak`, prints once a minute how many are done, so that even a run that is cut short has its counts. */
+/** In `npm run soak`, prints once a minute how many are done, so that a run that is cut short has counts, too. */
 export function progress(what: string, count: number): (done: number) => void {
   let last = performance.now();
   return (done) => {
@@ -67,13 +67,13 @@ export function progress(what: string, count: number): (done: number) => void {
   };
 }
 
-/** A case that failed, as fast-check has named it: `DEVLOOP_SEED=1 DEVLOOP_PATH=4:1:0`. */
+/** A case that failed, as fast-check names it: `DEVLOOP_SEED=1 DEVLOOP_PATH=4:1:0`. */
 function again(): { seed?: number; path?: string } {
   const { DEVLOOP_SEED: seed, DEVLOOP_PATH: path } = process.env;
   return { ...(seed ? { seed: Number(seed) } : {}), ...(path ? { path } : {}) };
 }
 
-/** The same for a property of fast-check, which names the case that fails. */
+/** The same for a property of fast-check, which names the case that failed. */
 export function checkProperty<T>(
   what: string,
   { soak, quick }: { soak: number; quick: number },
@@ -85,7 +85,7 @@ export function checkProperty<T>(
   record(what, numRuns, started);
 }
 
-/** The same for a property that waits. `examples` come first, and count. */
+/** The same for an asynchronous property. `examples` come first, and count. */
 export async function checkAsyncProperty<T>(
   what: string,
   { soak, quick, examples = [] }: { soak: number; quick: number; examples?: T[] },

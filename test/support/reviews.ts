@@ -4,13 +4,13 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 
 const PATH = '/apis/apps.example.com/v1/namespaces/default/applications';
 
-/** Asks for real admission reviews. */
+/** Causes real admission reviews. */
 export interface Reviewer {
   /** The webhook's refusal, `accepted`, or the API server's own error. */
   ask(): Promise<string>;
 }
 
-/** By server-side dry runs of an Application without image, which the webhook refuses. */
+/** Sends server-side dry runs of an Application without an image, which the webhook refuses. */
 export async function createReviewer(kubeconfig: string): Promise<Reviewer & AsyncDisposable> {
   const api: ClusterApi = await connect(await loadKubeconfig({ kubeconfig }, {}, process.cwd()));
   let count = 0;
@@ -33,7 +33,7 @@ export async function createReviewer(kubeconfig: string): Promise<Reviewer & Asy
   };
 }
 
-/** Time from `since` until a review is answered with `text`. */
+/** The time from `since` until a review is answered with `text`. */
 export async function untilAnswered(
   reviewer: Reviewer,
   text: string,
@@ -50,7 +50,7 @@ export async function untilAnswered(
   throw new Error(`no review was answered with "${text}"`);
 }
 
-/** A constant rate, whatever the answers take. */
+/** At a constant rate, however long the answers take. */
 export async function load(
   reviewer: Reviewer,
   perSecond: number,
@@ -79,10 +79,10 @@ export async function load(
   return result;
 }
 
-/** Each costs a hundredth of a second of a processor or two. */
+/** Each costs one or two hundredths of a second of processor time. */
 const PER_SECOND = 15;
 
-/** Reviews at a constant rate until `work` is done; the answers that were not good. */
+/** Sends reviews at a constant rate until `work` is done. Returns the answers that were not good. */
 export async function failuresWhile(
   reviewer: Reviewer,
   work: Promise<unknown>,
@@ -93,7 +93,7 @@ export async function failuresWhile(
   return failures;
 }
 
-/** Reviews at the same rate from a moment before the end until a moment after it; those that neither program answered. */
+/** Sends reviews at the same rate from a moment before the end to a moment after it. Returns those that neither program answered. */
 export async function lostWhileEnding(
   reviewer: Reviewer,
   end: () => Promise<unknown>,

@@ -7,14 +7,14 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
 
-/** An administrator who logs in with a credential plugin, and whose token the API server can stop accepting. */
+/** An administrator who logs in with a credential plugin. The API server can stop accepting the plugin's token. */
 export interface RevocableLogin extends AsyncDisposable {
   kubeconfig: string;
-  /** Resolves when the API server rejects the token: it remembers for some seconds that it was good. */
+  /** Resolves when the API server rejects the token; for some seconds, it remembers that the token was good. */
   revoke(): Promise<void>;
   /** From now on, the plugin prints a token that works. */
   renew(): Promise<void>;
-  /** How often the plugin was run. */
+  /** How often the plugin has run. */
   runs(): Promise<number>;
 }
 

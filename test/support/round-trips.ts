@@ -1,7 +1,7 @@
 import type { Call } from './fault-proxy.ts';
 
 /**
- * The longest chain of calls of which each began after the answer to the one before. A call that is repeated until its answer is the
+ * The longest chain of calls, each of which began after the answer to the one before. A call that is repeated until its answer is the
  * expected one counts once, unless something was written in between.
  */
 export function roundTrips(calls: Call[]): string[] {
@@ -22,7 +22,7 @@ export function roundTrips(calls: Call[]): string[] {
   return [...chains.values()].sort((a, b) => b.length - a.length)[0] ?? [];
 }
 
-/** A probe is a dry run, and each has another nonce. */
+/** A probe is a dry run, and each probe has another nonce. */
 function isChange({ key, isWrite }: Call): boolean {
   return isWrite && !key.includes('dryRun=All') && !/^PATCH .*devloop-probe-/.test(key);
 }

@@ -4,18 +4,18 @@ import { type Checkout, checkoutSample, deploySample, NAMESPACE } from './sample
 import { snapshot } from './snapshot.ts';
 import { startSshd, type TestSshd } from './sshd/sshd.ts';
 
-/** The sample operator in a cluster that every route leads out of, and its checkout. */
+/** The sample operator, in a cluster from which every route works, and its checkout. */
 export interface RoutedSample extends AsyncDisposable {
   cluster: TestCluster;
   sshd: TestSshd;
   checkout: Checkout;
-  /** The cluster before anything was taken over. */
+  /** The cluster before the first take-over. */
   before: Awaited<ReturnType<typeof snapshot>>;
 }
 
 let shared: Promise<RoutedSample> | undefined;
 
-/** One for all suites that run in this process, with a port of the SSH host for everybody. It ends with the machine of their file. */
+/** One for all suites in this process, with one port of the SSH host. It ends together with the machine of their file. */
 export function sharedRoutedSample(): Promise<RoutedSample> {
   shared ??= startRoutedSample(['GatewayPorts yes']);
   return shared;

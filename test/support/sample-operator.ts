@@ -16,7 +16,7 @@ export const DEPLOYMENT = 'application-operator-controller-manager';
 export const IMAGE = 'docker.io/library/application-operator:dev';
 
 /**
- * The image of a checkout of the sample operator as an OCI layout tar, built unless an earlier run has built it from the same
+ * The image of the sample operator in a checkout, as an OCI layout tar. It is built unless an earlier run has built it from the same
  * sources.
  */
 export async function sampleImage(checkout = SAMPLE): Promise<string> {
@@ -37,13 +37,13 @@ export async function sampleImage(checkout = SAMPLE): Promise<string> {
 export async function deploySample(cluster: TestCluster, checkout = SAMPLE): Promise<void> {
   await cluster.importImage(await sampleImage(checkout));
   await cluster.apply(await sampleManifests(cluster, checkout));
-  // A Pod that starts before its Secret exists waits a long time for it, so the Certificate comes first.
+  // A Pod that starts before its Secret exists waits for it for a long time, so the Certificate comes first.
   const certificates = `/apis/cert-manager.io/v1/namespaces/${NAMESPACE}/certificates`;
   await condition(cluster, `${certificates}/application-operator-serving-cert`, 'Ready');
   await rolledOut(cluster);
 }
 
-/** What `make deploy` applies, as YAML, rendered unless an earlier run has rendered the same sources. */
+/** What `make deploy` applies, as YAML. It is rendered unless an earlier run has rendered the same sources. */
 export async function sampleManifests(
   cluster: Pick<TestCluster, 'kubectl'>,
   checkout = SAMPLE,

@@ -1,7 +1,7 @@
 import type { ReviewSummary, WaitingReview } from '../../src/report/review.ts';
 import type { SessionState } from '../../src/report/session-state.ts';
 
-/** A review that was allowed; its number gives it its id and its object's name. */
+/** A review that was allowed. Its id and its object's name contain the number. */
 export function reviewOf(number: number, more: Partial<ReviewSummary> = {}): ReviewSummary {
   return {
     id: `r-${String(number).padStart(6, '0')}`,
@@ -19,7 +19,7 @@ export function reviewOf(number: number, more: Partial<ReviewSummary> = {}): Rev
   };
 }
 
-/** One that has been held for 3.2 s. */
+/** A review that has been held for 3.2 s. */
 export function waitingReview(): WaitingReview {
   const { at, kind, webhook, path, operation, resource, object, user } = reviewOf(7);
   return {

@@ -3,7 +3,7 @@ import { deploySample } from './sample-operator.ts';
 
 let started: Promise<TestCluster> | undefined;
 
-/** One cluster with the sample operator for all suites of a test file. It ends with the machine of that file. */
+/** One cluster with the sample operator for all suites of a test file. It ends together with the machine of that file. */
 export function sharedSample(): Promise<TestCluster> {
   started ??= start();
   return started;

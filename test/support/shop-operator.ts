@@ -17,7 +17,7 @@ interface Placed {
 }
 type Objects = Record<string, Placed>;
 
-/** The objects of an operator with one webhook, as an API server has them. */
+/** The objects of an operator with one webhook, as an API server returns them. */
 export const SHOP = {
   service: {
     kind: 'Service',
@@ -162,7 +162,7 @@ export const SHOP = {
 const SESSION = { 'devloop.dev/session': 's1' };
 const started = startTimeOf(process.pid) ?? '';
 
-/** What a session on this machine has left that was killed. */
+/** What a session on this machine left behind when it was killed. */
 export const DEAD_SESSION = {
   service: {
     kind: 'Service',
@@ -231,14 +231,14 @@ export const DEAD_SESSION = {
         holderIdentity: 'ann@desk (pid 4194304)',
         leaseDurationSeconds: 3_600,
         acquireTime: '2026-01-01T00:00:00.000000Z',
-        // Where its holder cannot be read, `status` takes the session for alive, without a wait.
+        // If its holder cannot be read, `status` takes the session to be alive, and does not wait.
         renewTime: new Date().toISOString().replace('Z', '000Z'),
       },
     },
   },
 } satisfies Objects;
 
-/** A cluster with these objects. Each stays where it is asked for, whatever its own name has become. */
+/** A cluster with these objects. Each is served at the path where it was asked for, even if its own name has changed. */
 export function clusterOf(objects: Objects): FakeCluster {
   const cluster = fakeCluster();
   for (const { kind, object } of Object.values(objects)) cluster.put(kind, object as never);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { checkoutSample } from './sample-operator.ts';
 
-/** Says what it was given. Out of a cluster, a manager that elects a leader needs to be told its namespace, and ends at once. */
+/** Prints what it was given. Outside a cluster, a manager that elects a leader has to be told its namespace, or it exits at once. */
 const MAIN = `package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 }
 `;
 
-/** A checkout of an operator without webhooks, with the API group of the sample operator. */
+/** A checkout of an operator without webhooks that has the API group of the sample operator. */
 export async function checkoutShop(): Promise<AsyncDisposable & { directory: string }> {
   const checkout = await checkoutSample();
   const at = (name: string): string => join(checkout.directory, name);
@@ -46,7 +46,7 @@ export async function checkoutShop(): Promise<AsyncDisposable & { directory: str
   return checkout;
 }
 
-/** Its manager in a StatefulSet, which gets an argument, variables and a file. In the cluster it need not do anything. */
+/** Its manager in a StatefulSet, with an argument, variables and a file. In the cluster, it does not have to do anything. */
 export function shopInStatefulSet(namespace: string): string {
   return `
 apiVersion: v1

@@ -3,14 +3,14 @@ import type { TestCluster } from '../cluster/cluster.ts';
 type Json = Record<string, unknown>;
 type Readable = Pick<TestCluster, 'read'>;
 
-/** Fields that Kubernetes itself moves on whenever anybody writes. */
+/** Fields that Kubernetes itself changes whenever anybody writes. */
 const VOLATILE = new Set([
   ...['resourceVersion', 'generation', 'managedFields', 'creationTimestamp', 'uid'],
-  // Two more generations of a DaemonSet: its template was changed, and changed back.
+  // A DaemonSet has two more generations: its template was changed, and changed back.
   ...['deprecated.daemonset.template.generation', 'revision'],
 ]);
 
-/** Where the API server lists each kind. */
+/** The path under which the API server lists each kind. */
 const GROUPS: Record<string, string> = {
   Service: 'api/v1',
   Endpoints: 'api/v1',
@@ -30,15 +30,15 @@ const GROUPS: Record<string, string> = {
 const CONFIGURATIONS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 
 /**
- * Everything that a take-over may touch in a namespace, in a form that can be compared: Service, Deployment and webhook
- * configurations field for field but for the volatile ones; of slices and Endpoints, which controllers make again, the addresses,
- * ports and managers.
+ * Everything in a namespace that a take-over may change, in a form that can be compared: Services, Deployments and webhook configurations
+ * field by field, except the volatile fields; and the addresses, ports and managers of slices and Endpoints, which controllers create
+ * again.
  */
 export async function snapshot(cluster: Readable, namespace: string): Promise<Json> {
   return (await snapshots(cluster, [namespace]))[0]!;
 }
 
-/** The same of several namespaces, at the price of one. */
+/** The same for several namespaces, with no more calls than for one. */
 export async function snapshots(cluster: Readable, namespaces: string[]): Promise<Json[]> {
   const kinds = Object.keys(GROUPS);
   const lists = await Promise.all(kinds.map((kind) => list(cluster, kind)));
@@ -54,7 +54,7 @@ export async function snapshots(cluster: Readable, namespaces: string[]): Promis
     return {
       services: own('Service').map(steady),
       deployments: withoutStatus('Deployment'),
-      // The Deployment's controller copies annotations here.
+      // The Deployment's controller copies annotations to here.
       replicaSets: withoutStatus('ReplicaSet'),
       others: withoutStatus('StatefulSet', 'DaemonSet', 'ControllerRevision'),
       configurations: CONFIGURATIONS.flatMap((kind) => all.get(kind)!.map(steady)),
@@ -93,8 +93,8 @@ function steady(value: unknown): unknown {
 }
 
 /**
- * Pods come and go when the manager is scaled: only their number is part of the state that is restored, not their addresses. A Pod that
- * terminates is counted no more: Kubernetes removes it, whether anybody waits for that or not.
+ * When the manager is scaled, other Pods take the place of the old ones, so only the number of Pods is part of the state that is restored,
+ * not their addresses. A terminating Pod is not counted: Kubernetes removes it, whether anybody waits for that or not.
  */
 function sliceFacts(slice: Json): Json {
   const { labels = {}, ownerReferences = [] } = slice.metadata as {

@@ -9,7 +9,7 @@ import type { Routing } from '../../src/session/route/routing.ts';
 
 export const SSH_HOST = '10.0.0.5';
 
-/** Session s1, whose Service uses an SSH host with the ports of `portFor`. `reconnect` says that the tunnel is back. */
+/** Session s1, whose Service uses an SSH host with the ports of `portFor`. `reconnect` reports that the tunnel is open again. */
 export function sshSession(
   api: ClusterApi,
   service: Service,

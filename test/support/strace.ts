@@ -9,27 +9,27 @@ const CALLS = [
   ...['link', 'unlink', 'unlinkat', 'mkdir', 'rmdir', 'chmod', 'fchmod'],
 ];
 
-/** Of a process of Node: `main` runs JavaScript and sends; `files` does its asynchronous file operations. */
+/** The threads of a Node process: `main` runs JavaScript and sends; `files` does the asynchronous file operations. */
 export type Thread = 'main' | 'files';
 
-/** A process of Node has only one thread for file operations with this, so that its calls come in the same order each time. */
+/** With this, a Node process has only one thread for file operations, so its calls come in the same order each time. */
 export const ONE_FILE_THREAD = { UV_THREADPOOL_SIZE: '1' };
 
-/** One system call: the `nth` of that name in its thread, counted from 1. */
+/** One system call: the `nth` with that name in its thread, counted from 1. */
 export interface Call {
   thread: Thread;
   name: string;
   nth: number;
-  /** As strace prints it. */
+  /** The line that strace prints. */
   text: string;
 }
 
 export interface Trace {
-  /** Stops tracing, and returns the calls that changed a file, or sent bytes to `apiServer` (address:port). */
+  /** Stops tracing. Returns the calls that changed a file, or sent bytes to `apiServer` (address:port). */
   lasting(apiServer: string): Promise<Call[]>;
 }
 
-/** Records the system calls of a running process of Node. */
+/** Records the system calls of a running Node process. */
 export async function traceCalls(pid: number, log: string): Promise<Trace> {
   const threads = await threadsOf(pid);
   const strace = await attach(Object.values(threads), log, []);
@@ -48,7 +48,7 @@ export interface Trap {
   sprung(): Promise<Call | undefined>;
 }
 
-/** Kills a running process of Node with SIGKILL when it is about to make this call, counted from now. */
+/** Kills a running Node process with SIGKILL when it is about to make this call, counted from now. */
 export function killBefore(pid: number, call: Call, log: string): Promise<Trap> {
   return inject(pid, call, 'signal=KILL', log);
 }

@@ -211,7 +211,7 @@ const modules: Layout = {
   volumes: [tlsVolume],
 };
 
-/** A go.work: devloop runs at the root of the repository, which is in no module. */
+/** With a go.work: devloop runs at the root of the repository, which is in no module. */
 const workspace: Layout = {
   ...modules,
   name: 'workspace',
@@ -294,7 +294,7 @@ const sdk: Layout = {
   volumes: [tlsVolume],
 };
 
-/** knative's: ko builds the images, and several programs of the module are deployed. */
+/** Like Knative: ko builds the images, and several programs of the module are deployed. */
 const knative: Layout = {
   name: 'knative',
   startIn: '.',

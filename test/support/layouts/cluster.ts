@@ -18,9 +18,9 @@ export const CLUSTER_ANSWER = 'the cluster says no';
 /** A control plane with the operators of some fixture repositories, on a hollow node. */
 export interface LayoutCluster extends AsyncDisposable {
   cluster: TestCluster;
-  /** The directory of each repository in which the user runs devloop, by the name of the layout. */
+  /** The directory in each repository in which the user runs devloop, by the name of the layout. */
   directories: Map<string, string>;
-  /** What the webhook of that operator says. */
+  /** The message of that operator's webhook. */
   ask(name: string): Promise<string>;
 }
 
@@ -57,7 +57,7 @@ export function serverNameOf(layout: string): string {
   return `${layout}-webhook.${layout}.svc`;
 }
 
-/** A dry run of a ConfigMap that only this operator reviews. */
+/** Creates, as a dry run, a ConfigMap that only this operator reviews. */
 export async function askLayout(api: ClusterApi, name: string): Promise<string> {
   const object = {
     apiVersion: 'v1',

@@ -4,9 +4,9 @@ import type { Container, Volume } from '../../../src/cluster/api/workloads.ts';
 
 /** A way to lay out the repository of an operator. Each fixture repository has one operator with one webhook, made for these tests. */
 export interface Layout {
-  /** Also the name of the operator, its namespace and its label on the objects that its webhook reviews. */
+  /** Also the name of the operator, of its namespace, and of the label on the objects that its webhook reviews. */
   name: string;
-  /** Below `example.com/acme/<name>`; text by path. */
+  /** The texts of the files below `example.com/acme/<name>`, by path. */
   files: Record<string, string>;
   /** Where the user runs devloop, relative to the repository. */
   startIn: string;
@@ -19,18 +19,18 @@ export interface Layout {
   volumes?: Volume[];
 }
 
-/** The file with the text of the webhook's refusal, which a test edits. */
+/** The file with the message of the webhook, which a test edits. */
 export const ANSWER = 'answer.go';
 export const FIRST_ANSWER = 'the laptop says no';
 
-/** Where that file is in the repository. */
+/** The path of that file in the repository. */
 export function answerPath({ files }: Layout): string {
   return Object.keys(files).find((path) => path.endsWith(ANSWER))!;
 }
 
 const RUNTIME = join(import.meta.dirname, '../../fixtures/layouts/controller-runtime.go.txt');
 
-/** Writes `<directory>/<name>`, and beside it the stand-in for controller-runtime. Returns where the user runs devloop. */
+/** Writes `<directory>/<name>`, and beside it the stand-in for controller-runtime. Returns the directory in which the user runs devloop. */
 export async function makeRepository(layout: Layout, directory: string): Promise<string> {
   const repository = join(directory, layout.name);
   const runtime = join(directory, 'controller-runtime');
@@ -58,12 +58,12 @@ export const WITH_RUNTIME = [
   'replace sigs.k8s.io/controller-runtime => RUNTIME_DIRECTORY',
 ];
 
-/** The text of the webhook's refusal, in a package of its own or in the one that is named. */
+/** The message of the webhook, in a package of its own or in the one that is named. */
 export function answerFile(goPackage: string): string {
   return `package ${goPackage}\n\n// Answer is what the webhook says.\nconst Answer = "${FIRST_ANSWER}"\n`;
 }
 
-/** The package of an API group, as controller-gen wants it. */
+/** The package of an API group, as controller-gen expects it. */
 export function groupFile(group: string): string {
   return `// +kubebuilder:object:generate=true\n// +groupName=${group}\npackage v1\n\nconst Group = "${group}"\n`;
 }

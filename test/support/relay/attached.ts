@@ -15,7 +15,7 @@ export function newStream(token: Buffer = randomBytes(TOKEN_BYTES)): ResumableSt
   return new ResumableStream(token);
 }
 
-/** The Pod's end. */
+/** The end of the stream in the Pod. */
 export function controlOf(begin: (stream: ResumableStream) => void, pace = PACE): Control {
   return new Control({ pace, identity: program, begin, onPresence() {} });
 }

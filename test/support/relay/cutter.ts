@@ -3,13 +3,13 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export interface Cutter extends AsyncDisposable {
   readonly port: number;
-  /** Number of connections made through it. */
+  /** How many connections were made through it. */
   readonly count: number;
   /** Breaks the open connections: with a reset, or with an end. */
   cut(how: 'reset' | 'end'): void;
-  /** While on, drops all bytes without closing anything. */
+  /** While this is on, all bytes are dropped, and nothing is closed. */
   blackHole(on: boolean): void;
-  /** While on, refuses new connections. */
+  /** While this is on, new connections are refused. */
   refuse(on: boolean): void;
 }
 

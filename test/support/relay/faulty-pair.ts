@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 
 export interface Faults {
-  /** Sizes of the pieces in which bytes arrive, repeatedly. */
+  /** The sizes of the pieces in which bytes arrive, over and over. */
   pieces: number[];
   /** The connection breaks after this many bytes in both directions together. */
   cutAfter: number;
@@ -37,7 +37,7 @@ export function faultyPair(faults: Faults): [Duplex, Duplex] {
       rest = rest.subarray(piece.length);
       const room = faults.cutAfter - carried;
       carried += piece.length;
-      // Copied, so that bytes in flight do not change with the sender's buffer.
+      // The bytes are copied, so that bytes in transit do not change with the sender's buffer.
       if (!ends[other].destroyed) ends[other].push(Buffer.from(piece.subarray(0, Math.max(0, room))));
       if (carried >= faults.cutAfter) {
         await new Promise(setImmediate);

@@ -19,15 +19,15 @@ export interface RelayProgram extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly keys: RelayKeys;
   readonly controlPort: number;
-  /** Where the API server's proxy would connect. */
+  /** The port to which the API server's proxy would connect. */
   readonly proxyPort: number;
   /** The port that stands for the webhook Service's target port. */
   readonly port: number;
   /** Everything that it has printed. */
   output(): string;
-  /** Resolves with the exit code. */
+  /** Resolves with its exit code. */
   readonly ended: Promise<number | null>;
-  /** A connection to the control port, as a port-forward would make one. */
+  /** A connection to the control port, like that of a port-forward. */
   dial(): Promise<Duplex>;
 }
 
@@ -36,7 +36,7 @@ export interface RelayProgramOptions {
   controlPort?: number;
   port?: number;
   heartbeatSeconds?: number;
-  /** How to run it; from the sources by default. */
+  /** The command that runs it; by default, it runs from its sources. */
   command?: string[];
 }
 

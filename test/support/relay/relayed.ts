@@ -11,7 +11,7 @@ export interface Relayed extends AsyncDisposable {
   cutter: Cutter;
   route: Route;
   events: DevloopEvent[];
-  /** A connection as kube-apiserver would make it, to the Pod's port. */
+  /** A connection to the Pod's port, like kube-apiserver's. */
   call(): Promise<Socket>;
 }
 
@@ -52,7 +52,7 @@ export async function callPort(port: number): Promise<Socket> {
   return socket.on('error', () => {});
 }
 
-/** Sends a text and returns the answer; then ends the connection, unless it is to stay open. */
+/** Sends a text and returns the answer. Then it ends the connection, unless the connection is to stay open. */
 export async function echo(socket: Socket, words: string, then: 'open' | 'end' = 'end'): Promise<string> {
   socket.write(words);
   const [answer] = await once(socket, 'data');
@@ -64,7 +64,7 @@ export interface TestGateway extends Server {
   readonly open: ReadonlySet<Socket>;
 }
 
-/** Listens on any free port of 127.0.0.1, like a gateway. Disposing closes its connections too. */
+/** Listens on any free port of 127.0.0.1, like a gateway. Disposing also closes its connections. */
 export async function listenAsGateway(serve: (socket: Socket) => void): Promise<TestGateway> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

@@ -7,11 +7,11 @@ import { end } from './network.ts';
 
 export interface TestAgent extends AsyncDisposable {
   socket: string;
-  /** A private key, and its certificate where there is one. */
+  /** A private key, and its certificate if it has one. */
   add(key: string, ...options: string[]): Promise<void>;
 }
 
-/** A real ssh-agent. `askpass`: the program that asks a person to agree, for keys that were added with `-c`. */
+/** A real ssh-agent. `askpass`: the program that asks a person to confirm, for keys that were added with `-c`. */
 export async function startAgent(dir: string, askpass = '/bin/false'): Promise<TestAgent> {
   const socket = join(dir, 'agent.sock');
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'ssh-agent', '-D', '-a', socket], {

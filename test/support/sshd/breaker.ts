@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP relay that can break off. */
+/** A TCP relay that can break connections. */
 export interface Breaker extends AsyncDisposable {
   port: number;
-  /** Resets what stands; the next connection is reset once the far side has sent this many bytes. */
+  /** Resets the open connections. The next connection is reset once the far end has sent this many bytes. */
   breakNext(afterBytes: number): void;
 }
 

@@ -1,6 +1,6 @@
 import type { HandshakeContext } from '../../../src/route/ssh/handshake.ts';
 
-/** Without a terminal and without accepted keys. */
+/** A context without a terminal and without accepted keys. */
 export function handshakeContext(signal = new AbortController().signal): HandshakeContext {
   return {
     ask: undefined,

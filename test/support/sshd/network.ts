@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lock } from '../../cluster/lock.ts';
 import { run } from '../../cluster/run.ts';
 
-/** A network of its own on this machine, joined to it by a virtual cable. */
+/** A network of its own on this machine, connected to the machine by a virtual cable. */
 export interface Network extends AsyncDisposable {
   /** The machine's end. */
   hostIp: string;
-  /** The far end, reachable also from a cluster's box, whose default route leads through the machine. */
+  /** The address of the far end. A cluster's box can reach it, too, since its default route leads through this machine. */
   address: string;
   link: string;
-  /** What to put in front of a command to run it there; it dies with this process. */
+  /** The words before a command that run it in the network. The command ends together with this process. */
   enter: string[];
   /** The network as a file. */
   space: string;
@@ -22,7 +22,7 @@ export interface Network extends AsyncDisposable {
 }
 
 const highest = 250;
-/** The kernel sends it when the thread that spawned the process has ended, however it ended. */
+/** The kernel sends this signal when the thread that started the process has ended, however it ended. */
 const bound = ['setpriv', '--pdeathsig', 'KILL'];
 const enterTimeoutMs = 5_000;
 const tables =
@@ -43,7 +43,7 @@ export async function createNetwork(): Promise<Network> {
   const space = `/proc/${holder.pid}/ns/net`;
   const inside = (...command: string[]): Promise<string> => run('nsenter', [`--net=${space}`, ...command]);
   const peer = ['peer', 'name', 'eth0', 'netns', String(holder.pid)];
-  // Only left where the kernel has not yet cleared away after a run that was killed.
+  // It exists only if the kernel has not cleaned up yet after a run that was killed.
   await run('ip', ['link', 'delete', link]).catch(() => undefined);
   await run('ip', ['link', 'add', link, 'type', 'veth', ...peer]);
   await run('ip', ['address', 'add', `${hostIp}/24`, 'dev', link]);
@@ -66,7 +66,7 @@ export async function createNetwork(): Promise<Network> {
   };
 }
 
-/** Ends a process and with it, as the last that uses it, the network. */
+/** Ends a process, and with it the network, since nothing else uses the network. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

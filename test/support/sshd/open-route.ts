@@ -5,7 +5,7 @@ import type { Route } from '../../../src/route/route.ts';
 import { type SshOptions, sshRoute } from '../../../src/route/ssh/route.ts';
 import type { TestSshd } from './sshd.ts';
 
-/** A port of this machine where a gateway would be. What it does with a connection, the test says. */
+/** A port of this machine in place of a gateway's. The test decides what happens to a connection. */
 export interface Target extends AsyncDisposable {
   port: number;
   sockets: Set<Socket>;
@@ -34,11 +34,11 @@ export async function listenHere(serve: (socket: Socket) => void): Promise<Targe
 
 export const echo = (socket: Socket): void => void socket.pipe(socket);
 
-/** A route with what it said, and how to wait for more. */
+/** A route with its events, and a way to wait for more of them. */
 export interface OpenRoute extends AsyncDisposable {
   route: Route;
   events: DevloopEvent[];
-  /** The first event of a type from the given index on, also one that has been already. */
+  /** The first event of a type from the given index on, even if it has happened already. */
   next(type: DevloopEvent['type'], from?: number, limitMs?: number): Promise<DevloopEvent>;
 }
 
@@ -77,7 +77,7 @@ export async function openRoute(
   };
 }
 
-/** Sends bytes, ends its half, and reads until the far side ends too. */
+/** Sends bytes, ends its side, and reads until the far end ends, too. */
 export async function exchange(
   host: string,
   port: number,

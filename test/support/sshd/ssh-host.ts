@@ -5,12 +5,12 @@ import { type HostSettings, readSettings } from '../../../src/route/ssh/settings
 import { makeSshKey } from '../ssh-key.ts';
 import { LOCAL } from './local.ts';
 
-/** An SSH host in this process that accepts everybody and forwards ports, without a real port for each. */
+/** An SSH host in this process that accepts every user, and forwards ports without a real port for each. */
 export interface SshHost extends AsyncDisposable {
   settings: HostSettings;
   /** The connections from clients. */
   clients: Set<Socket>;
-  /** Connects to a port that a client has forwarded. */
+  /** Connects to a port that a client forwards. */
   call(port: number): Promise<ServerChannel>;
 }
 

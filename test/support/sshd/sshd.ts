@@ -19,10 +19,10 @@ export interface TestSshd extends AsyncDisposable {
   env: Record<string, string>;
   /** `root@address` */
   to: string;
-  /** Kills every connection that is served, and nothing else. Returns how many processes that were. */
+  /** Kills every process that serves a connection, and nothing else. Returns how many there were. */
   killSessions(): Promise<number>;
   stop(): Promise<void>;
-  /** Stops what runs, and starts again with these lines in sshd_config. */
+  /** Stops sshd, and starts it again with these lines in sshd_config. */
   restart(config?: string[]): Promise<void>;
   /** What sshd has logged so far. */
   log(): Promise<string>;
@@ -37,7 +37,7 @@ export async function startSshd(config: string[] = ['GatewayPorts yes']): Promis
   made.defer(() => rm(dir, { recursive: true, force: true }));
   const network = made.use(await createNetwork());
   await makeKeys(dir, network.address);
-  // Debian makes it when the service starts, which it may never have done here.
+  // Debian creates it when the service starts, which may never have happened here.
   await mkdir('/run/sshd', { recursive: true });
   let current: ChildProcess | undefined;
   const stop = async (): Promise<void> => {
@@ -93,11 +93,11 @@ async function writeConfig(dir: string, lines: string[]): Promise<void> {
     'LogLevel VERBOSE',
     'MaxStartups 1000',
   ];
-  // Of several lines with the same keyword sshd takes the first.
+  // If several lines have the same keyword, sshd uses the first.
   await writeFile(join(dir, 'sshd_config'), `${[...lines, ...always].join('\n')}\n`);
 }
 
-/** Process 1 of its own processes: when it is killed, every session is. */
+/** Process 1 of its process namespace: if it is killed, every session is killed. */
 async function start(dir: string, network: Network): Promise<ChildProcess> {
   await using log = await open(join(dir, 'sshd.log'), 'a');
   const [program, ...args] = [
@@ -116,7 +116,7 @@ async function start(dir: string, network: Network): Promise<ChildProcess> {
   return child;
 }
 
-/** unshare returns once process 1, and with it every other of its processes, has ended. To kill unshare would not wait for them. */
+/** unshare returns when process 1, and with it all its other processes, have ended. Killing unshare would not wait for them. */
 async function endTree(unshare: ChildProcess): Promise<void> {
   const init = await onlyChild(unshare.pid!);
   if (!init) return end(unshare);
@@ -132,7 +132,7 @@ async function killSessions(unshare: ChildProcess): Promise<number> {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It went together with its parent.
+      // It ended together with its parent.
     }
   }
   return sessions.length;
