@@ -1,4 +1,4 @@
-/** Objects of the cluster that nobody would write: the API server has checked their types, and nothing else. */
+/** Objects of the cluster that nobody would write on purpose: the API server has checked their types, and nothing else. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ beforeEach(() => {
 const SHAPE: Shape = {
   optional:
     /(?:annotations|labels|type|selector|ports|ports\.\d+\.name|targetPort|protocol|clusterIP|ipFamilies|internalTrafficPolicy|replicas|matchLabels|template\.metadata|serviceAccountName|image|command|args|args\.\d+|env|env\.\d+|value|valueFrom|optional|envFrom|envFrom\.\d+|prefix|volumeMounts|subPath|items|volumes|volumes\.\d+|nodeSelector|status|readyReplicas|observedGeneration|webhooks|caBundle|clientConfig\.service|path|port|failurePolicy|timeoutSeconds|rules|apiGroups|namespaceSelector|objectSelector|values|data|binaryData|spec\.service|endpoints|addresses|conditions|ready|holderIdentity|leaseDurationSeconds|acquireTime)$/,
-  // Objects are looked up by their names, and a Lease that stands still is watched for as long as it is valid.
+  // Objects are looked up by their names, and a Lease that is not renewed is watched for as long as it is valid.
   fixed:
     /^\w+\.kind$|^\w+\.object\.metadata\.(?:name|namespace)$|\.kind$|^\w+$|^\w+\.object$|metadata$|renewTime|leaseDurationSeconds/,
 };
@@ -66,7 +66,7 @@ it('the operator', async () => {
   console.log(`${refused} of them were refused`);
 });
 
-/** What people write into the arguments and variables of a container. */
+/** Texts as people write them into a container's arguments and variables. */
 const WORDS = [
   ...[
     '--metrics-bind-address',
@@ -149,7 +149,7 @@ it('what a session left', async () => {
     ['up', '--dry-run', '--service', 'shop/webhook', '--', './manager'],
   ];
   const all = { ...SHOP, ...DEAD_SESSION };
-  // With another holder than this machine, the Lease is watched for seconds.
+  // If the holder is not this machine, the Lease is watched for seconds.
   const readable = { ...SHAPE, fixed: new RegExp(`${SHAPE.fixed.source}|^lease`) };
   const input = fc.oneof(
     fc.record({ objects: mutatedWithinTypes(all, readable), args: fc.constantFrom(...commands) }),

@@ -37,7 +37,7 @@ function write(name: string, content: string | Buffer): string {
   return file;
 }
 
-/** Runs a command of which nothing may be left on this machine. */
+/** Runs a command that must leave nothing on this machine. */
 async function runIn(
   args: string[],
   env: Record<string, string | undefined> = {},
@@ -227,7 +227,7 @@ it('variables', async () => {
   );
 });
 
-/** Each makes something odd at a path. */
+/** Each of these creates something odd at a path. */
 const ODD: Record<string, (path: string) => void> = {
   'a directory': (path) => mkdirSync(path),
   'a link to itself': (path) => symlinkSync(path, path),
@@ -253,7 +253,7 @@ const PLACES = [
 
 it('files and directories that are something else', async () => {
   const cases = PLACES.flatMap((place) => Object.keys(ODD).map((kind) => ({ place, kind })))
-    // As kubectl does, devloop reads what the user names; the go tool waits for such sources.
+    // devloop reads what the user names, as kubectl does; the go tool waits for such sources.
     .filter(({ place, kind }) => !(/config|main/.test(place) && /pipe|device/.test(kind)));
   await checkAsyncProperty(
     'bad input: files and directories',

@@ -1,4 +1,4 @@
-/** Certificates and keys of Secrets, and the files of ssh, that are cut, mixed up or something else. */
+/** Certificates and keys of Secrets, and the files of ssh, cut, mixed up, or replaced by something else. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ const PEM = [
   '-----BEGIN CERTIFICATE-----'.repeat(2_000),
 ];
 
-/** One piece or several, cut somewhere, with other line ends, or with a byte changed. */
+/** One piece or several, cut somewhere, with other line ends, or with one byte changed. */
 const pem = fc
   .record({
     pieces: fc.array(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...PEM) }, nastyText), {

@@ -157,7 +157,7 @@ test('a file in place of the directory is refused and stays', async () => {
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
-// Reads as a program does that goes by `..data`: both files of the directory that the link names at one moment.
+// Reads as a program does that follows `..data`: both files of the directory to which the link points at one moment.
 const READER = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { readFileSync, readlinkSync } = require('node:fs');

@@ -7,14 +7,14 @@ import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 export const NAME = 'webhook.test.svc';
 
 interface Recipe {
-  /** Arguments of openssl genpkey. */
+  /** The arguments of openssl genpkey. */
   key?: string[];
   subject?: string;
   names?: string[];
   ca?: boolean;
   usage?: string;
   issuer?: KeyPair;
-  /** `YYYYMMDDHHMMSSZ`, only with an issuer. */
+  /** `YYYYMMDDHHMMSSZ`; only with an issuer. */
   from?: string;
   to?: string;
 }
@@ -23,7 +23,7 @@ export const RSA = ['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'];
 export const EC = ['-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256'];
 export const ED25519 = ['-algorithm', 'ED25519'];
 
-/** A certificate as the tools of real clusters make them: signed by the issuer given, else by itself. */
+/** A certificate like those of real clusters' tools: signed by the given issuer, or else by itself. */
 export function issue(recipe: Recipe = {}): KeyPair {
   const { subject = '/CN=test', issuer, from = '20200101000000Z', to = '20990101000000Z' } = recipe;
   return inFolder((folder) => {
@@ -31,7 +31,7 @@ export function issue(recipe: Recipe = {}): KeyPair {
     openssl('genpkey', ...(recipe.key ?? EC), '-out', path('key'));
     openssl('req', '-new', '-key', path('key'), '-subj', subject, '-out', path('request'));
     writeFileSync(path('extensions'), extensionsOf(recipe));
-    // `openssl ca` alone lets one choose the dates.
+    // Only `openssl ca` lets the caller choose the dates.
     writeFileSync(
       path('config'),
       `[ca]\ndefault_ca=d\n[d]\ndatabase=${path('index')}\nrand_serial=yes\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=optional\n`,
@@ -66,7 +66,7 @@ export function convertKey(key: string, ...args: string[]): string {
   });
 }
 
-/** `strict`: also what RFC 5280 asks for and Go does not, such as the identifier of the issuer's key. */
+/** `strict`: also checks what RFC 5280 requires and Go does not, such as the identifier of the issuer's key. */
 export function verify(
   certificate: string,
   caBundle: string,

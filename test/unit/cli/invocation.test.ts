@@ -37,7 +37,7 @@ describe('on an old Node', () => {
   const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
   const INSTALLED = `node-${process.platform}-${process.arch}`;
 
-  /** The package as npm lays it out; with a Node of this version beside it. */
+  /** The package as npm lays it out, with a Node of this version beside it. */
   function installed(version?: string): string {
     const root = join(directory, 'node_modules/kube-devloop');
     for (const part of ['bin', 'dist', 'package.json', 'docs'])
@@ -88,7 +88,7 @@ describe('completion', () => {
       expect(stdout).toContain(word);
   });
 
-  // Bash takes the socket on its standard input for a remote login, and would read what the machine's owner has in .bashrc.
+  // If its standard input is a socket, Bash thinks that it was started by a remote login, and reads the owner's .bashrc.
   const bash = (text: string) =>
     spawnSync('bash', ['--norc', '-c', text], {
       input: runBin(['completion', 'bash']).stdout,
@@ -128,7 +128,7 @@ describe('completion', () => {
 
   it('knows the ways of --route, and the hosts of the OpenSSH configuration', () => {
     expect(complete("devloop up --route ''")).toEqual(['auto', 'direct', 'relay', 'ssh:']);
-    // Bash itself makes words of = and :
+    // Bash itself splits words at = and :
     expect(complete('devloop doctor --route = d')).toEqual(['direct']);
     expect(complete('devloop up --route =')).toContain('relay');
     expect(complete('devloop up --route ssh :')).toEqual(['']);
@@ -173,7 +173,7 @@ describe('leaving', () => {
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.kill('SIGINT');
     await expect.poll(() => stderr).toMatch(/^note +SIGINT: .*A second Ctrl-C exits at once/m);
-    // Sooner, it would count as the same Ctrl-C, passed on by npm.
+    // If it came sooner, it would count as the same Ctrl-C, passed on by npm.
     await new Promise((resolve) => setTimeout(resolve, 400));
     child.kill('SIGINT');
     const [code] = await once(child, 'exit');

@@ -128,7 +128,7 @@ describe('a suggested command', () => {
     const quoted = `$'it\\'s\\ndevloop down'`;
     const next = `devloop up --context ${quoted} --route relay -- sh -c $'a\\nb'`;
     expect(hintAfter(up, `${AGAIN} --route relay`)).toBe(next);
-    // The quoted part is no command, and the flag is the one that was typed.
+    // The quoted part is not a command, and the flag is the one that was typed.
     expect(hintAfter(typed('up', ['--context', text]), `${AGAIN} --context ${quoted}`)).toBeUndefined();
     const cluster = { kubeconfig: '/tmp/config' };
     expect(hintAfter(typed('up'), `kubectl --context ${quoted} get pods`, cluster)).toBe(

@@ -9,7 +9,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** The real program, built, on the Node that runs the tests. */
+/** The real program, as it was built, on the Node that runs the tests. */
 export function runBin(
   args: string[],
   { nodeFlags = [] as string[], bin = BIN, cwd = process.cwd() } = {},

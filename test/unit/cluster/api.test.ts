@@ -15,7 +15,7 @@ import { loadKubeconfig, type Selected } from '../../../src/cluster/api/kubeconf
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What /readyz answers. */
+/** The answer of /readyz. */
 let readyz: () => number;
 
 let pair: KeyPair;
@@ -94,7 +94,7 @@ async function api(options: Options = {}): Promise<ClusterApi> {
   return connected;
 }
 
-/** A credential plugin that answers with the n-th credential at its n-th run, and the last one from then on. */
+/** A credential plugin that prints the n-th credential in its n-th run, and the last one in all later runs. */
 async function plugin(...credentials: object[]): Promise<object> {
   const command = join(directory, 'plugin');
   const answers = credentials.map((status) =>
@@ -261,7 +261,7 @@ describe('credentials', () => {
   });
 
   it('of a plugin are made once for many calls, and once more when many are rejected at the same time', async () => {
-    // Without a time of expiry, the library would keep the first one.
+    // Without a time of expiry, the library would keep the first credential.
     const cluster = await api({ user: await plugin({ token: 'old' }, { token: 'new' }) });
     const runs = async (): Promise<number> => Number(await readFile(join(directory, 'count'), 'utf8'));
     handler = accepts('old');
@@ -378,7 +378,7 @@ describe('credentials', () => {
 });
 
 describe('a server that has just started', () => {
-  /** It knows its roles once it was asked that many times whether it is ready. */
+  /** The server knows its roles after it was asked this many times whether it is ready. */
   function starting(questions: number, status: number): void {
     let left = questions;
     readyz = () => (left-- > 0 ? status : 200);

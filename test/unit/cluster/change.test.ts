@@ -38,7 +38,7 @@ beforeEach(() => {
   });
 });
 
-/** Runs `act` at the n-th time that `verb` is about to be done. */
+/** Runs `act` right before `verb` is done for the n-th time. */
 function before(verb: string, act: (time: number) => void): void {
   let time = 0;
   cluster.hook = { before: (now) => (now === verb ? act(++time) : undefined) };

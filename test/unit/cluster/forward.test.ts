@@ -6,7 +6,7 @@ import { createForwarder, endToEnd } from '../../../src/cluster/api/forward.ts';
 import type { Selected } from '../../../src/cluster/api/kubeconfig.ts';
 import type { Login } from '../../../src/cluster/api/login.ts';
 
-/** Answers with its name and what it was asked for. */
+/** Answers with its name, and with what was requested. */
 async function server(name: string): Promise<string> {
   const listening = createServer(({ url, headers }, response) =>
     response.end(`${name} ${url} ${headers.authorization}`),

@@ -277,7 +277,7 @@ describe('a session', () => {
     };
     const looking = readHolder(work(), ref, at('there', false), lease());
     await vi.advanceTimersByTimeAsync(12_000);
-    // More than the Lease lasts since the first look, and less since the API server is back.
+    // Longer than the Lease is valid since the first look, but shorter since the API server is back.
     await vi.advanceTimersByTimeAsync(5_000);
     await vi.waitUntil(() => cluster.calls.filter((call) => call.startsWith('get')).length > 1);
     cluster.edit<Lease>('Lease', ref.name, 'shop', ({ spec }) => {

@@ -45,7 +45,7 @@ const object: fc.Arbitrary<Spec> = fc
     spec,
   }));
 
-/** Owned fields with what the change writes; undefined removes the field. */
+/** Owned fields, with what the change writes; undefined removes the field. */
 const owned = fc.uniqueArray(fc.record({ name: key, value: fc.option(json, { nil: undefined }) }), {
   selector: (one) => one.name,
   minLength: 1,
@@ -124,7 +124,7 @@ describe('a marked change', () => {
         write(expected, others);
         expected.metadata.labels = { ...expected.metadata.labels, ...labels };
         expect(keptIn(changed, fields)).toEqual([]);
-        // An owned field that held an empty map may come back as absent: the API server takes the two for the same.
+        // An owned field that had an empty map may be absent afterwards: to the API server, the two are the same.
         const back = undo(changed, fields);
         for (const { name } of fields) {
           expect(same(valueAt(back, ['spec', name]), valueAt(expected, ['spec', name]))).toBe(true);
@@ -143,7 +143,7 @@ describe('a marked change', () => {
         fc.pre(!same(value, ours) && !same(value, valueAt(before, ['spec', name])));
         const changed = change(before, fields);
         const original = valueAt(before, ['spec', name]);
-        // A map that shares an entry with ours is judged entry by entry, see below.
+        // A map that shares an entry with ours is judged entry by entry; see below.
         fc.pre(same(withoutOwn({ ...defined('before', original), ...defined('after', ours) }, value), value));
         changed.spec[name] = value;
         expect(keptIn(changed, fields)).toEqual([{ path: ['spec', name], to: value, before: original }]);

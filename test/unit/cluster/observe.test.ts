@@ -11,7 +11,7 @@ const selector: FieldChange = {
 };
 const replicas: FieldChange = { path: ['spec', 'replicas'], before: 2, after: 0 };
 
-/** As the API server keeps them; a selector is atomic, so its entries are not listed. */
+/** As the API server records them. A selector is atomic, so its entries are not listed. */
 const FIELDS = {
   selector: { 'f:spec': { 'f:selector': {} } },
   replicas: { 'f:spec': { 'f:replicas': {} } },

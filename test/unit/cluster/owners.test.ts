@@ -69,7 +69,7 @@ describe('the managedFields without devloop', () => {
     expect(after([entry('kubectl', PORTS), now, labels])).toEqual([entry('kubectl', PORTS), now]);
     expect(after([entry('kubectl', PORTS), now])).toBeUndefined();
     expect(withoutDevloop(withFields(), [{ path: selector, owners: [owner!] }])).toBeUndefined();
-    // Whoever applies under this name is not devloop, which never applies.
+    // Somebody who applies under this name is not devloop, which never applies.
     expect(after([entry('devloop', SELECTED)])).toBeUndefined();
   });
 

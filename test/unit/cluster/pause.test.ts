@@ -94,7 +94,7 @@ it('waits for the Pods of the Deployment alone, first until they are terminating
   const { cluster, manager, work } = paused(1);
   cluster.put('Pod', pod('manager-1', 'ReplicaSet', 'manager', '66d9'));
   cluster.put('Pod', pod('other-1', 'ReplicaSet', 'other', '5fb1'));
-  // Another operator, from an old scaffold with the same labels.
+  // Another operator, with the same labels from an old scaffold.
   cluster.put('Pod', pod('manager-two-1', 'ReplicaSet', 'manager-two', '5fb1'));
   const { terminating, ended } = await deploymentPause.pause(manager).apply(work);
   cluster.edit<Pod>('Pod', 'manager-1', 'shop', ({ metadata }) => {
@@ -176,7 +176,7 @@ it('pauses a DaemonSet by one key of its node selector, and removes that revisio
   const seen: (Record<string, string> | undefined)[] = [];
   cluster.hook = { before: (verb) => void (verb === 'remove' && seen.push(read().metadata.labels)) };
   expect(await pause.restore(work, manager.ref)).toEqual([]);
-  // A session that is still running sees that it is being restored, and the next restore what is left to do.
+  // A session that is still running sees that it is being restored, and the next restore sees what is left to do.
   expect(seen).toEqual([{ [SESSION_LABEL]: 's1', [PAUSED]: 'resuming' }]);
   expect(read().metadata.labels).toBeUndefined();
   expect(read().spec.template.spec.nodeSelector).toEqual({});

@@ -11,7 +11,7 @@ interface Asked {
   subresource?: string;
 }
 
-/** An API server that allows what `allows` says. */
+/** An API server that allows what `allows` returns true for. */
 function clusterWith(allows: (asked: Asked) => boolean) {
   return fakeCluster((_method, _path, body) => {
     const { resourceAttributes } = (body as { spec: { resourceAttributes: Asked } }).spec;

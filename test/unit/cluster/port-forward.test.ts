@@ -39,7 +39,7 @@ beforeEach(async () => {
     noServer: true,
     handleProtocols: (offered) => offered.has(PROTOCOL) && PROTOCOL,
   });
-  // Whatever else is asked: it is ready.
+  // The answer to everything else: it is ready.
   server = createServer({ key: pair.key, cert: pair.certificate }, (_, response) => response.end('ok'));
   server.on('upgrade', (request, socket, head) => {
     urls.push(request.url!);

@@ -23,7 +23,7 @@ beforeEach(() => {
   known = [];
   answers = 'allows everything';
   cluster = fakeCluster();
-  // As kube-apiserver decides about a dry run.
+  // Decides about a dry run as kube-apiserver does.
   cluster.hook.before = (verb, what) => {
     if (verb !== 'create' || !what.startsWith('ConfigMap')) return;
     const probe = what.replace(/^.*devloop-probe-/, '');

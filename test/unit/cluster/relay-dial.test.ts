@@ -82,7 +82,7 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
 }
 
-/** What is heard first; the connection ends with it. */
+/** The first bytes that arrive; the connection ends with them. */
 async function heard(stream: Duplex): Promise<string> {
   const [first] = await once(stream, 'data');
   stream.destroy();

@@ -30,7 +30,7 @@ async function start(): Promise<StartedRelay> {
   return await startRelay(work(), SPEC);
 }
 
-/** What happens to the Pod when it is looked at for the first, the second and the third time. */
+/** What the first, the second and the third look at the Pod find. */
 function whenLookedAt(...happens: ((name: string) => void)[]): void {
   cluster.hook.before = (verb, what) => {
     if (verb === 'get' && what.startsWith('Pod ')) happens.shift()?.(what.split('/')[1]!);
@@ -66,7 +66,7 @@ it.each(['goes on', 'is ending', 'ends'])(
     whenLookedAt(becomesReady);
     const relay = await keepRelay('shop').apply(work(), SPEC);
     if (what === 'is ending') leaving.abort();
-    // Kubernetes deletes the Pod with its Secret.
+    // Kubernetes deletes the Pod together with its Secret.
     cluster.drop('Secret', 'devloop-relay-s1', 'shop');
     cluster.drop('Pod', relay.pod, 'shop');
     const secret = 'Secret shop/devloop-relay-s1';

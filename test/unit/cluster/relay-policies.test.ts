@@ -15,7 +15,7 @@ const policy = (name: string, spec: NetworkPolicy['spec']): NetworkPolicy => ({
   spec,
 });
 const denyAll = policy('default-deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
-/** As kubebuilder's config/network-policy has it. */
+/** As in kubebuilder's config/network-policy. */
 const allowWebhooks = policy('allow-webhook-traffic', {
   podSelector: { matchLabels: { 'control-plane': 'controller-manager' } },
   policyTypes: ['Ingress'],

@@ -5,7 +5,7 @@ import { refusal } from '../../support/fake-cluster.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Attempts that take so many seconds and fail; then one that does not. */
+/** Attempts that take this many seconds each and fail, and then one that succeeds. */
 async function attempts(...seconds: number[]): Promise<'done' | 'given up'> {
   const left = [...seconds];
   const attempt = async (): Promise<'done'> => {

@@ -108,7 +108,7 @@ it('whatever state an object is in, it is refused, or is the same again after a 
     { soak: 4_000, quick: 300 },
     fc.property(service, deployment, route, (hook, manager, way) => {
       const paused = restore(take(manager, 's1', REPLICAS, 0), REPLICAS);
-      // One that named no replicas had one.
+      // A manifest that named no replicas had one.
       const replicas = manager.spec.replicas ?? 1;
       expect(normal(paused.object)).toEqual(normal({ ...manager, spec: { ...manager.spec, replicas } }));
       try {
@@ -152,7 +152,7 @@ it('the endpoints of others stay, and those of Kubernetes come back', async () =
       }),
       async (state) => {
         const { hook, address } = state;
-        // Whatever others hold, a Service without a selector is not taken over.
+        // A Service without a selector is not taken over, whatever others hold.
         if (!isTakeable(hook, address)) return;
         const [live, without] = [fakeCluster(), fakeCluster()];
         for (const cluster of [live, without]) putEndpoints(cluster, state);
@@ -216,7 +216,7 @@ function putEndpoints(cluster: FakeCluster, { hook, slices, endpoints: state }: 
 const slicesIn = (cluster: FakeCluster): EndpointSlice[] =>
   cluster.names('EndpointSlice').map((name) => cluster.read<EndpointSlice>('EndpointSlice', name, 'shop')!);
 
-/** Without names: the controllers make new ones. */
+/** Without names, since the controllers create new ones. */
 function contentsOf(cluster: FakeCluster): string[] {
   const objects = [
     cluster.read<Service>('Service', 'hook', 'shop')!,
@@ -235,7 +235,7 @@ function inOrder(_key: string, value: unknown): unknown {
   return isMap ? Object.fromEntries(Object.entries(value).sort()) : value;
 }
 
-/** What a session remembers of its object as long as it lives: its guard knows what it wrote although the mark may be gone. */
+/** What a session remembers of its object while it lives: its guard knows what it wrote, even if the mark is gone. */
 interface Alive {
   work: Work;
   watched: Watched;
@@ -266,8 +266,8 @@ function workOf(worlds: Worlds, sessionId: string): Work {
 }
 
 /**
- * The user knows what others have set. It may be less than it would be without devloop: whoever merges a manifest into a selector that
- * is not there cannot keep the entries that the manifest does not name. That others have removed a field says nothing.
+ * The user knows what others have set. That can be less than without devloop: somebody who merges a manifest into a missing selector cannot
+ * keep the entries that the manifest does not name. If others removed a field, that is not reported.
  */
 function tell({ without, ref, own }: Worlds, value: Json): void {
   const theirs = withoutRelay(value);
@@ -298,7 +298,10 @@ function foreign(name: string, manager: string, write: (object: Applied) => Appl
   });
 }
 
-/** What the API server refuses because devloop owns the field, its writer knows, and it is not done without devloop either. */
+/**
+ * If the API server refuses a write because devloop owns the field, its writer knows that, and the write is not made without devloop,
+ * either.
+ */
 const serverSide = (text: Manifest, isForced: boolean): Command =>
   named(`server-side apply ${JSON.stringify(text)}${isForced ? ', forced' : ''}`, async (worlds) => {
     const { live, without, ref } = worlds;
@@ -329,7 +332,7 @@ const up = (session: string, way: 'direct' | 'relay'): Command =>
 const kill = (session: string): Command =>
   named(`kill ${session}`, async ({ alive }) => void alive.delete(session));
 
-/** The guard of a session that is alive sees its object; the session may end by that. */
+/** The guard of a live session sees its object, and the session may end because of that. */
 const guard = (session: string): Command =>
   named(`guard of ${session}`, async (worlds) => {
     const { live, ref, alive } = worlds;
@@ -401,7 +404,7 @@ it('in any order of commands by two sessions and others, all is as if devloop ha
         for (const cluster of [live, without]) await cluster.as('kubectl').create(ref, installed);
         const worlds: Worlds = { live, without, ref, own, alive: new Map() };
         for (const one of commands) await one.run(worlds);
-        // A session that is alive restores what is left of it; then whoever is left does.
+        // The guards of the live sessions look once more; then `down` restores what is left.
         for (const who of worlds.alive.keys()) await guard(who).run(worlds);
         await down.run(worlds);
         const [now, wanted] = [read(live, ref), read(without, ref)];
@@ -415,7 +418,7 @@ it('in any order of commands by two sessions and others, all is as if devloop ha
 const NAME = { name: 'hook', namespace: 'shop' };
 const OWNS: OwnChange[] = [SELECTOR, REPLICAS];
 
-/** Without what differs between the two worlds anyway. */
+/** Without what differs between the two worlds in any case. */
 function unowned({ metadata: { name, namespace, labels: own, annotations }, spec }: Applied): object {
   return { metadata: { name, namespace, labels: own, annotations }, spec };
 }

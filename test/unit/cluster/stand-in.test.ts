@@ -79,7 +79,7 @@ it('has what programs read of their Pod, and nothing that could run or break the
   ]);
   expect(spec).toMatchObject({
     schedulingGates: [{}],
-    // Kubernetes before 1.27 does not know the gate, and anybody can remove it: it would still start no second manager.
+    // Kubernetes before 1.27 does not know the gate, and anybody can remove it. Even then, no second manager would start.
     nodeSelector: { [STAND_IN]: 'never' },
     serviceAccountName: 'manager',
     automountServiceAccountToken: false,

@@ -92,7 +92,7 @@ const STEPS = {
   ),
 };
 
-/** The calls that the step made, and then its restoration. */
+/** The calls that the step made, and then those of its restore. */
 async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopEvent[]): Promise<string[]> {
   const cluster: FakeCluster = fakeCluster();
   cluster.put('Service', service);

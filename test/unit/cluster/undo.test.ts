@@ -13,7 +13,7 @@ type Selector = Record<string, string> | undefined;
 const before = { 'control-plane': 'manager' };
 const relayed = relayLabels('s1');
 
-/** A Service that session s1 has changed; then somebody else writes its selector. */
+/** A Service that session s1 has changed, and whose selector somebody else writes after that. */
 function changed(to: Selector, written: Selector): Service {
   const service: Service = { metadata: { name: 'hook', resourceVersion: '1' }, spec: { selector: before } };
   const wanted = { path: ['spec', 'selector'], ...(to === undefined ? {} : { value: to }) };

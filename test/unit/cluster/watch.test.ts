@@ -88,7 +88,7 @@ const send = (type: string, what: unknown): void =>
   void watches.at(-1)!.write(`${JSON.stringify({ type, object: what })}\n`);
 
 interface Follower extends AsyncDisposable {
-  /** The version of the object after each change; undefined while there is none. */
+  /** The version of the object after each change; undefined while the object does not exist. */
   seen: (string | undefined)[];
   ended: Promise<void>;
 }
@@ -199,7 +199,7 @@ it('asks less and less often where each watch is ended at once without an event'
     at.push(performance.now());
     watches.at(-1)!.end();
   }
-  // 200, 400 and 800 ms: however slow this machine is, the pauses are not shorter.
+  // 200, 400 and 800 ms: the pauses are not shorter, however slow this machine is.
   expect(at[3]! - at[0]!).toBeGreaterThanOrEqual(1_300);
   expect(lists()).toBe(1);
   expect(follower.seen).toEqual(['10']);

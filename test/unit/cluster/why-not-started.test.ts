@@ -8,7 +8,7 @@ type Kind = 'Deployment' | 'StatefulSet' | 'DaemonSet';
 type Status = NonNullable<Pod['status']>;
 type Container = NonNullable<Status['containerStatuses']>[number];
 
-/** A manager that is not ready, with one Pod in this state if it has one. */
+/** A manager that is not ready, with one Pod in this state, or with none. */
 function manager(kind: Kind, pod?: Status) {
   const cluster = fakeCluster();
   const metadata = { name: 'manager', namespace: 'shop' };

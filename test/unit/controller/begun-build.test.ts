@@ -15,7 +15,7 @@ import { directoryWith, greeting, operatorModule, put } from './support/places.t
 
 const NEVER = new AbortController().signal;
 
-/** A go tool that notes each build, waits while there is a file `wait`, and fails while there is a file `broken`. */
+/** A go tool that records each build, waits while there is a file `wait`, and fails while there is a file `broken`. */
 const GO = `#!/bin/sh
 echo "$@" >> calls
 echo "$GOGC" > garbage
@@ -43,7 +43,7 @@ interface Session {
   then?: () => Promise<unknown>;
 }
 
-/** As `up` builds: begins at once, and learns later what to build. */
+/** Builds as `up` does: it begins at once, and learns later what to build. */
 async function session({ checkout, kept, flags = [], signal = NEVER, then }: Session): Promise<BuildOutcome> {
   await using begun = await beginBuild(kept);
   const state = await directoryWith();
@@ -173,7 +173,7 @@ test('a note that others can write is not believed', async () => {
   expect(await beginBuild(kept)).toBeUndefined();
 });
 
-/** The go tool of this machine, as `up` uses it; what is noted while the session runs is noted at its end. */
+/** The go tool of this machine, as `up` uses it. What is recorded during the session is written at its end. */
 async function realSession(checkout: string, kept: string): Promise<Extract<BuildOutcome, { ok: true }>> {
   await pause(30);
   const built = await session({ checkout, kept, flags: ['-buildvcs=false'] });

@@ -82,6 +82,6 @@ test('a build whose program or directory does not exist says which of them', asy
   };
   const gone = join(cwd, 'operator');
   expect(await failed(['absent'], cwd)).toMatchObject({ ok: false, output: 'absent: command not found' });
-  // As after a switch to a branch that does not have it.
+  // As after a switch to a branch without it.
   expect(await failed(['true'], gone)).toMatchObject({ ok: false, output: `${gone} does not exist` });
 });

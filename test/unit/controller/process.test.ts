@@ -141,7 +141,7 @@ test('a program that cannot be recorded never begins, and the cause is in its ex
   expect(recorder.events).toEqual([]);
 });
 
-/** What a program sees of itself. `a.b` makes it begin at once, without the shell. */
+/** What a program knows about itself. `a.b` makes it start at once, without the shell. */
 async function selfOf(env: Record<string, string>): Promise<Record<string, unknown>> {
   const directory = await directoryWith();
   const report = `const { readlinkSync, readFileSync } = require('node:fs');

@@ -44,7 +44,7 @@ test('an added argument whose flag the program does not know is left out', async
   expect(lines.at(-1)).toBe('runs with serve --metrics-addr=:0');
   const notes = recorder.all('note').map(({ message }) => message);
   expect(notes).toEqual([expect.stringContaining('--leader-elect=false\n')]);
-  // Also from what a new version of the manager is planned with.
+  // Also from the facts with which a new version of the manager is planned.
   void supervisor.follow();
   supervisor.runWith({ ...plan, run: [...plan.run, '--new'] });
   supervisor.restart();

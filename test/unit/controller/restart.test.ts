@@ -192,7 +192,7 @@ test('the back-off doubles up to 30 s and starts again at 1 s after a minute of 
   expect(late.effects.at(-1)).toEqual({ do: 'back-off', ms: 1000 });
 });
 
-/** A program that changes `own` 200 ms after each start; what the restarts wait for. */
+/** A program that changes `own` 200 ms after each start. Returns what the restarts wait for. */
 function restartsFor(changes: { files: string[]; afterMs: number }[]): number[] {
   let state = servingState(0);
   let now = 0;
@@ -263,7 +263,7 @@ interface Happening {
   event: RestartEvent;
 }
 
-/** A world that obeys the effects, in which things happen at random. */
+/** A world that obeys the effects, and in which things happen at random. */
 function liveThrough(seed: number): void {
   const next = randomNumbers(seed);
   let state = servingState(0);

@@ -21,7 +21,7 @@ interface Subject {
   gate: string[];
   /** Why reviews are refused. */
   reasons: string[];
-  /** Half of the time of a review is over. */
+  /** Half of a review's time is over. */
   waitHalf(): void;
   plan: ControllerPlan;
   end: AbortController;
@@ -108,7 +108,7 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   const following = supervisor.follow();
   const source = join(cwd, 'internal/greeting/greeting.go');
 
-  // Saved before anything is watched, and found by its modification time.
+  // It was saved before anything was watched, and is found by its modification time.
   await writeFile(source, greeting('second'));
   const replaced = await recorder.waitFor('controller.replaced');
   expect(replaced.pid).not.toBe(first);
@@ -128,12 +128,12 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   await recorder.waitFor('note', ({ message }) => message.includes('identical'), from);
   expect(await isRunning(replaced.pid)).toBe(true);
 
-  // Asked for, though nothing has changed.
+  // Somebody asked for it, although nothing has changed.
   from = recorder.events.length;
   supervisor.restart();
   expect((await recorder.waitFor('controller.replaced', undefined, from)).pid).not.toBe(replaced.pid);
 
-  // A file that is ignored causes no build of its own, and is in the next one.
+  // A file that is ignored causes no build of its own, but is in the next one.
   from = recorder.events.length;
   supervisor.followFiles(false);
   await writeFile(source, greeting('third'));
@@ -153,7 +153,7 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   await recorder.waitFor('controller.output', ({ line }) => line === 'fresh', from);
   await recorder.waitFor('controller.replaced', undefined, from);
 
-  // Whether the new directory is watched already or not: a change in it counts.
+  // A change in the new directory counts, whether the directory is already watched or not.
   from = recorder.events.length;
   await put(cwd, 'internal/fresh/fresh.go', 'package fresh\n\nconst Text = "fresher"\n');
   await recorder.waitFor('controller.output', ({ line }) => line === 'fresher', from);
@@ -308,7 +308,7 @@ test('a controller that never listens is told to end at the deadline of the firs
   expect(recorder.all('controller.exited')).toEqual([]);
   await supervisor.leave();
   expect(gate).toEqual(['fail-fast', 'down', 'release']);
-  // The cluster is restored by then, so the last grace is short.
+  // The cluster is restored by then, so the last grace period is short.
   await supervisor[Symbol.asyncDispose]();
   expect(recorder.all('controller.exited')).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
 });
@@ -471,7 +471,7 @@ test('at the end, reviews wait for a replacement that has begun', async () => {
   expect(recorder.all('controller.started')).toHaveLength(2);
 });
 
-/** One that answers after SIGTERM ends when the file `ended` is there. */
+/** A controller that answers after SIGTERM, and ends when the file `ended` exists. */
 async function lingering(how: 'answers' | 'silent'): Promise<Subject & { ended: string }> {
   const cwd = await directoryWith({ 'src/a': '1' });
   const port = await freePort();
@@ -625,7 +625,7 @@ test('a program that writes into its own checkout is not restarted endlessly', a
     expect(message).toContain(`in ${ms} s`);
   }
   const from = recorder.events.length;
-  // A person's change does not wait.
+  // A change by a person does not wait.
   await put(cwd, 'other.mjs', '1');
   const { reason } = await recorder.waitFor('build.started', undefined, from).catch(() => ({ reason: [] }));
   expect(reason).toEqual(['other.mjs']);

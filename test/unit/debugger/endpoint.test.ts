@@ -6,7 +6,7 @@ import { DebugEndpoint } from '../../../src/debugger/endpoint.ts';
 import { freePort } from '../../support/free-port.ts';
 import { recordEvents } from '../controller/support/events.ts';
 
-/** A client of delve's own protocol at a port, from a local address; `then` is what it does when it has written. */
+/** A client that speaks delve's own protocol at a port, from a local address. `then` runs when it has written. */
 const CLIENT = `
 const [port, localAddress, then] = process.argv.slice(1);
 const command = JSON.stringify({ method: 'RPCServer.Command', params: [{ name: 'halt' }], id: 1 }) + '\\n';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { AnswerParser, type ParsedAnswer } from '../../../src/gateway/answer-parser.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
-/** What a server can send, and whether its connection stays open. */
+/** What a server may send, and whether its connection stays open. */
 const ANSWERS: [what: string, text: string, keepsAlive: boolean][] = [
   ['with a length', `${OK}Content-Type: application/json\r\nContent-Length: 5\r\n\r\nhello`, true],
   ['with a header twice', `${OK}X-A: 1\r\nx-a:  2 \t\r\nContent-Length: 2\r\n\r\n{}`, true],
@@ -39,7 +39,7 @@ const ANSWERS: [what: string, text: string, keepsAlive: boolean][] = [
   ['that ends with the connection', `${OK}\r\nhello`, false],
 ];
 
-/** All parts, and then the end of the connection. */
+/** Pushes all parts, and then the end of the connection. */
 function parse(parts: Buffer[]): ParsedAnswer | undefined {
   const parser = new AnswerParser(() => {});
   for (const part of parts) {

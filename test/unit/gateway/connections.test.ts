@@ -182,7 +182,7 @@ test('drain waits for a connection that is still on its way while reviews come',
   expect(await late).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
 });
 
-/** Carries each connection, some time after it was opened. */
+/** Carries each connection, but only some time after it was opened. */
 async function slowTunnel(port: number, ms: number): Promise<AsyncDisposable & { port: number }> {
   const server = createServer(async (near) => {
     await pause(ms);
@@ -288,7 +288,7 @@ test('an idle gateway closes at once', async () => {
   });
   unused.on('error', () => {});
   await once(unused, 'secureConnect');
-  // No deadline can pass, so only an orderly close resolves.
+  // No deadline passes here, so only an orderly close resolves this.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   try {
     await bench.gateway[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createForwarder } from '../../../src/gateway/forward.ts';
 import { NAME, pair, until } from './support.ts';
 
-/** A controller that is no HTTP server of Node's: it gets the sockets, and the number of each. */
+/** A controller that is not one of Node's HTTP servers: it gets the sockets, and the number of each. */
 async function rawController(onSocket: (socket: TLSSocket, number: number) => void) {
   let count = 0;
   const server: Server = createServer({ cert: pair.certificate, key: pair.key }, (socket) => {

@@ -200,7 +200,7 @@ test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
   },
 );
 
-/** Prints when it listens, and whatever it is sent after the handshake. */
+/** Prints when it listens, and everything that it gets after the handshake. */
 const STRANGER = `const { CERTIFICATE: cert, KEY: key } = process.env;
 require('node:tls').createServer({ cert, key }, (socket) => socket.on('data', (data) => console.log(String(data))).on('error', () => {}))
   .listen(Number(process.argv[1]), '127.0.0.1', () => console.log('listening'));`;
@@ -294,7 +294,7 @@ test('more reviews at once than connections to the controller: those that wait g
   const waiting: (() => void)[] = [];
   const controller = new Controller((_, response) => {
     waiting.push(() => response.end('done'));
-    // So many connections are open then.
+    // This many connections are open then.
     if (controller.seen.length >= 256) for (const answer of waiting.splice(0)) answer();
   });
   await using bench = await setUp(controller);

@@ -196,7 +196,7 @@ test('while the controller is down, no review reaches another program that liste
   bench.gateway.controllerDown('the controller ended', 500);
   const waiting = bench.ask('/convert');
   await until(() => bench.gateway.held === 1);
-  // The time is over, and nothing says that a controller runs.
+  // The time is over, and nothing shows that a controller runs.
   await new Promise((resolve) => setTimeout(resolve, 600));
   expect(bench.gateway.held).toBe(1);
   bench.gateway.controllerDown('the controller ended again', Number.POSITIVE_INFINITY);

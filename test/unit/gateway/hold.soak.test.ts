@@ -1,4 +1,7 @@
-/** Reviews that are held, also while the controller is restarted: each gets the controller's answer, or devloop's in time, and none a reset. */
+/**
+ * Reviews that are held, also while the controller is restarted: each gets an answer in time, the controller's or devloop's, and none is
+ * reset.
+ */
 import { Agent } from 'node:https';
 import { expect, it } from 'vitest';
 import { record, repeat } from '../../support/repeat.ts';

@@ -7,9 +7,11 @@ import { ask, Controller, NAME, pair, setUp } from './support.ts';
 const SERVED = { name: NAME, pair };
 const WARM_UP = { soak: 200, quick: 4 };
 const ROUNDS = { soak: 240, quick: 3 };
-/** How much more memory than before a process may have after the hostile connections. A few of them say little about a share. */
+/**
+ * How many times as much memory a process may use after the hostile connections. After only a few connections, such a ratio says little.
+ */
 const MOST_GROWN = SOAK ? 1.1 : 1.5;
-/** What this process may need more than before when the limits of its gateway have been filled, in MiB. */
+/** How much more memory this process may use when the limits of its gateway are reached, in MiB. */
 const MOST_FILLED = 500;
 
 it('the gateway survives hostile connections, and answers a review in between', async () => {
@@ -31,7 +33,7 @@ it('the gateway survives hostile connections, and answers a review in between', 
 });
 
 it.runIf(SOAK)('memory has a bound, whatever fills the limits of the gateway', async () => {
-  // Its controller is in this process, too, so its answers are short; the bound of long ones is tested in strangers.test.ts.
+  // Its controller is in this process, too, so its answers are short; the limit of long ones is tested in strangers.test.ts.
   const answer = Buffer.alloc(2 ** 18);
   await using bench = await setUp(new Controller((_, response) => response.end(answer)));
   await using intruders = await startIntruders([bench.gateway.port], SERVED);

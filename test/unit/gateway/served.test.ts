@@ -9,7 +9,7 @@ function called(port: number, ...paths: string[]): CalledPath[] {
   return paths.map((path) => ({ path, port, serverName: NAME, reviews: 'admission' }));
 }
 
-/** As Go's http.ServeMux, and as servers that name the path. */
+/** The answers of Go's http.ServeMux, and of servers that name the path. */
 function mux(
   handlers: Record<string, RequestListener>,
   missing = (_path: string) => '404 page not found\n',

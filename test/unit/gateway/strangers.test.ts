@@ -84,7 +84,7 @@ test('a review on a path that is accepted a moment later is answered', async () 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-/** In bytes, without garbage. */
+/** In bytes, after the garbage was collected. */
 function heldBuffers(): number {
   collectGarbage();
   return process.memoryUsage().arrayBuffers;

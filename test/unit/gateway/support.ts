@@ -11,7 +11,7 @@ export const NAME = 'webhook.test.svc';
 export const pair = await selfSignedPair([NAME], { days: 1 });
 export const otherPair = await selfSignedPair(['other.test.svc'], { days: 1 });
 
-/** What the webhook configurations of these tests call. */
+/** The paths that the webhook configurations of these tests call. */
 export const PATHS = [
   '/',
   '/validate',
@@ -44,7 +44,7 @@ export class Controller {
       this.answer(request, response);
     });
     server.on('connection', (socket: Socket) => {
-      // Accepted by the kernel before the stop.
+      // The kernel accepted this connection before the stop.
       if (!server.listening) return void socket.resetAndDestroy();
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));

@@ -61,7 +61,7 @@ it('a review that no controller will answer in time is answered the same way at 
   bench.gateway.controllerDown('the controller exited', 60_000);
   const ask = () => bench.ask('/validate?timeout=30s', { body: review('AdmissionReview') });
   expect(JSON.parse((await ask()).text)).toMatchObject({ response: denied });
-  // The session ends: devloop decides nothing any more.
+  // The session ends, so devloop decides nothing any more.
   bench.gateway.failFast('the session is ending');
   expect((await ask()).status).toBe(503);
   const { text } = await bench.ask('/convert?timeout=30s', { body: review('ConversionReview') });

@@ -31,14 +31,14 @@ async function busyPort(): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-/** What the sources define, of which files there are several here: path -> text. */
+/** What the sources define; there are several files here: path -> text. */
 function flagsIn(files: Record<string, string>): AddressFlags {
   const flags: AddressFlags = { defaults: [], constants: new Map(), commands: [] };
   for (const [file, text] of Object.entries(files)) collectAddressFlags(text, dirname(file), flags);
   return flags;
 }
 
-/** Of a program that has these flags, one of them with a port that is in use. Another program has the same flags. */
+/** For a program that has these flags, one of them with a port that is in use. Another program has the same flags. */
 async function plan({ words = [], running, definedElsewhere = false }: Partial<Case> = {}) {
   const busy = await busyPort();
   const main = MAIN(busy, await freePort());

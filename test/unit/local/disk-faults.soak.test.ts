@@ -1,4 +1,4 @@
-/** Each system call with which devloop writes a file on this machine fails once, with each error that a disk has. */
+/** Each system call with which devloop writes a file on this machine fails once, with each error that a disk can have. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ const SESSION = join(FIXTURES, 'writes-files.mjs');
 const USER = join(FIXTURES, 'writes-user-files.mjs');
 const ERRORS = ['ENOSPC', 'EIO', 'EROFS', 'EACCES'];
 const hasStrace = process.platform === 'linux' && spawnSync('strace', ['-V']).error === undefined;
-/** No address of an API server: only files count. */
+/** It has no address of an API server, since only files count. */
 const NOWHERE = 'no API server';
 
 let root = '';

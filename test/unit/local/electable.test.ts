@@ -6,7 +6,7 @@ import { fakeCluster } from '../../support/fake-cluster.ts';
 import { directoryWith } from '../controller/support/places.ts';
 import { inputs } from './support/inputs.ts';
 
-/** Of a program that links this package, with leader election on in an argument, a variable and a file. */
+/** For a program that links this package, with leader election turned on in an argument, a variable and a file. */
 async function planElecting(linked: string, rest: Partial<ControllerInputs>) {
   const directory = await directoryWith({
     'go.mod': 'module m\n\nrequire example.com/lib v0.0.0\nreplace example.com/lib => ./lib\n'.replaceAll(

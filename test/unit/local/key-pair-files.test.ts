@@ -60,11 +60,11 @@ test('the key pair is written where the sources look, and removed with the direc
   const { files, hardCoded, found } = await place();
   expect(await writeHardCoded(files, [hardCoded], found, () => {})).toEqual([hardCoded]);
   expect(await readFile(join(hardCoded, 'tls.key'), 'utf8')).toBe('key');
-  // A killed session left its key pair there: the next session replaces it.
+  // A killed session has left its key pair there, and the next session replaces it.
   const renewed = { ...found, pair: { certificate: 'new', key: 'new' } as FoundPair['pair'] };
   await writeHardCoded(files, [hardCoded], renewed, () => {});
   expect(await readFile(join(hardCoded, 'tls.key'), 'utf8')).toBe('new');
-  // Done by the end of the session, or by the next one that finds its directory.
+  // The end of the session does this, or the next session that finds its directory.
   await removeLocalFiles(files.directory);
   await expect(access(join(hardCoded, '../..'))).rejects.toThrow('ENOENT');
 });

@@ -8,7 +8,7 @@ import type { DevloopEvent } from '../../../src/report/events.ts';
 import { directoryWith, put } from '../controller/support/places.ts';
 import { inputs } from './support/inputs.ts';
 
-/** Below a file, not even root can make a directory. */
+/** Below a file, not even root can create a directory. */
 async function plan(flags: [string, string][], more: string[] = [], mayLookElsewhere = false) {
   const directory = await directoryWith({ file: '' });
   const refused = join(directory, 'file', 'certs');

@@ -10,7 +10,7 @@ import { issue, RSA } from '../certificates/openssl.ts';
 const pairOf = (content: string): FoundPair =>
   ({ pair: { certificate: content, key: '' } }) as Partial<FoundPair> as FoundPair;
 
-/** One look at a Secret with that content, while the pair `first` is in use. */
+/** One look at a Secret with this content, while the pair `first` is in use. */
 async function look(content: string, abort = false) {
   const session = new AbortController();
   const used: FoundPair[] = [];
@@ -202,7 +202,7 @@ describe('a manager that keeps only its CA in a Secret', () => {
       code: 'certificate.not-found',
       message: expect.not.stringContaining('caBundle'),
     });
-    // It is in the caBundle, but is no CA.
+    // It is in the caBundle, but is not a CA.
     const leaf = issue({ names: ['other.shop.svc'] });
     const files = { 'tls.crt': leaf.certificate, 'tls.key': leaf.key };
     await expect(find({ leaf: files }, leaf.certificate)).rejects.toMatchObject({

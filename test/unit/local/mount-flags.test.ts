@@ -20,7 +20,7 @@ func main() {
 }
 `;
 
-/** Of a program of one package, whose container has these mounts. */
+/** For a program of one package, whose container has these mounts. */
 async function plan(paths: string[], words: string[] = [], { definedElsewhere = false } = {}) {
   const directory = await directoryWith({
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',

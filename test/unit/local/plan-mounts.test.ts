@@ -294,7 +294,7 @@ test('what only the sources name is found in its place, where files can be place
   const { at, files, placed, warnings } = await plan({ ...named, mayPlace: true });
   expect(placed).toEqual([
     { from: `${DIRECTORY}/mounts/0`, to: '/etc/shop' },
-    // The program may write there, and could not make it.
+    // The program is allowed to write there, but could not create it.
     { from: `${DIRECTORY}/mounts/1`, to: '/etc/cache' },
   ]);
   expect(at).toEqual({});

@@ -46,7 +46,7 @@ test('a command of the user gets the arguments of the Deployment where it asks f
     type: 'note',
     message: expect.stringMatching(/^\.\/run\ndoes not get .*\{args\}.* key pair is in \/state\/s1\//),
   });
-  // It is not passed, so nothing is said about it.
+  // It is not passed, so nothing is reported about it.
   expect(JSON.stringify(events)).not.toContain('leader-elect');
 });
 
@@ -70,7 +70,7 @@ test('of a package that the user names, everything else is as discovered', async
   expect((await plan({ settings: { package: 'example.com/shop/cmd/shop' }, checkout })).plan).toMatchObject(
     expected,
   );
-  // The flag counts more than devloop.yaml.
+  // The flag takes precedence over devloop.yaml.
   const settings = { run: ['./run'] };
   expect((await plan({ settings, checkout, goPackage: './cmd/shop' })).plan).toMatchObject(expected);
   await expect(plan({ settings: { package: './cmd/shop', ...settings }, checkout })).rejects.toMatchObject({
@@ -102,7 +102,7 @@ test('a program that reads KUBECONFIG as one file gets one, which leads through 
     clusters: [{ cluster: { server: 'https://localhost:1234', 'certificate-authority-data': btoa('CA') } }],
     users: [{ user: { token: 'secret' } }],
   });
-  // Otherwise it is the user's own, also where that is a list.
+  // Otherwise it is the user's own, even if it is a list.
   expect((await planFor({})).plan.env.KUBECONFIG).toBe('/home/me/.kube/config');
   expect((await planFor({ chosen: { context: 'dev' }, connection: undefined })).plan.env.KUBECONFIG).toBe(
     '/state/s1/kubeconfig:/home/me/.kube/config',
@@ -418,7 +418,7 @@ test('a path that is relative to the working directory of the container finds it
     '/state/s1/mounts/0',
     'other/a.yaml',
   ]);
-  // Without one, it is mostly the root.
+  // Without one, it is usually the root.
   Object.assign(manager.container, {
     ...{ workingDir: undefined, args: ['--config=app/conf/a.yaml', 'app', '--mode=app', './app/conf'] },
     volumeMounts: [{ name: 'settings', mountPath: '/app' }],
@@ -466,7 +466,7 @@ test('a flag that leaves leader election on is added for the command that knows 
   const off = '--leader-election=false';
   expect(await run(['/m'], ['controller-service'])).toEqual(['controller-service', off]);
   expect(await run(['/m'], ['webhook-service'])).toEqual(['webhook-service']);
-  // What is not the name of a command says nothing.
+  // A text that is not the name of a command says nothing.
   expect(await run(['/m'], ['--v=2'])).toEqual([off, '--v=2']);
   expect(await run(['/m'], ['other'])).toEqual(['other', off]);
 });

@@ -23,7 +23,7 @@ async function connection() {
 
 type Opened = Awaited<ReturnType<typeof connection>>['opened'];
 
-/** As client-go's in-cluster configuration connects. */
+/** Connects as client-go's in-cluster configuration does. */
 async function ask(opened: Opened, path: string, token = opened.files.token, body = '') {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {

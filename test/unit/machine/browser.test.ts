@@ -6,7 +6,7 @@ import { hasDesktop, openBrowser, tunnelTo } from '../../../src/machine/browser.
 
 const OPENER = process.platform === 'darwin' ? 'open' : 'xdg-open';
 
-/** Runs with an opener of our own on the PATH. */
+/** Runs with a browser opener of our own on the PATH. */
 async function withOpener(
   script: string | undefined,
   use: (env: Record<string, string>, seen: string) => Promise<void>,

@@ -1,4 +1,4 @@
-/** What devloop reads from the tools of macOS. procps and lsof on Linux print the same, so that they can be run here. */
+/** What devloop reads from the tools of macOS. procps and lsof on Linux print the same, so these tests can run here. */
 import { spawn, spawnSync } from 'node:child_process';
 import { expect, it, onTestFinished } from 'vitest';
 import {

@@ -43,7 +43,7 @@ test('a place is free where nothing is, or an empty directory: no link, no file,
   expect(free).toEqual([true, true, true, false, false, false]);
 });
 
-// A system that forbids namespaces runs the controller without them.
+// On a system that forbids namespaces, the controller runs without them.
 describe.runIf(await canPlace())('one program finds a file in its place', () => {
   test('instead of the one that is there', async () => {
     const place = await directoryWith({ own: 'pod', there: 'machine' });
@@ -82,7 +82,7 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     expect(files.some((file) => existsSync(file))).toBe(false);
   });
 
-  // As a container has its own /etc/resolv.conf.
+  // Like a container, which has its own /etc/resolv.conf.
   test('beside a file that the machine itself mounts there', async () => {
     const place = await directoryWith({ own: 'pod', mounted: 'machine', 'there/file': '' });
     const [from, file] = [join(place, 'own'), join(place, 'there/file')];

@@ -88,7 +88,7 @@ test('finds the user at the other end of a connection in the tables of Linux', (
   expect(users(others)).toEqual([]);
   const elsewhere = [of('0100007F:24E3', '0100007F:C350', 1001), of('1F32007F:24E3', '0100007F:C350', 1002)];
   expect(users(elsewhere, { address: '127.0.50.31', port: 9443 })).toEqual([1002]);
-  // Its program has closed it, so older kernels do not know whose it was.
+  // Its program has closed it, so older kernels no longer know whose it was.
   expect(users([of('0100007F:24E3', '0100007F:C350', 0, '04')])).toEqual([]);
   expect(users([of('0100007F:24E3', '0100007F:C350', 0)])).toEqual([0]);
 });

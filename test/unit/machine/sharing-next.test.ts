@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sharingNext } from '../../../src/async.ts';
 
-/** Runs that end when they are told to. */
+/** Runs that end when the test tells them to. */
 function setUp() {
   const runs: { resolve(value: string): void; reject(cause: Error): void }[] = [];
   const ask = sharingNext(() => {

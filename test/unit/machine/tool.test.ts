@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runTool } from '../../../src/machine/tool.ts';
 
-/** Leaves its group, and keeps the output of the tool open. */
+/** It leaves its process group, and keeps the output of the tool open. */
 const DAEMON = `const daemon = require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: 'inherit' });
 daemon.unref();
 console.error(daemon.pid);`;

@@ -1,4 +1,4 @@
-/** Which workload is the manager where no Service says so, and what discovery says about those beside it. */
+/** Which workload is the manager if no Service shows it, and what discovery reports about the other workloads. */
 import { expect, it, test } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import type { Container, Pod, Workload } from '../../../src/cluster/api/workloads.ts';
@@ -21,7 +21,7 @@ function workload(name: string, containers: Container[]): Workload {
   };
 }
 
-/** Two Deployments of one image: only the first has webhooks. */
+/** Two Deployments with the same image, of which only the first has webhooks. */
 function webhooksAndAudit() {
   const cluster = clusterWithTable();
   install(cluster, {

@@ -179,7 +179,7 @@ describe('the operator of the checkout', () => {
       services: service ? [service] : [],
       deployment: service && 'injector',
     });
-    // Without a webhook on a path of its sources, one image is not enough.
+    // The same image is not enough without a webhook on a path that its sources serve.
     expect(names(await find({ ...facts, paths: new Set(['/validate']), declaresWebhooks: false }))).toEqual({
       services: [],
       deployment: undefined,

@@ -8,7 +8,7 @@ import { readCheckout } from '../../../src/operator/sources.ts';
 import { LAYOUTS } from '../../support/layouts/all.ts';
 import { makeRepository } from '../../support/layouts/layout.ts';
 
-/** The test of the same name in test/e2e builds and takes over each of them. */
+/** The end-to-end test with the same name builds and takes over each of them. */
 test.each(LAYOUTS)('a repository like this is recognised, with its main package: %s', async (_, layout) => {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'devloop-layout-')));
   onTestFinished(() => rm(base, { recursive: true, force: true }));

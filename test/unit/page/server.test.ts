@@ -65,7 +65,7 @@ async function logIn(url = server.url): Promise<Record<string, string>> {
 describe('who may use it', () => {
   it('listens on the loopback address alone', async () => {
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/#[\w-]{32}$/);
-    // Whoever listens on all addresses listens on this one, too.
+    // Somebody who listens on all addresses listens on this one, too.
     await expect(fetch(server.url.replace('127.0.0.1', '127.0.0.2'))).rejects.toThrow('fetch failed');
   });
 
@@ -274,7 +274,7 @@ describe('the stream of events', () => {
     const message = 'x'.repeat(1_000_000);
     for (let number = 1; number <= 40; number++) {
       server.reviewed(reviewOf(number, { message }));
-      // As long as the stream collects.
+      // As long as the stream collects messages.
       if (number % 4 === 0) await sleep(60);
     }
     let bytes = 0;

@@ -10,11 +10,11 @@ interface Options {
   verbosity?: HumanPrinterOptions['verbosity'];
   env?: Record<string, string>;
   terminal?: { columns: number };
-  /** The one that the events are about. */
+  /** The Deployment that the events are about. */
   deployment?: string;
 }
 
-/** What a person sees of the events. */
+/** What a person sees when these events are printed. */
 export function printed(
   events: DevloopEvent[],
   { verbosity = 'normal', env = {}, terminal, deployment }: Options = {},
@@ -39,7 +39,7 @@ export function printed(
   return captured;
 }
 
-/** One event of every type, with the text wherever a text from outside may stand. */
+/** One event of every type, with the text in every place where a text from outside may be. */
 export function everyEvent(text: string): DevloopEvent[] {
   return [
     { type: 'discovered', what: 'service', value: text, source: text },

@@ -20,7 +20,7 @@ const ATTACKS = {
 const ESC = '\x1b';
 const COLOUR = new RegExp(`${ESC}\\[[\\d;:]*m`, 'g');
 
-/** Whatever a terminal acts on, other than a line break and a tab. */
+/** Everything that a terminal acts on, except line breaks and tabs. */
 const ACTIVE = /[^\P{Cc}\t\n]|\p{Bidi_Control}/u;
 
 describe.each(Object.entries(ATTACKS))('text that %s', (_, attack) => {
@@ -78,7 +78,7 @@ it('takes time in proportion to the text', () => {
   for (const start of ['\x1b]', '\x9d', '\x1b[', '\x1b[1', '\x1b ', '\x1bP']) {
     const began = performance.now();
     safeText(start.repeat(200_000));
-    // Milliseconds; with the square of it, minutes.
+    // This takes milliseconds; if the time grew with the square of the length, it would take minutes.
     expect(performance.now() - began).toBeLessThan(30_000);
   }
 });

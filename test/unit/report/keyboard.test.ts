@@ -15,7 +15,7 @@ function open(before = '', after = 'stty -a'): Terminal {
 const shows = (terminal: Terminal, text: string): Promise<void> =>
   eventually(async () => expect(terminal.shown()).toContain(text), 20_000);
 
-/** As the terminal was before, as `stty` says: it collects lines, shows what is typed, and Ctrl-C is a signal. */
+/** The terminal is as it was before, according to `stty`: it collects lines, echoes, and turns Ctrl-C into a signal. */
 function expectGivenBack(terminal: Terminal): void {
   const settings = terminal.shown().slice(terminal.shown().lastIndexOf('speed '));
   for (const setting of ['isig', 'icanon', 'echo'])

@@ -10,7 +10,7 @@ const others: ReviewSummary = reviewOf(41, {
   ms: { held: 0, controller: 7, total: 7, budget: 10_000 },
 });
 const review: ReviewSummary = { ...others, isOwnUser: true };
-/** As the terminal's time zone has it. */
+/** In the terminal's time zone. */
 const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
 
 function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal', columns?: number) {

@@ -15,7 +15,7 @@ function start() {
 
 it('says after five seconds of silence what devloop is at, and for how long', () => {
   const { printer, waits } = start();
-  // What was printed last came right after a look.
+  // The last output came right after a look.
   vi.advanceTimersByTime(1_001);
   printer.print({ type: 'note', message: 'x' });
   vi.advanceTimersByTime(3_900);

@@ -54,7 +54,7 @@ it('names those of several sessions that are not as the others', () => {
   );
 });
 
-/** What moves the cursor, or takes more or less than one column. */
+/** Characters that move the cursor, or that take more or less than one column. */
 const SPECIAL = ['a', ' ', '\n', '\r', '\t', '\x1b', '[', '2', 'J', '\x9b', '\u202e', '\u0301', '日', '🚀'];
 
 it('never breaks the line, and no text from outside reaches the terminal as a command', () => {

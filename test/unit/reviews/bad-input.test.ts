@@ -34,7 +34,7 @@ interface Bad {
   what: string;
   body?: string;
   type?: string;
-  /** Of the controller. */
+  /** The answer of the controller. */
   answer?: string;
   verdict: string;
 }
@@ -83,7 +83,7 @@ it('whatever is asked and answered passes unchanged, is recorded, and can be sho
       expect([what, reply.status, reply.text]).toEqual([what, 200, answer ?? allowed()]);
     }
     expect(bench.events).toEqual([]);
-    // The gateway tells the recorder when the answer is out.
+    // The gateway calls the recorder when the answer is out.
     await until(() => recorder.waiting().reviews.length === 0);
   }
   const { records, unread } = await readRecording(directory);

@@ -60,7 +60,7 @@ it('is read as a whole, even when its older half is dropped at the same moment',
   const { older, newer } = recordingFiles(directory);
   const lineOf = (number: number): string => `${JSON.stringify(record(number))}\n`;
   await writeFile(newer, lineOf(2));
-  // Who reads the older file gets to its end when all of this has happened.
+  // A reader of the older file gets to its end after all of this has happened.
   execFileSync('mkfifo', [older]);
   const script = 'exec 3> "$1"; printf %s "$3" >&3; mv "$2" "$1"; printf %s "$4" > "$2"';
   spawn('sh', ['-c', script, 'sh', older, newer, lineOf(1), lineOf(3)], { stdio: 'ignore' });
@@ -290,7 +290,7 @@ it('knows the reviews without an answer, until they are recorded: none is missin
   await using recorder = newRecorder(events);
   recorder.name([{ path: '/v', name: 'v.kb.io' }]);
   const waits = recorder.arrived(arrived);
-  // Nobody could read that it waits.
+  // Nobody could read that it is waiting.
   const isShort = recorder.arrived({ ...arrived, at: now });
   const { reviews, last } = recorder.waiting();
   isShort[Symbol.dispose]();

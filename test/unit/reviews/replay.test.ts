@@ -9,7 +9,7 @@ import { Controller } from '../gateway/support.ts';
 const NEVER = new AbortController().signal;
 const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
 
-/** What the controller got, and how it answers the object's name. */
+/** What the controller got, and how it answers to the object's name. */
 const got: { uid: string; dryRun?: boolean; object: { metadata: { name: string } } }[] = [];
 let say: (name: string) => object;
 const controller = new Controller(async (incoming, response) => {

@@ -78,7 +78,7 @@ it('has none where nothing is recorded', async () => {
 
 it.each([
   'answered-by-devloop',
-  // Its client was gone, and the controller went on.
+  // Its client had disconnected, and the controller continued.
   'unanswered',
 ] as const)('finds late answers, also far behind their reviews, for one that is %s', async (verdict) => {
   await record(1, 2);
@@ -93,7 +93,7 @@ it.each([
   expect(await findRecord(directory, own.id)).toMatchObject({
     ...{ id: own.id, late, lateResponse: { response: { allowed: false } } },
   });
-  // A page that connects again has the review, and not its late answer.
+  // A page that connects again already has the review, but not its late answer.
   const found = [];
   for await (const part of scanSummaries(directory, reviewOf(500).id)) found.push(...part.late);
   expect(found).toEqual([{ id: own.id, late }]);

@@ -55,7 +55,7 @@ function converse({ up, down, ending, here, there }: Conversation): void {
   else for (const one of [here, there]) one.channel.end();
 }
 
-/** What each end has seen at last: `[ends, resets]`. The end that resets sees nothing. */
+/** What each end has seen in the end: `[ends, resets]`. The end that resets sees nothing. */
 const SEEN: Record<Ending, { here: number[]; there: number[] }> = {
   'in order': { here: [1, 0], there: [1, 0] },
   'reset here': { here: [0, 0], there: [0, 1] },
@@ -158,7 +158,7 @@ it('makes all channels wait while the stream is full', async () => {
     many[written % many.length]!.write(Buffer.alloc(64 * 1024));
     written += 1;
   }
-  // Each channel has some of its window left.
+  // A part of each channel's window is left.
   expect(written).toBeLessThan((many.length * WINDOW) / (64 * 1024));
   expect(many.map((channel) => channel.write(Buffer.from('x')))).toEqual(many.map(() => false));
   near.end('ended');

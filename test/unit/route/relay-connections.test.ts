@@ -63,7 +63,7 @@ it('carries a reset of the gateway to a caller that is half closed', async () =>
   caller.write('a');
   expect(await text(caller)).toBe('the answer');
   const failed = once(caller, 'error');
-  // As always in TCP, a reset after an end is only seen by a side that writes.
+  // As always with TCP, only a side that writes notices a reset after an end.
   await expect.poll(() => caller.destroyed || caller.write('more') === undefined).toBe(true);
   expect((await failed)[0]).toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) });
 });
@@ -109,7 +109,7 @@ it('stops a sender whose bytes are not read', async () => {
   for (let at = 0; at < total; at += chunk.length) caller.write(chunk, () => (taken += chunk.length));
   caller.end();
   const reader = await arrived.promise;
-  // Windows and kernel buffers fill up; then nothing more is accepted, because nobody reads.
+  // Windows and kernel buffers fill up; then nothing more is accepted, since nobody reads.
   await expect.poll(() => stands(() => taken), { timeout: 10_000 }).toBe(true);
   expect(taken).toBeLessThan(total / 2);
   let read = 0;
@@ -129,7 +129,7 @@ it('makes callers wait while the connection is cut, and serves them after it is 
   expect(await Promise.all(callers.map(text))).toEqual(callers.map(() => 'patience'));
 });
 
-/** Everything received until the end. */
+/** Everything that was received until the end. */
 async function text(socket: Socket): Promise<string> {
   let all = '';
   socket.on('data', (chunk) => (all += chunk));
@@ -141,7 +141,7 @@ async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await once(socket, 'close');
 }
 
-/** Whether it has not changed for a while. */
+/** Whether the value has stayed the same for a while. */
 async function stands(value: () => number): Promise<boolean> {
   const before = value();
   await new Promise((resolve) => setTimeout(resolve, 200));

@@ -13,21 +13,21 @@ it(`loses no request of ${CLIENTS} clients in ${CUTS} cuts`, { timeout: 60_000 }
   await using relayed = await startRelayed(gateway.server);
   const done = new AbortController();
   const clients = Array.from({ length: CLIENTS }, (_, number) =>
-    // Half of them make a new connection for each request, as kube-apiserver does after idle time.
+    // Half of the clients open a new connection for each request, as kube-apiserver does after idle time.
     askAgainAndAgain(relayed.program.port, number % 2 === 0, done.signal),
   );
   for (let cut = 0; cut < CUTS; cut++) {
     await sleep(Math.random() * 60);
     const before = relayed.cutter.count;
     relayed.cutter.cut(cut % 2 === 0 ? 'reset' : 'end');
-    // After a cut in a handshake the next dial may be up to 5 s away.
+    // After a cut in a handshake, the next attempt to connect can be up to 5 s away.
     await expect.poll(() => relayed.cutter.count, { interval: 5, timeout: 10_000 }).toBeGreaterThan(before);
   }
   done.abort();
   const counts = await Promise.all(clients);
   expect(Math.min(...counts)).toBeGreaterThan(5);
   expect(gateway.served()).toBe(counts.reduce((total, count) => total + count, 0));
-  // Redials that are cut as well can take long enough to be reported. Nothing was lost with them.
+  // Attempts to reconnect that are cut, too, can take long enough to be reported. They lose nothing.
   const lost = relayed.events.filter(({ type }) => type === 'route.lost');
   expect(lost).not.toContainEqual(expect.objectContaining({ cause: expect.stringContaining('replaced') }));
 });

@@ -9,7 +9,9 @@ import { ask, NAME, pair, setUp, until } from '../gateway/support.ts';
 
 const WARM_UP = { soak: 200, quick: 4 };
 const ROUNDS = { soak: 240, quick: 3 };
-/** How much more memory than before the program may have after the hostile connections. A few of them say little about a share. */
+/**
+ * How many times as much memory the program may use after the hostile connections. After only a few connections, such a ratio says little.
+ */
 const MOST_GROWN = SOAK ? 1.1 : 1.5;
 
 it("the relay's program survives hostile connections at all of its ports, and carries a review in between", async () => {
@@ -55,20 +57,20 @@ it('strangers who fill the ports of the relay Pod, and keep coming, keep out nei
 });
 
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: devloop-relay\r\n\r\n';
-/** At each port: more than a Pod keeps of those who do not prove who they are, or say nothing. */
+/** At each port, more connections than a Pod keeps from clients that do not authenticate or send nothing. */
 const MOST_STRANGERS = 1_500;
 
 interface Strangers extends Disposable {
   readonly made: number;
-  /** Resolves once connections at each port were closed because others had come after them. */
+  /** Resolves when connections at each port were closed because newer ones had come. */
   areTurnedAway(): Promise<void>;
 }
 
-/** Connects to these ports again and again, says so much to each, and leaves the connections open. */
+/** Connects to these ports again and again, sends each this much, and leaves the connections open. */
 function startStrangers(targets: { port: number; says: string }[]): Strangers {
   const places = targets.map((target) => ({ ...target, open: new Set<Socket>(), made: 0, closed: 0 }));
   const comeTo = (place: (typeof places)[number]): void => {
-    // Some do not even ask.
+    // Some send no request at all.
     const says = place.made % 4 > 0 ? place.says : '';
     const socket = dial(place.port, '127.0.0.1')
       .on('error', () => {})

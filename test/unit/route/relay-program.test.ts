@@ -72,7 +72,7 @@ it('reports why it cannot listen on a port, to the client and in its log', async
   stream.end('ended');
 });
 
-/** A client with the key, and a gateway of its own. */
+/** A client with the key, and with a gateway of its own. */
 function routeTo(program: RelayProgram, gateway: TestGateway, dial = program.dial): Promise<Route> {
   return relayRoute({
     pod: { namespace: 'a', name: 'b' },

@@ -7,7 +7,7 @@ import { LOCAL } from '../../support/sshd/local.ts';
 
 const blob = Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32, 1))]);
 
-/** What ssh2 receives when it asks for a signature and the agent answers with `signature`. */
+/** What ssh2 receives if it asks for a signature and the agent answers with `signature`. */
 function signed(signature: Buffer): Promise<Buffer | Error> {
   const identities = [{ blob, source: 'a key', sign: async () => signature }];
   const host = readSettings('', { host: 'box' }, LOCAL);

@@ -10,7 +10,7 @@ it('does not count the time of a question, nor of a question inside it', async (
     await sleep(300);
     await deadline.pauseFor(async () => {});
   });
-  // As much time is left after the questions as before them.
+  // After the questions, as much time is left as before them.
   expect(await expired.promise).toBeGreaterThanOrEqual(395);
 });
 

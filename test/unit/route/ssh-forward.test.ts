@@ -10,7 +10,7 @@ import { handshakeContext } from '../../support/sshd/handshake-context.ts';
 import { echo, listenHere, type Target } from '../../support/sshd/open-route.ts';
 import { type SshHost, startSshHost } from '../../support/sshd/ssh-host.ts';
 
-/** How much a channel lets one side send ahead, and generous room for buffers of sockets and streams around it. */
+/** How much a channel lets one side send ahead, plus generous room for the buffers of sockets and streams. */
 const WINDOW = 2 * 1024 * 1024;
 const BOUND = 6 * WINDOW;
 const LARGE = 20 * WINDOW;

@@ -8,7 +8,7 @@ const key = (fill: number): Buffer => Buffer.concat([string('ssh-ed25519'), stri
 const yes: Ask = async () => 'yes';
 const no: Ask = async () => '';
 
-/** Of a host whose known_hosts cannot be written. */
+/** The context of a host whose known_hosts cannot be written. */
 function hostKeys(accepted: Set<string>, ask: Ask | undefined) {
   const settings = ['userknownhostsfile /dev/null', 'globalknownhostsfile none'];
   const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);

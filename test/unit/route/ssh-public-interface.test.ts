@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const FOLDER = join(import.meta.dirname, '../../../src/route/ssh');
 
-/** ssh2 begins the names of private fields with an underscore; the types do not show them, so reaching one takes a cast. */
+/** ssh2 begins the names of private fields with an underscore. The types do not contain them, so code that uses one needs a cast. */
 const PRIVATE = /\._[a-z]|^ *_[a-z]\w*:|as unknown as|Reflect\./m;
 
 it('uses private fields of ssh2 in one file only', () => {

@@ -9,7 +9,7 @@ const local = {
   hostname: 'laptop.example.com',
   env: { SSH_AUTH_SOCK: '/run/agent', OTHER_SOCK: '/run/other' },
 };
-/** As in ssh_config. Written out, the linter would take it for a template. */
+/** As in ssh_config. Written as one text, the linter would take it for a template. */
 const variable = (name: string): string => ['$', '{', name, '}'].join('');
 const read = (lines: string[], to = { host: 'box' }, here = local) =>
   readSettings(lines.join('\n'), to, here);

@@ -71,7 +71,7 @@ it('names a file to edit and how to end what is kept, as the README does', () =>
   expect(hints).toContain('cd /tmp/checkout\n');
   expect(hints).toContain('export KUBECONFIG=/tmp/config\n');
   expect(readme).toContain('npm run demo -- --keep');
-  // What they say is to be changed is there.
+  // The files and lines that the demo tells people to change exist.
   expect(readFileSync(join(ROOT, 'examples/application-operator', EDITED), 'utf8')).toContain(
     'imageRequired',
   );
@@ -106,7 +106,7 @@ it('is not stopped while a session runs in its checkout', async () => {
   const checkout = join(state, 'checkout');
   for (const directory of [checkout, join(state, 'kube-devloop')]) mkdirSync(directory);
   writeFileSync(join(state, 'kube-devloop/demo.json'), JSON.stringify({ checkout }));
-  // The sizes of what is kept are counted fast.
+  // The sizes of what is kept are computed quickly.
   const kept = { XDG_CACHE_HOME: state, GOCACHE: state, GOMODCACHE: state };
   const env = { ...process.env, ...kept, XDG_STATE_HOME: state };
   const stop = (): ReturnType<typeof spawnSync> =>

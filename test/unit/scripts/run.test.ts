@@ -21,7 +21,7 @@ const SCRIPTS = join(import.meta.dirname, '../../../scripts');
 
 let root: string;
 
-/** A small project with run.mjs in it, and an npm and a go that only note that they were called. */
+/** A small project with run.mjs, and with an npm and a go that only record that they were called. */
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'devloop-run-'));
   for (const file of ['run.mjs', 'run-step.mjs', 'run-stamp.mjs'])

@@ -5,7 +5,7 @@ import type { DevloopEvent } from '../../../src/report/events.ts';
 import { openContext } from '../../../src/session/context/context.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
-/** Of a server that is never asked. */
+/** For a server that is never called. */
 const KUBECONFIG = JSON.stringify({
   'current-context': 'test',
   clusters: [{ name: 'test', cluster: { server: 'https://127.0.0.1:1' } }],

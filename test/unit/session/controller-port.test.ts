@@ -52,7 +52,7 @@ test.runIf(isLimited)('a port that only root may use is refused before anything 
     .then(() => 'allowed', ({ code, hint }) => code + ', ' + hint)
     .then(console.log)`;
   const asking = [process.execPath, '-e', ask] as const;
-  // Root without the one right.
+  // Root without this one right.
   const limits = ['--inh-caps=-net_bind_service', '--bounding-set=-net_bind_service'];
   const [program, ...args] = process.getuid?.() === 0 ? (['setpriv', ...limits, ...asking] as const) : asking;
   const { stdout } = await promisify(execFile)(program, args);
@@ -68,6 +68,6 @@ test('two Deployments whose controllers need the same port are refused before ei
   expect(() => claimPort(9443, { claimed, deployment: 'shop/b' })).toThrow(
     expect.objectContaining({ code: 'port.in-use', message: expect.stringMatching(/a and shop\/b .* 9443/) }),
   );
-  // One alone claims nothing.
+  // A session that is alone reserves nothing.
   claimPort(9443, { deployment: 'shop/c' });
 });

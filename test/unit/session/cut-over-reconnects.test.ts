@@ -5,8 +5,8 @@ import { fakeCluster } from '../../support/fake-cluster.ts';
 import { sshSession } from '../../support/ssh-session.ts';
 
 /**
- * Cuts over to an SSH host whose tunnel reconnects, with another port, around the given call of the cut-over. Resolves to the
- * ports that the Service points to in the end, and to the calls up to the verification.
+ * Cuts over to an SSH host whose tunnel reconnects, with another port, around the given call of the cut-over. Resolves with the ports to
+ * which the Service points in the end, and with the calls up to the verification.
  */
 async function cutOverWith(reconnectAround: number, when: 'before' | 'after') {
   const cluster = fakeCluster();

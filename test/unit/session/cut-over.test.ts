@@ -5,7 +5,7 @@ import { type CutOver, cutOver } from '../../../src/session/route/cut-over.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { sshSession } from '../../support/ssh-session.ts';
 
-/** Longer than the turn after which a rejection counts as unhandled. */
+/** Longer than the turn of the event loop after which a rejection counts as unhandled. */
 const LATER_MS = 50;
 
 let cluster: FakeCluster;

@@ -97,7 +97,7 @@ test('a controller at a breakpoint answers and ends, and the editor comes back t
   expect(controller.lastLines()).toEqual(['running', 'ending']);
   expect(await groupsOf(controller.pid!)).toEqual([]);
 
-  // As an editor does: it leaves the old session and begins the new one at once, which has to wait.
+  // As an editor does: it leaves the old session and begins the new one at once. The new one has to wait.
   await editor.ask('disconnect', { restart: true });
   const returning = attached(port);
   const next = await start();

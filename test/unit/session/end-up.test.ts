@@ -9,7 +9,7 @@ import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const SELECTOR = { app: 'shop' };
 
-/** A session that has taken a Service over, and whose controller prints a line while it ends. */
+/** A session that has taken over a Service, and whose controller prints a line while it ends. */
 async function ending(isFailure: boolean, { isTakenOver = true, endsAfterMs = 0 } = {}) {
   const cluster = fakeCluster();
   const events: DevloopEvent[] = [];
@@ -23,7 +23,7 @@ async function ending(isFailure: boolean, { isTakenOver = true, endsAfterMs = 0 
     leave: async () => {},
     async [Symbol.asyncDispose]() {
       await pause(endsAfterMs);
-      // What a manager still prints finds the cluster restored.
+      // The last line shows whether the cluster is already restored.
       const { selector } = cluster.read<Service>('Service', 'webhook', 'shop')!.spec;
       emit({ type: 'controller.output', stream: 'stderr', line: `shutdown, ${JSON.stringify(selector)}` });
     },

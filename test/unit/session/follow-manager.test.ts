@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true }));
 
-/** Follows the manager of a session whose directory is not there, as after its end; `copy` is that of the manager's Secret. */
+/** Follows the manager of a session whose directory does not exist, as after its end. `copy` is the copy of the manager's Secret. */
 async function following(): Promise<{ follow: (object: Workload) => void; object: Workload; copy: string }> {
   const directory = join(home, 's1');
   const files = { directory, keyPairDirectory: join(directory, 'certs') };

@@ -8,7 +8,7 @@ import { followReconnects } from '../../../src/session/route/cut-over.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 
-/** A session whose Service points to port 1000 of an SSH host, and after `reconnect` to another port. */
+/** A session whose Service points to port 1000 of an SSH host and, after `reconnect`, to another port. */
 async function taken(cluster: FakeCluster, signal: AbortSignal, portFor = () => 2000) {
   const service = cluster.put<Service>('Service', {
     metadata: { name: 'webhook', namespace: 'shop' },

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(state, { recursive: true }));
 
-/** A session of this machine that answers whatever it is asked. */
+/** A session on this machine that answers every request. */
 async function startSession(id: string, checkout: string): Promise<AsyncDisposable> {
   const directory = await claimDirectory(await thisMachine({ XDG_STATE_HOME: state }), id, { checkout });
   const server = createServer((socket) => void socket.end('{"answer":{}}\n'));

@@ -54,7 +54,7 @@ function putLease(pid: number, session = 's1'): void {
   });
 }
 
-/** ClusterRole `view` does not name Leases. `but` names the namespace where they can be listed nevertheless. */
+/** The ClusterRole `view` does not contain Leases. `but` is a namespace in which they can be listed nevertheless. */
 function forbidLeases(but?: string): void {
   cluster.hook.before = (verb, what) => {
     if (verb === 'list' && what.startsWith('Lease') && what !== `Lease ${but}`)

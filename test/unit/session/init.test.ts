@@ -42,7 +42,7 @@ test.each(['vscode', 'goland'] as const)(
     expect(await run({ ide })).toMatchObject([
       { type: 'note', message: expect.stringContaining('unchanged') },
     ]);
-    // Editors would not find a debugger there.
+    // Editors would find no debugger there.
     const hint = expect.stringMatching(/up --debug$/);
     const message = expect.stringContaining('2345 instead of 9');
     expect(await run({ ide, port: 9 })).toEqual([{ type: 'warning', message, hint }]);

@@ -1,4 +1,4 @@
-/** Sessions, Kubernetes' controllers and others at work on the same objects, each call in an order that fast-check's scheduler chooses. */
+/** Sessions, Kubernetes' controllers and others work on the same objects; fast-check's scheduler chooses the order of the calls. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { startControllers } from '../../support/interleaving/controllers.ts';
@@ -39,6 +39,6 @@ it('whatever the order, all is as if devloop had not been there, or it says what
   } finally {
     process.off('unhandledRejection', note);
   }
-  // Otherwise nothing met anything.
+  // Otherwise, no two of them would have met.
   expect(served).toBeGreaterThan(0);
 });

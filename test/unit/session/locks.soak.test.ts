@@ -1,4 +1,4 @@
-/** Who holds an operator, whatever happened to the holder: it is refused with the holder's name, or taken over. */
+/** Who holds an operator, whatever happened to the holder: devloop refuses with the holder's name, or takes over. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname } from 'node:os';
@@ -44,14 +44,14 @@ const here = (): Holding => ({
   processStart: startTimeOf(owner.pid!) ?? '',
 });
 const otherBoot = (): Holding => ({ ...here(), processStart: '00000000-1111-2222-3333-444444444444/1' });
-/** The boot and the name are those of this machine, the PID namespace is not. */
+/** The boot and the name are those of this machine, but the PID namespace is not. */
 const otherContainer = (): Holding => ({
   ...here(),
   processStart: here().processStart.replace(/\/\d+\//, '/1/'),
 });
 const elsewhere = (): Holding => ({ ...otherBoot(), host: 'elsewhere' });
 
-/** Its pid is taken, by a process that started at another time. */
+/** Its pid now belongs to a process that started at another time. */
 const reused = (): Holding => ({ ...here(), processStart: here().processStart.replace(/\d+$/, '1') });
 
 async function killed(): Promise<Holding> {
@@ -61,11 +61,11 @@ async function killed(): Promise<Holding> {
   return holding;
 }
 
-/** What has become of the holder of a lock. */
+/** What has happened to the holder of a lock. */
 interface Owner {
   name: string;
   holder: () => Holding | string | Promise<Holding>;
-  /** Whether its Lease is renewed while somebody looks. */
+  /** Whether its Lease is renewed while devloop looks. */
   renewed?: boolean;
   alive: boolean;
 }
@@ -88,7 +88,7 @@ const OWNERS: Owner[] = [
 interface Case extends Owner {
   /** How far the holder's clock is ahead of this one's. */
   clockMs?: number;
-  /** What else happens while somebody looks. */
+  /** What else happens while devloop looks. */
   meanwhile?: () => void;
 }
 
@@ -104,7 +104,9 @@ const CLOCKS: (readonly [name: string, change: Change])[] = [
   ['and this clock is set a day back', { meanwhile: step(-DAY_MS) }],
 ];
 
-/** Each owner with each clock in `npm run soak`, and with one of them in `npm test`. Nobody has to watch a process of this machine. */
+/**
+ * Each owner with each clock in `npm run soak`, and with one clock in `npm test`. A process of this machine does not have to be watched.
+ */
 const CASES: Case[] = OWNERS.flatMap((owner, index) => {
   const isWatched = ![here, killed, reused].includes(owner.holder as never);
   const clocks = isWatched ? CLOCKS : CLOCKS.slice(0, 2);
@@ -133,7 +135,7 @@ function put({ clockMs = 0 }: Case, holder: Holding | string): void {
   });
 }
 
-/** Looks for longer than a Lease lasts, in no time. */
+/** Looks for longer than a Lease is valid, without taking any time. */
 async function looking<T>({ clockMs = 0, renewed, meanwhile }: Case, look: Promise<T>): Promise<T> {
   let done = false;
   const settle = (): void => {

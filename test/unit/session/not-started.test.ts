@@ -1,4 +1,4 @@
-/** A session's objects are restored, and the in-cluster manager does not become ready. */
+/** A session's objects are restored, but the in-cluster manager does not become ready. */
 import { beforeEach, expect, it } from 'vitest';
 import type { KubeEvent, Lease } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';

@@ -96,7 +96,7 @@ test('an account that may do everything is asked about nothing else, and one of 
     );
   expect((await ask()).routes.map(({ lacking }) => lacking)).toEqual([[], []]);
   expect(asked).toEqual(['* *']);
-  // A garbled answer, and then a refusal.
+  // First a garbled answer, then a refusal.
   for (const answer of ['perhaps', false]) {
     allowsAll = answer;
     asked.length = 0;

@@ -22,7 +22,7 @@ const OTHERS = [
   'tls: failed to verify certificate: x509: certificate signed by unknown authority',
 ].map(said);
 
-/** Gives these answers, then the last one again and again. Resolves to the number of probes until whoever is wanted was reached. */
+/** Gives these answers, and then the last one again and again. Resolves with the number of probes until the wanted one was reached. */
 async function asked(answers: ProbeAnswer[], wanted: Wanted, atOnce: number): Promise<number> {
   let count = 0;
   const next = (): ProbeAnswer => answers[Math.min(count++, answers.length - 1)]!;
@@ -88,7 +88,7 @@ it.each([
 it('what is hopeless is given up long before the time is up', async () => {
   const prober = { once: async () => NOBODY[0]!, others: async () => [], reachesTogether: async () => false };
   let asks = 0;
-  // Each look at the clock finds it a second later.
+  // The clock is a second later at each look.
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
   const isHopeless = async (): Promise<boolean> => {

@@ -12,7 +12,7 @@ import { fakeCluster } from '../../support/fake-cluster.ts';
 it('says so where a session of this machine cannot be stopped, and takes over all the same', async () => {
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
   const exited = once(child, 'exit');
-  // Nothing says when it started, so it may be another process.
+  // Nothing shows when it started, so it may be another process.
   const holder = { pid: child.pid, processStart: '', health: 'serving' };
   const living = [{ sessionId: 's1', identity: 'ann@laptop', holder, alive: true, local: true }];
   const events: DevloopEvent[] = [];
@@ -28,7 +28,7 @@ it('says so where a session of this machine cannot be stopped, and takes over al
     facts: { groups: new Set() },
   };
   const discovered = { ...found, inTheWay: { sessions: ['s1'], living } };
-  // What comes after the recovery is not of interest here.
+  // What comes after the recovery does not matter here.
   await recoverSessions(command as never, discovered as never).catch(() => {});
   expect(events).toMatchObject([
     {
@@ -83,7 +83,7 @@ it.each([
   };
   const living = isRunning ? [{ sessionId: 's1', identity: 'bob@desk', alive: true, local: false }] : [];
   const discovered = { target, plan: { routes: [] }, facts: {}, inTheWay: { sessions: ['s1'], living } };
-  // What comes after the recovery is not of interest here.
+  // What comes after the recovery does not matter here.
   await recoverSessions(command as never, discovered as never).catch(() => {});
   expect(cluster.read<Service>('Service', 'hook', 'shop')!.spec.selector).toEqual({ app: 'shop' });
   expect(wasReady).toBe(isRunning);

@@ -45,7 +45,7 @@ it('a saved set is not sent to a port on which the session has no webhooks', asy
   const replayed = async (port: number): Promise<void> =>
     await replayToSession(session, [record(1, port)], { io, withSideEffects: false, from: { set: 'web' } });
   try {
-    // It is somebody else's there.
+    // That port belongs to somebody else.
     await expect(replayed(controller.port)).rejects.toMatchObject({ code: 'controller.not-ready' });
     expect(controller.seen).toEqual([]);
     await replayed(9443);

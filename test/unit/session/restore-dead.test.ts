@@ -17,7 +17,7 @@ const SERVICE = { kind: 'Service', namespace: 'shop', name: 'webhook' } as const
 let cluster: FakeCluster;
 let events: DevloopEvent[];
 
-/** A session that was killed during its first build: nothing but its Lease is there, and the operator answers. */
+/** A session that was killed during its first build: it has left only its Lease, and the operator answers. */
 beforeEach(() => {
   events = [];
   cluster = fakeCluster();
@@ -117,7 +117,7 @@ it('waits for the relay of the dead session to exit, also while the API server i
   let looks = 0;
   cluster.hook.before = (verb, what) => {
     if (!what.startsWith('Pod shop/')) return;
-    // Its own webhook for Pods keeps it from being deleted.
+    // Its own webhook for Pods prevents the deletion.
     if (verb === 'remove') throw refusal(500, 'InternalError', 'failed calling webhook "pods"');
     if (verb === 'get' && ++looks === 1) throw refusal(503, 'ServiceUnavailable');
     if (looks === 2) cluster.drop('Pod', 'devloop-relay-s1-ab12', 'shop');

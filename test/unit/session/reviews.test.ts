@@ -67,7 +67,7 @@ it('saves a set under a name that is free, and replaces one only when it is aske
   await run('save', ['new', '1', '2']);
   expect((await read('new')).trim().split('\n')).toHaveLength(2);
   const before = await read('new');
-  // No command that would save other reviews than these.
+  // There is no command that would save other reviews than these.
   const hint = expect.stringMatching(/^(?!.*save new --update).*--update/);
   await expect(run('save', ['new', '3'])).rejects.toMatchObject({ code: 'review.exists', hint });
   expect(await read('new')).toBe(before);
@@ -132,7 +132,7 @@ it('saves the answers that have changed, and leaves the other lines as they are'
   const [same, changed = ''] = (await read('two')).split('\n');
   expect(same).toBe(first);
   expect(JSON.parse(changed)).toMatchObject({ id: 'r-000002', verdict: 'denied', code: 422, response });
-  // What the other build had answered is gone.
+  // What the other build answered is gone.
   expect(JSON.parse(changed)).not.toHaveProperty('build');
 });
 

@@ -26,7 +26,7 @@ it('a session that starts keeps its directory while another one removes abandone
   const looking = (async () => {
     while (going) {
       await endOrphans(machine, () => {});
-      // As another process would, it leaves time to this one.
+      // Like another process, it leaves time to this one.
       await setImmediate();
     }
   })();

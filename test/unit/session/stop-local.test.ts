@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(stateDirectory, { recursive: true }));
 
-/** As `up` leaves it for others. */
+/** As `up` writes it for others. */
 async function recordSession(pid: number, processStart: string): Promise<void> {
   await mkdir(join(stateDirectory, 's1'));
   const owner = { host: 'here', pid, processStart, checkout: '/' };

@@ -39,7 +39,7 @@ beforeEach(async () => {
   await deploymentPause.pause({ ref, object }).apply(work());
 });
 
-/** Fails these calls, by number, from the beginning of the restoration. */
+/** Fails these calls, counted from the beginning of the restore. */
 function failing(numbers: number[], error: () => Error): void {
   let call = 0;
   const fail = (): void => {

@@ -16,7 +16,7 @@ interface Resolves {
 
 const REACHED = 'reached';
 
-/** Verifies an address of the Service's, with these answers. */
+/** Verifies an address of the Service, with these answers. */
 async function verify(
   answers: Resolves,
   {
@@ -61,7 +61,7 @@ const UNSUPPORTED = 'unsupported service type "ExternalName"';
 it('calls the address by its name, and writes no endpoints', async () => {
   const { result, made, left } = await verify({ name: REACHED, endpoints: 'never asked' });
   expect(result.reached).toBe(true);
-  // The slice is a dry run.
+  // The slice is created in a dry run.
   expect(made).toEqual([`create Service shop/${PROBE}`, `create EndpointSlice shop/${PROBE}-devloop-s1`]);
   expect(left).toEqual(['webhook']);
 });

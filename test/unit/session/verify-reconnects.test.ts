@@ -13,7 +13,7 @@ import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 const LIMIT_MS = 1_000;
 const PROBE = 'devloop-probe-s1';
 
-/** Where kube-apiserver calls the temporary Service: by its name at the webhook's port, or by its endpoints. */
+/** How kube-apiserver calls the temporary Service: by its name and the webhook's port, or at its endpoints. */
 function portsOf(cluster: FakeCluster): (number | undefined)[] {
   const service = cluster.read<Service>('Service', PROBE, 'shop');
   if (service?.spec.externalName === SSH_HOST) {
@@ -30,7 +30,7 @@ function portsOf(cluster: FakeCluster): (number | undefined)[] {
   return [slice?.ports?.[0]?.port, endpoints?.subsets?.[0]?.ports?.[0]?.port];
 }
 
-/** What kube-apiserver answers to a probe while the tunnel has this port of the host. */
+/** What kube-apiserver answers to a probe while the tunnel has this port on the host. */
 function answerProbe(cluster: FakeCluster, nonce: string, open: number): Error {
   const called = portsOf(cluster);
   return called.every((port) => port === open)

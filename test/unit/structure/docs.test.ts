@@ -96,7 +96,7 @@ it('names each check, each verdict, each state of a session and each command in 
   expect(firstColumn('docs/guide.md', '| verdict | meaning |')).toEqual(
     textsOf('src/report/review.ts', 'ReviewVerdict'),
   );
-  // Before it is ready, a session has no line at the bottom.
+  // A session that is not ready has no line at the bottom.
   const states = textsOf('src/report/session-state.ts', 'SessionPhase').filter((one) => one !== 'starting');
   expect(firstColumn('docs/guide.md', '| state | meaning |').sort()).toEqual(
     expect.arrayContaining(states.sort()),

@@ -151,7 +151,7 @@ function importGraph(files: { path: string; text: string }[]): Map<string, strin
   return new Map(files.map(({ path, text }) => [path, importsOf(path, text)]));
 }
 
-/** Files of which each imports the next one, and the last one the first. */
+/** Files that form a circle: each imports the next one, and the last one imports the first. */
 function circle(graph: Map<string, string[]>): string[] | undefined {
   const done = new Set<string>();
   const from = (path: string, before: string[]): string[] | undefined => {
@@ -181,7 +181,7 @@ function mayImport(room: string, target: string): boolean {
   return room === target || GROUND.includes(target) || (ALLOWED[room]?.includes(target) ?? false);
 }
 
-/** Static, dynamic and type-only imports of our own files, as paths below src. */
+/** Our own files that a file imports, statically, dynamically or for types only, as paths below src. */
 function importsOf(path: string, text: string): string[] {
   const found = withoutComments(text).matchAll(/\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g);
   return [...found].map(([, target]) => normalize(join(dirname(path), target!)).replaceAll('\\', '/'));

@@ -36,7 +36,7 @@ function headings(): string[] {
   return page.split('\n').flatMap((line) => (line.startsWith('### ') ? quotesIn(line) : []));
 }
 
-/** Of the tables of devloop's own messages; other tables quote other programs. */
+/** The tables of devloop's own messages; other tables quote other programs. */
 function firstCells(): string[] {
   const tables = page.split('\n\n').filter((block) => block.startsWith('| devloop says |'));
   return tables.flatMap((table) =>

@@ -8,7 +8,7 @@ import { directoryWith, put } from '../support/places.ts';
 
 interface Place {
   cwd: string;
-  /** A directory with a file that is called go, and is no script. */
+  /** A directory with a file that is named go and is not a script. */
   tools: string;
   sources: SourceSet;
   settings: GoSettings;
@@ -32,7 +32,7 @@ async function place(): Promise<Place> {
   return { cwd, tools, sources, settings: { cwd, env } };
 }
 
-/** The same in a workspace, as `go env GOWORK` tells of it. */
+/** The same in a workspace, with the answer of `go env GOWORK`. */
 async function workspace(): Promise<Place> {
   const cwd = await directoryWith({
     'go.work': 'go 1.26\n\nuse (\n\t.\n\t"./api" // the types\n\tlib\n)\n\nreplace example.com/z => ./z\n',
@@ -47,7 +47,7 @@ async function workspace(): Promise<Place> {
   return { cwd, tools, sources, settings: { cwd: join(cwd, 'cmd'), env: { PATH: tools, HOME: tools } } };
 }
 
-/** When the times of all files are certainly earlier. */
+/** A moment at which the times of all files are certainly earlier. */
 async function later(): Promise<number> {
   await pause(30);
   return Date.now();

@@ -5,7 +5,7 @@ import { directoryWith } from '../support/places.ts';
 const MAIN = 'package main\n\nconst path = "/validate-shop"\n\nfunc main() {}\n';
 const FILES = { 'templates/a.tpl': '', 'hack/default.yaml': '', 'b.yaml': '', 'cmd/manager/main.go': MAIN };
 
-/** What the image of these Dockerfiles has of the checkout: `from -> to`. */
+/** The files of the checkout that the image of these Dockerfiles contains: `from -> to`. */
 async function filesOf(dockerfiles: Record<string, string>, image?: string): Promise<string[]> {
   const directory = await directoryWith({ 'go.mod': 'module example.com/shop\n', ...FILES, ...dockerfiles });
   const hints = { command: ['/manager'], paths: ['/validate-shop'], image };

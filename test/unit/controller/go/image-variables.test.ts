@@ -5,7 +5,7 @@ import { directoryWith } from '../support/places.ts';
 const BUILDER = 'FROM golang:1 AS builder\nENV CGO_ENABLED=0\nRUN go build -o manager ./cmd\n';
 const START = 'ENTRYPOINT ["/manager"]\n';
 
-/** What the image of these Dockerfiles sets. */
+/** The variables that the image of these Dockerfiles sets. */
 async function variablesOf(dockerfiles: Record<string, string>): Promise<Record<string, string>> {
   const root = await directoryWith({
     'go.mod': 'module example.com/shop\n',

@@ -361,7 +361,7 @@ test.each<[string, Record<string, string>]>([
   const error = await findMainPackage(directory, { paths: ['/validate-a'] }).catch((thrown) => thrown);
   expect(error).toMatchObject({ code: 'target.not-found', hint: expect.stringContaining('--package .') });
   expect(error.message.includes('none of')).toBe(Object.keys(files).includes('cmd/x/main.go'));
-  // The printed cure.
+  // The remedy that the error names.
   const named = { package: '.', source: '--package' };
   expect((await findMainPackage(directory, { named })).package).toBe('.');
 });

@@ -181,7 +181,7 @@ async function flagsOf(isBuilt: boolean) {
 test('for a program that is built and run, commands of the Makefile are run as make runs them', async () => {
   const { value, source } = await flagsOf(true);
   expect(value).toBe('-s -X main.version=1.2.3 -X main.image=shop:7');
-  // One that tells the time, one that fails, and one with a variable that is not known.
+  // One that prints the time, one that fails, and one with an unknown variable.
   expect(source).toContain(
     'without -X main.built=$(shell date -u +%s) -X main.no=$(shell cat missing) -X main.d=$(shell echo $(D)) of the Makefile, which devloop does not evaluate',
   );

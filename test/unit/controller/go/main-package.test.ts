@@ -107,7 +107,7 @@ test('of two managers, the one whose sources contain the webhook paths is chosen
     'core/hooks/hooks.go': hooks('/validate-core'),
     'bootstrap/main.go': manager('bootstrap'),
     'bootstrap/hooks/hooks.go': hooks('/validate-bootstrap'),
-    // Both images name their program like this.
+    // Both images give their program this name.
     Makefile: 'manager:\n\tgo build -o bin/manager .\n',
     Dockerfile: 'RUN go build -o manager $package\n',
   };

@@ -1,4 +1,4 @@
-/** What the go tool is asked before a build, and what a wait for it says. */
+/** What devloop asks the go tool before a build, and what it prints while it waits for the answer. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { linkedPackages } from '../../../../src/controller/go/linked-packages.ts';
@@ -13,7 +13,7 @@ function main(...imports: string[]): string {
   return `package main\n\n${imports.map((path) => `import _ "${path}"\n`).join('')}\nfunc main() {}\n`;
 }
 
-/** What is waited for; `begun` resolves with the first wait. */
+/** What devloop waits for; `begun` resolves with the first wait. */
 function waits() {
   const { promise: begun, resolve } = Promise.withResolvers<void>();
   const all: string[] = [];
@@ -26,7 +26,7 @@ function waits() {
 }
 
 test('what the cache has is asked first, and modules that only another program needs are not asked for', async () => {
-  // The library of the manager is a module beside the checkout, so only the go tool can tell what either program links.
+  // The library of the manager is a module beside the checkout, so only the go tool knows what either program links.
   const workspace = await directoryWith({
     'go.work': 'go 1.24\n\nuse (\n\t./shop\n\t./runtime\n)\n',
     'go.work.sum': MISSING_SUM,
@@ -66,7 +66,7 @@ test('where the packages of the program have to be downloaded, the wait says so'
   const { begun, all, emit } = waits();
   const requests = await emptyGoProxy(begun);
   const linked = linkedPackages({ directory, goPackage: '.', flags: [] }, { emit });
-  // What can be had counts nevertheless.
+  // What is known counts nevertheless.
   expect((await linked()).has('flag')).toBe(true);
   expect(requests).not.toEqual([]);
   expect(new Set(all)).toEqual(new Set(['go list ., which downloads modules']));

@@ -12,7 +12,7 @@ export interface Recorder {
   ): Promise<Extract<DevloopEvent, { type: T }>>;
 }
 
-/** Compilers run meanwhile, on a machine that may have much else to do. */
+/** Compilers run in the meantime, on a machine that may have much else to do. */
 const LIMIT_MS = 120_000;
 
 /** Keeps every event, and lets a test wait for one with a limit. */

@@ -29,7 +29,7 @@ export async function watchIn(
     onError: (message) => expect.unreachable(message),
   });
   onTestFinished(() => watcher[Symbol.asyncDispose]());
-  /** Waits for these and for the mark, which is made last; whatever else was seen until then is one too many. */
+  /** Waits for these changes and for the mark, which is made last. Any other change until then is one too many. */
   async function expectChanges(expected: string[], mark: string): Promise<void> {
     await put(directory, mark, `package main\n\nconst mark = ${performance.now()}\n`);
     const wanted = [...expected, mark].sort();

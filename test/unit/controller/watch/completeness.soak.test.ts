@@ -1,4 +1,4 @@
-/** No change is missed, however files come and go: in a burst, in a directory that is just being made, by a rename. */
+/** No change is missed, however files come and go: in a burst, in a directory that is just being created, by a rename. */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'vitest';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createContentMemory } from '../../../../src/controller/watch/content-memory.ts';
 
-// A pipe makes the moment last: its content is read once somebody writes it.
+// A pipe makes the moment last: it can be read only once somebody writes to it.
 it('never takes new content for old, when a file is saved while it is read', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'memory-'));
   const file = join(directory, 'main.go');
@@ -17,7 +17,7 @@ it('never takes new content for old, when a file is saved while it is read', asy
     const savedAt = Date.now();
     await writeFile(file, 'package main');
     const [change] = await reading;
-    // The times of files come from a clock that lags behind by some milliseconds.
+    // The times of files come from a clock that lags by some milliseconds.
     expect(change!.modifiedMs).toBeGreaterThan(savedAt - 20);
   } finally {
     await rm(directory, { recursive: true, force: true });

@@ -312,7 +312,7 @@ test('whether a path is a source depends on its name and directory', () => {
   expect(others.filter((path) => isGoInput(path, sources))).toEqual([]);
   expect(isNotSource('/bin/project/src/a.py', '/bin/project')).toBe(false);
   expect(isNotSource('/p/node_modules/a/b.js', '/p')).toBe(true);
-  // What devloop saves there is no new program.
+  // What devloop saves there is not a new program.
   expect(isNotSource('/p/testdata/reviews/create-web.ndjson', '/p')).toBe(true);
   expect(isNotSource('/p/testdata/reviews.py', '/p')).toBe(false);
 });

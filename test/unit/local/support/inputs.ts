@@ -4,10 +4,10 @@ import type { ControllerInputs } from '../../../../src/local/plan.ts';
 import { noCheckoutFacts } from '../../../../src/operator/sources.ts';
 import { fakeCluster } from '../../../support/fake-cluster.ts';
 
-/** Where the manager's container sees its key pair. */
+/** Where the manager's container finds its key pair. */
 export const MOUNT = '/certs';
 
-/** An operator whose container has a subcommand, arguments and a variable, and a command of the user's to run it. */
+/** An operator whose container has a subcommand, arguments and a variable, and the user's own command that runs it. */
 export function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
   const metadata = { name: 'shop', namespace: 'shop' };
   const container: Container = {

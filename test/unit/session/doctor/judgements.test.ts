@@ -37,7 +37,7 @@ const called = (rest: Partial<TargetService> = {}): TargetService => ({
   ...rest,
 });
 
-/** Lines of an answer of one sentence that go on in the next one: only the width of the terminal breaks it. */
+/** Lines of an answer that end in the middle of a sentence: only the width of the terminal may break a sentence. */
 const brokenSentences = ({ answer }: Finding): string[] => answer.split('\n').slice(0, -1);
 
 describe('the target', () => {

@@ -11,7 +11,7 @@ const labelled = (part: string) => ({
 });
 const controlled = { ownerReferences: [{ kind: 'Shop', name: 'shop', uid: '1', controller: true }] };
 
-/** The hint where this writer insists on a field of the object. */
+/** The hint if this writer keeps writing a field of the object. */
 async function hintFor(
   ref: ObjectRef,
   metadata: Partial<Metadata>,
@@ -60,7 +60,7 @@ it('a parent that scales a Deployment: its operator is named, and the pause that
   const hint = await hintFor(DEPLOYMENT, controlled, 'shop-operator');
   expect(hint).toContain('Shop shop');
   expect(hint).toMatch(/: <again> --pause lease$/m);
-  // That pause does not help a Service.
+  // That way to pause does not help for a Service.
   expect(await hintFor(SERVICE, controlled, 'shop-operator')).not.toContain('--pause');
 });
 

@@ -38,7 +38,7 @@ beforeEach(async () => {
   events = [];
 });
 
-/** Has the guard see both objects as they are, after so many writes of late. */
+/** Shows the guard both objects as they are, after this many recent writes. */
 async function reactNow(writes: number[] = []): Promise<unknown[]> {
   const pointers = pointersOf(service, 'abc', () => to);
   return await Promise.all(

@@ -158,7 +158,7 @@ it.each<[string, Partial<Service['spec']>, Partial<Service['spec']>, string]>([
     expect(events.filter(({ type }) => type === 'warning' || type === 'note')).toEqual([]);
     await change(to);
     await reactNow();
-    // Another version of the same.
+    // Another version of the same object.
     cluster.edit<Service>('Service', 'hook', 'shop', ({ metadata }) => (metadata.annotations!.a = 'b'));
     expect(await reactNow()).toBeUndefined();
     const warnings = events.filter(({ type }) => type === 'warning');
