@@ -19,6 +19,7 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established } from '../support/cluster-waits.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   askHook,
   deployHooks,
@@ -28,6 +29,7 @@ import {
   putSecret,
 } from '../support/hook-operator.ts';
 import { HOOK_SERVER, hookServer } from '../support/hook-server.ts';
+import { InspectorClient } from '../support/inspector.ts';
 import { load } from '../support/reviews.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { openTerminal } from '../support/terminal.ts';
@@ -535,6 +537,28 @@ describe('an operator in another language, with several Services, ports and a co
     ]);
     expect(events.at(-1)).toMatchObject({ type: 'controller.planned', command: ['make', 'run'] });
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
+  });
+
+  it("an apply stands at a breakpoint of the user's own debugger, is stepped, and is answered", async () => {
+    const port = await freePort();
+    const [separator, node, ...server] = hookServer('debugged', '9444', '9445');
+    const command = [node!, `--inspect=127.0.0.1:${port}`, ...server];
+    await using up = startDevloop(['up', ...SERVICES, separator!, ...command], options());
+    await up.waitFor('session.ready');
+    using editor = await InspectorClient.attach(port);
+    const lines = (await readFile(HOOK_SERVER, 'utf8')).split('\n');
+    const line = lines.findIndex((one) => one.includes('desiredAPIVersion, objects } =')) + 1;
+    await editor.setBreakpoint(HOOK_SERVER, line);
+    const asked = ask('first').then(String, (error: Error) => error.message);
+    expect(await editor.stoppedAt()).toEqual({ line, function: 'answer' });
+    await editor.send('Debugger.stepOver');
+    expect(await editor.stoppedAt()).toEqual({ line: line + 1, function: 'answer' });
+    await editor.send('Debugger.resume');
+    expect(await asked).toContain('debugged on 9444 says no');
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(130);
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });
 
   it('an operator without webhooks is quieted, run, and put back', async () => {
