@@ -7,6 +7,7 @@ import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import { microTime } from '../../src/cluster/api/micro-time.ts';
 import type { Lease, Service, WebhookConfiguration } from '../../src/cluster/api/objects.ts';
+import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established, rolledOut as isRolledOut, type WorkloadKind } from '../support/cluster-waits.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
@@ -22,6 +23,7 @@ import {
 } from '../support/hook-operator.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { startOlm } from '../support/olm-stand-in.ts';
+import { dryRun, expectAsPlanned } from '../support/planned-changes.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
 import { application, DEPLOYMENT, NAMESPACE, rolledOut, SAMPLE } from '../support/sample-operator.ts';
 import { checkoutShop, shopInStatefulSet } from '../support/shop-settings.ts';
@@ -52,6 +54,10 @@ function up(...flags: string[]): DevloopRun {
   const server = hookServer('local', '9444', '9445');
   return startDevloop(['up', ...SERVICES, ...flags, ...server], options());
 }
+
+/** What the dry run of `up()` prints. */
+const plannedUp = (): Promise<DevloopEvent[]> =>
+  dryRun([...SERVICES, ...hookServer('local', '9444', '9445')], options());
 
 const ask = (name: string): Promise<unknown> => askHook(cluster, name);
 
@@ -98,8 +104,10 @@ const overwritten = (session: DevloopRun, kind: WorkloadKind) =>
 it('a manager in a StatefulSet is paused, and again when somebody scales it, with the login that the kubeconfig has since then, and restored', async () => {
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   await using login = await revocableLogin(cluster);
+  const planned = await plannedUp();
   await using session = up('--kubeconfig', login.kubeconfig);
   await session.waitFor('session.ready');
+  expectAsPlanned(session.events, planned, 'direct');
   expect(await runningPods()).toEqual([]);
   const owned = [{ kind: 'StatefulSet', name: 'hooks' }];
   const name = expect.stringMatching(/^hooks-devloop-[0-9a-f]{8}-0$/);
@@ -142,8 +150,10 @@ describe('a manager in a DaemonSet', () => {
   it('is paused, and restored with its history after a crash, which its webhook reviews', async () => {
     await reviewHistory();
     const before = await snapshot(cluster, HOOK_NAMESPACE);
+    const planned = await plannedUp();
     await using session = up();
     await session.waitFor('session.ready');
+    expectAsPlanned(session.events, planned, 'direct');
     expect(await runningPods()).toEqual([]);
     expect(await standIns()).toMatchObject([{ metadata: { ownerReferences: [{ kind: 'DaemonSet' }] } }]);
     await expect(ask('first')).rejects.toThrow('local on 9444 says no');
@@ -325,8 +335,10 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   const failing = `for (let i = 0; i < 4; i++) console.error('level=error msg=Reconciler error="no such thing"');`;
   const idle = ['--', process.execPath, '-e', `${failing} setInterval(() => {}, 1000)`];
   const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`, '--pause', 'lease'];
+  const planned = await dryRun([...named, ...idle], options());
   await using session = startDevloop(['up', ...named, ...idle], options());
   await session.waitFor('session.ready', undefined, 60_000);
+  expectAsPlanned(session.events, planned);
   await session.waitFor('warning', ({ message }) => /same error 4 times .*no such thing/.test(message));
   const { holderIdentity, renewTime } = await leader(cluster);
   expect(holderIdentity).toMatch(/^devloop-/);

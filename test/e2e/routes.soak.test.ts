@@ -1,9 +1,7 @@
 import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiGroupOf, kindInfo } from '../../src/cluster/api/kinds.ts';
-import { ANY_SESSION } from '../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
-import { objectText } from '../../src/report/text.ts';
 import { commonPermissions, routePermissions } from '../../src/session/start/permissions.ts';
 import { planAnyTakeOver } from '../../src/session/start/plan.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
@@ -12,6 +10,7 @@ import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { type SavedServer, savedServer } from '../support/hook-server.ts';
+import { dryRun, expectAsPlanned } from '../support/planned-changes.ts';
 import { inSoak, repeat, SOAK } from '../support/repeat.ts';
 import { createReviewer, failuresWhile, lostWhileEnding, type Reviewer } from '../support/reviews.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
@@ -25,18 +24,6 @@ const NOWHERE = '192.0.2.7';
 
 function isChange(event: DevloopEvent, kind: string, action: string): boolean {
   return event.type === 'change' && event.action === action && event.object.kind === kind;
-}
-
-function changesIn(events: DevloopEvent[]): string[] {
-  return events.flatMap((event) =>
-    event.type === 'change' ? [`${event.action} ${objectText(event.object)}`] : [],
-  );
-}
-
-/** `*` in a plan stands for what is not known yet. */
-function fits(change: string, plan: string): boolean {
-  const [head = '', tail] = plan.split('*');
-  return tail === undefined ? change === plan : change.startsWith(head) && change.endsWith(tail);
 }
 
 /** The moments of a session on the relay route. */
@@ -147,10 +134,14 @@ describe.each(CONTROL_PLANES)(
       },
     );
 
-    it('ssh: a review, a save under load, a tunnel that breaks, and everything back', async () => {
+    it('ssh: the changes of the dry run, a review, a save under load, a tunnel that breaks, and everything back', async () => {
       const text = await server.save();
-      await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
+      const route = ['--route', `ssh:${sshd.to}`];
+      const here = { cwd: checkout.directory, env: sshEnv() };
+      const planned = await dryRun([...route, ...server.command], here);
+      await using up = start(route, sshEnv());
       await up.waitFor('session.ready', undefined, 300_000);
+      expectAsPlanned(up.events, planned, 'ssh');
       const proven = await up.waitFor('route.verified', (event) => event.service.includes(SERVICE));
       expect(proven).toMatchObject({ route: 'ssh', address: expect.stringContaining(sshd.address) });
       expect(await answer()).toContain(text);
@@ -208,21 +199,15 @@ describe.each(CONTROL_PLANES)(
         await server.save();
         const KUBECONFIG = await account(cluster, `by-${way}`, requiredRules(way));
         const variables = { ...env(), KUBECONFIG };
-        const dryRun = await runDevloop(['up', '--dry-run', '--namespace', NAMESPACE, ...server.command], {
+        const planned = await dryRun(['--namespace', NAMESPACE, ...server.command], {
           cwd: checkout.directory,
           env: variables,
         });
-        expect(dryRun.code, dryRun.log).toBe(0);
-        const ofOthers = (event: DevloopEvent): boolean =>
-          event.type === 'change' && event.route !== undefined && event.route !== way;
-        const planned = changesIn(dryRun.events.filter((event) => !ofOthers(event)));
         await using up = start(['--namespace', NAMESPACE], variables);
-        const { session } = await up.waitFor('session.ready', undefined, 300_000);
+        await up.waitFor('session.ready', undefined, 300_000);
         expect((await up.waitFor('route.verified')).route).toBe(way);
         if (way === 'relay') expect(await waysToPods()).toEqual(['portforward']);
-        const made = changesIn(up.events).map((change) => change.replaceAll(session, ANY_SESSION));
-        expect(made.filter((change) => !planned.some((plan) => fits(change, plan)))).toEqual([]);
-        expect(planned.filter((plan) => !made.some((change) => fits(change, plan)))).toEqual([]);
+        expectAsPlanned(up.events, planned, way);
         await expectPutBack(up);
       },
     );
