@@ -150,11 +150,7 @@ function shown(
   };
 }
 
-function statusOf(
-  { context }: Session,
-  control: Control,
-  { health, compiler, compared }: Seen,
-): PageStatus {
+function statusOf({ context }: Session, control: Control, { health, compiler, compared }: Seen): PageStatus {
   const { last: _, ...state } = control.state();
   return {
     state,

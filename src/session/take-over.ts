@@ -116,7 +116,7 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
  */
 async function replaceManager(
   { session, work, standing, ending }: Running,
-  { point, start }: { point(isCalm: Promise<void>): Promise<CutOver>; start(): Promise<void> },
+  { point, start }: { point(isCalm: Promise<void>): Promise<Cleared>; start(): Promise<void> },
 ): Promise<Pausing[]> {
   const { target, plan, sessionId } = session;
   const { route } = standing;
@@ -143,6 +143,8 @@ async function replaceManager(
   calm.resolve();
   return pausing;
 }
+
+type Cleared = Pick<CutOver, 'cleared'>;
 
 /** The held reviews are answered first: the rest of the work can wait this long. */
 const HELD_FIRST_MS = 150;
@@ -206,7 +208,7 @@ async function pointServices(
   running: Running,
   pairs: KeyPairs,
   { gate, isCalm }: { gate: ServedGate | undefined; isCalm: Promise<void> },
-): Promise<CutOver> {
+): Promise<Cleared> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
   if (route === undefined) return { cleared: Promise.resolve() };
@@ -223,10 +225,11 @@ async function pointServices(
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, isCalm }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
-  const { cleared } = await cuttingOver;
-  writers.defer(() => cleared.catch(() => {}));
+  const done = await cuttingOver;
+  writers.defer(() => done.cleared.catch(() => {}));
+  writers.use(done);
   writers.use(startGuard(work, guardedPointers(running, route), end));
-  return { cleared };
+  return done;
 }
 
 function routingOf(running: Running): Routing {

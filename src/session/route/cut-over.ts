@@ -5,6 +5,7 @@ import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { clearLateSlices } from './late-slices.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
 import { type OpenRoute, type PointStep, type Routing, removeBeside } from './routing.ts';
@@ -20,33 +21,40 @@ const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
 /** The state in which every webhook Service points to this machine, and kube-apiserver calls the webhooks here. */
-export interface CutOver {
+export interface CutOver extends AsyncDisposable {
   /** Resolves when the EndpointSlices that Kubernetes wrote are deleted. No review has to wait for that. */
   cleared: Promise<void>;
 }
 
-/** Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver calls this machine. */
+/**
+ * Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver calls this machine. Disposing
+ * ends the deletion of slices that Kubernetes creates later.
+ */
 export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
   for (const { serverName } of routing.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
-  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step)));
+  await using clearing = new AsyncDisposableStack();
+  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step, clearing)));
   const cleared = allDone(all.map((one) => one.cleared)).then(() => {});
   // The caller awaits it after the manager is paused; until then, a failure must not count as unhandled.
   cleared.catch(() => {});
-  return { cleared };
+  const owned = clearing.move();
+  return { cleared, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 async function cutOverOne(
   routing: Routing,
   open: OpenRoute,
   { service, apply }: PointStep,
-): Promise<CutOver> {
+  clearing: AsyncDisposableStack,
+): Promise<Pick<CutOver, 'cleared'>> {
   // The prober is created at the same time, so that kube-apiserver notices its webhook while the Service is being changed.
   const creating = serviceProber(routing, service);
   const pointed = Promise.withResolvers<void>();
   const applying = apply(routing, open, pointed.resolve);
   // A failure before the prober exists must not count as unhandled either.
   applying.catch(() => {});
+  if ('address' in open.route.target) clearing.use(clearLateSlices(routing, service.service, applying));
   const probe = async (): Promise<ProbeResult> => {
     await using stack = new AsyncDisposableStack();
     const prober = stack.use(await creating);
