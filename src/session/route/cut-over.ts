@@ -54,7 +54,9 @@ async function cutOverOne(
   const applying = apply(routing, open, pointed.resolve);
   // A failure before the prober exists must not count as unhandled either.
   applying.catch(() => {});
-  if ('address' in open.route.target) clearing.use(clearLateSlices(routing, service.service, applying));
+  let isReached = false;
+  const late = { pointed: applying, isReached: () => isReached };
+  if ('address' in open.route.target) clearing.use(clearLateSlices(routing, service.service, late));
   const probe = async (): Promise<ProbeResult> => {
     await using stack = new AsyncDisposableStack();
     const prober = stack.use(await creating);
@@ -65,7 +67,7 @@ async function cutOverOne(
     return result;
   };
   const probing = probe();
-  const isReached = await probing.then(
+  isReached = await probing.then(
     ({ reached }) => reached,
     () => false,
   );

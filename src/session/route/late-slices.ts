@@ -4,23 +4,26 @@ import { removeLateSlices } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 
-/** After a restart of kube-apiserver, Kubernetes' controllers can take half a minute to connect again. */
-const BEHIND_MS = 60_000;
-const PAUSE_MS = { first: 500, factor: 1.5, most: 5_000 };
+const FIRST_PAUSE_MS = 1_000;
+/** With all shorter pauses, this makes a minute: after a restart of kube-apiserver, a controller can take half of that to connect again. */
+const LAST_PAUSE_MS = 32_000;
 
 /**
  * Once the Service has no selector any more, deletes the slices that a controller still creates because it has not seen that change yet.
- * They would send reviews to the Pods of the paused manager. Ends after a minute, or when it is disposed.
+ * They would send reviews to the Pods of the paused manager. Looks every second until reviews reach this machine, and then less and less
+ * often, for a minute. Ends earlier when it is disposed.
  */
-export function clearLateSlices(work: Work, service: Service, pointed: Promise<unknown>): AsyncDisposable {
+export function clearLateSlices(
+  work: Work,
+  service: Service,
+  { pointed, isReached }: { pointed: Promise<unknown>; isReached(): boolean },
+): AsyncDisposable {
   const ending = new AbortController();
   const signal = AbortSignal.any([work.signal, ending.signal]);
   const run = async (): Promise<void> => {
     await pointed;
-    const until = performance.now() + BEHIND_MS;
-    let pauseMs = PAUSE_MS.first;
-    while (performance.now() < until && (await sleep(pauseMs, signal))) {
-      pauseMs = Math.min(pauseMs * PAUSE_MS.factor, PAUSE_MS.most);
+    for (let pauseMs = FIRST_PAUSE_MS; pauseMs <= LAST_PAUSE_MS; pauseMs *= isReached() ? 2 : 1) {
+      if (!(await sleep(pauseMs, signal))) return;
       const failure = await removeLateSlices({ ...work, signal }, service).catch((error: unknown) => error);
       // Any other failure is that of a call, and the next one may succeed.
       if (!(failure instanceof DevloopError) || failure.code !== 'change.conflict') continue;
