@@ -346,7 +346,8 @@ describe.each(CONTROL_PLANES)(
         (await readdir(process.env.XDG_STATE_HOME!, { recursive: true })).filter((file) =>
           file.endsWith('.ndjson'),
         );
-      expect(await recordings()).not.toEqual([]);
+      await expect(apply('recorded', '')).rejects.toThrow(LOCAL);
+      await eventually(async () => expect(await recordings()).not.toEqual([]));
       const ending = up!;
       up = undefined;
       await using reviewer = await createReviewer(cluster.kubeconfig);

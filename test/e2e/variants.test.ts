@@ -540,6 +540,7 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   it("an apply stands at a breakpoint of the user's own debugger, is stepped, and is answered", async () => {
+    const before = await snapshot(cluster, HOOK_NAMESPACE);
     const port = await freePort();
     const [separator, node, ...server] = hookServer('debugged', '9444', '9445');
     const command = [node!, `--inspect=127.0.0.1:${port}`, ...server];

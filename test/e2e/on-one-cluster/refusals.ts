@@ -333,7 +333,7 @@ describe('devloop refuses', () => {
       const { port } = holder.address() as AddressInfo;
       const message = new RegExp(`port ${port}.* process ${process.pid} \\(`);
       const refusal = { code: 'port.in-use', message, hint: `--debug=${port + 1}` } as const;
-      await refuses(['up', `--debug=${port}`], refusal, { env: await toolsWith('1.999.0') });
+      await refuses(['up', `--debug=${port}`], refusal, { env: await toolsWith('dev') });
     });
 
     it.each([
