@@ -116,7 +116,7 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
  */
 async function replaceManager(
   { session, work, standing, ending }: Running,
-  { point, start }: { point(isCalm: Promise<void>): Promise<Cleared>; start(): Promise<void> },
+  { point, start }: { point(isCalm: Promise<void>): Promise<CutOver>; start(): Promise<void> },
 ): Promise<Pausing[]> {
   const { target, plan, sessionId } = session;
   const { route } = standing;
@@ -143,8 +143,6 @@ async function replaceManager(
   calm.resolve();
   return pausing;
 }
-
-type Cleared = Pick<CutOver, 'cleared'>;
 
 /** The held reviews are answered first: the rest of the work can wait this long. */
 const HELD_FIRST_MS = 150;
@@ -208,7 +206,7 @@ async function pointServices(
   running: Running,
   pairs: KeyPairs,
   { gate, isCalm }: { gate: ServedGate | undefined; isCalm: Promise<void> },
-): Promise<Cleared> {
+): Promise<CutOver> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
   if (route === undefined) return { cleared: Promise.resolve() };
@@ -225,11 +223,10 @@ async function pointServices(
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, isCalm }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
-  const done = await cuttingOver;
-  writers.defer(() => done.cleared.catch(() => {}));
-  writers.use(done);
+  const { cleared } = await cuttingOver;
+  writers.defer(() => cleared.catch(() => {}));
   writers.use(startGuard(work, guardedPointers(running, route), end));
-  return done;
+  return { cleared };
 }
 
 function routingOf(running: Running): Routing {

@@ -73,14 +73,6 @@ export async function removeControllerSlices(work: Work, service: Service): Prom
   }
 }
 
-/** Deletes the slices that a controller has created since, because it had not seen yet that the Service has no selector. */
-export async function removeLateSlices(work: Work, service: Service): Promise<void> {
-  const { api } = work;
-  if (!(await slicesOf(api, service)).some(isControllerSlice)) return;
-  const now = await api.get<Service>(refOf('Service', service.metadata));
-  if (isWithoutSelector(now, work)) await removeControllerSlices(work, service);
-}
-
 /** Whether the Service is still as the session left it after pointing it to an address. */
 export function isWithoutSelector(service: Service | undefined, { sessionId }: Work): boolean {
   return service !== undefined && sessionOf(service) === sessionId && same(service.spec.selector, undefined);

@@ -5,7 +5,6 @@ import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { clearLateSlices } from './late-slices.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
 import { type OpenRoute, type PointStep, type Routing, removeBeside } from './routing.ts';
@@ -21,42 +20,33 @@ const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
 /** The state in which every webhook Service points to this machine, and kube-apiserver calls the webhooks here. */
-export interface CutOver extends AsyncDisposable {
+export interface CutOver {
   /** Resolves when the EndpointSlices that Kubernetes wrote are deleted. No review has to wait for that. */
   cleared: Promise<void>;
 }
 
-/**
- * Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver calls this machine. Disposing
- * ends the deletion of slices that Kubernetes creates later.
- */
+/** Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver calls this machine. */
 export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
   for (const { serverName } of routing.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
-  await using clearing = new AsyncDisposableStack();
-  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step, clearing)));
+  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step)));
   const cleared = allDone(all.map((one) => one.cleared)).then(() => {});
   // The caller awaits it after the manager is paused; until then, a failure must not count as unhandled.
   cleared.catch(() => {});
-  const owned = clearing.move();
-  return { cleared, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { cleared };
 }
 
 async function cutOverOne(
   routing: Routing,
   open: OpenRoute,
   { service, apply }: PointStep,
-  clearing: AsyncDisposableStack,
-): Promise<Pick<CutOver, 'cleared'>> {
+): Promise<CutOver> {
   // The prober is created at the same time, so that kube-apiserver notices its webhook while the Service is being changed.
   const creating = serviceProber(routing, service);
   const pointed = Promise.withResolvers<void>();
   const applying = apply(routing, open, pointed.resolve);
   // A failure before the prober exists must not count as unhandled either.
   applying.catch(() => {});
-  let isReached = false;
-  const late = { pointed: applying, isReached: () => isReached };
-  if ('address' in open.route.target) clearing.use(clearLateSlices(routing, service.service, late));
   const probe = async (): Promise<ProbeResult> => {
     await using stack = new AsyncDisposableStack();
     const prober = stack.use(await creating);
@@ -67,7 +57,7 @@ async function cutOverOne(
     return result;
   };
   const probing = probe();
-  isReached = await probing.then(
+  const isReached = await probing.then(
     ({ reached }) => reached,
     () => false,
   );
