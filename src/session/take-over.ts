@@ -6,7 +6,7 @@ import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
-import type { TargetService } from '../operator/target.ts';
+import type { Target, TargetService } from '../operator/target.ts';
 import { stampOf } from '../reviews/answering.ts';
 import type { Answered } from './answered.ts';
 import { targetsOf } from './context/holders.ts';
@@ -14,6 +14,7 @@ import type { Standing } from './end/end-up.ts';
 import { noticeUninstall } from './guard/callers.ts';
 import { watchedPointer } from './guard/endpoints.ts';
 import { startGuard, type Watched } from './guard/guard.ts';
+import { watchedSlices } from './guard/late-slices.ts';
 import { type Guarded, watchedObject } from './guard/react.ts';
 import { type CutOver, cutOver, followReconnects } from './route/cut-over.ts';
 import { ownAnswers } from './route/gateways.ts';
@@ -181,6 +182,11 @@ function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
   });
 }
 
+/** The slices that Kubernetes' controllers wrote, which the cut-over empties; none if they are to write the endpoints. */
+function guardedSlices({ services }: Target, { route }: ChosenRoute): Watched[] {
+  return 'address' in route.target ? services.map(({ service }) => watchedSlices(service)) : [];
+}
+
 function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
   return metadata.name === ref.name && metadata.namespace === ref.namespace;
 }
@@ -223,6 +229,7 @@ async function pointServices(
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, isCalm }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
+  writers.use(startGuard(work, guardedSlices(session.target, route), end));
   const { cleared } = await cuttingOver;
   writers.defer(() => cleared.catch(() => {}));
   writers.use(startGuard(work, guardedPointers(running, route), end));

@@ -11,7 +11,7 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { EndpointSlice, Endpoints, Service } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 import { SERVICE_NAME } from '../../src/cluster/takeover/endpoints.ts';
-import { slicesOf } from '../../src/cluster/takeover/slices.ts';
+import { hasControllerEndpoints, slicesOf } from '../../src/cluster/takeover/slices.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -152,11 +152,30 @@ async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promi
   await expectServedHere();
 }
 
+/** A controller that has not seen that the selector is gone still fills its slices. */
+async function expectLateSliceEmptied(up: DevloopRun): Promise<void> {
+  const all = await slicesOf(api, { metadata: SERVICE_REF });
+  const late = refOf(
+    'EndpointSlice',
+    all.find(({ metadata: { name } }) => !name.includes('-devloop-'))!.metadata,
+  );
+  const endpoints = [{ addresses: ['10.88.0.99'], conditions: { ready: true } }];
+  await api.patch<EndpointSlice>(late, 'merge', { endpoints }, { query: { fieldManager: 'late' } });
+  await eventually(async () =>
+    expect((await slicesOf(api, { metadata: SERVICE_REF })).filter(hasControllerEndpoints)).toEqual([]),
+  );
+  expect(up.events.filter(({ type }) => type === 'warning')).toEqual([]);
+  await expectServedHere();
+}
+
 /** The objects that point the Service to this machine are devloop's own, so only devloop writes them again. */
 async function expectEndpointsWrittenAgain(up: DevloopRun): Promise<void> {
   const service = { metadata: SERVICE_REF };
-  const [slice, ...others] = await slicesOf(api, service);
-  expect(others).toEqual([]);
+  const all = await slicesOf(api, service);
+  const slice = all.find(({ metadata: { name } }) => name.includes('-devloop-'));
+  // That of Kubernetes stays, but is empty.
+  expect(all).toHaveLength(2);
+  expect(all.filter(hasControllerEndpoints)).toEqual([]);
   const { metadata } = slice!;
   const selected = ['-l', `${SERVICE_NAME}=${SERVICE}`, '--now'];
   await cluster.kubectl(['-n', NAMESPACE, 'delete', 'endpointslice', ...selected]);
@@ -190,7 +209,7 @@ it('relay: kubectl apply of the operator is reported and written over, and revie
   await expectRestored(up, before);
 });
 
-it('direct: one watch for each object sees kubectl apply, and marks and endpoints that are removed, which are reported and written over', async () => {
+it('direct: the watches see kubectl apply, and marks and endpoints that are removed, which are reported and written over', async () => {
   const before = await snapshot(cluster, NAMESPACE);
   const original = (await api.get<Service>(SERVICE_REF))!;
   await using up = await takenOver('--route', 'direct', ...SERVER);
@@ -199,11 +218,13 @@ it('direct: one watch for each object sees kubectl apply, and marks and endpoint
   // Kubernetes' controllers may still send requests about the last change.
   await eventually(async () => {
     const first = await requests();
-    expect(first.map(({ watches }) => watches)).toEqual([1, 1, 1, 1]);
+    // One sees devloop's own slice, and one all slices of the Service.
+    expect(first.map(({ watches }) => watches)).toEqual([1, 1, 1, 2]);
     await pause(3_000);
     expect(await requests()).toEqual(first);
   });
   await expectServedHere();
+  await expectLateSliceEmptied(up);
   await expectEndpointsWrittenAgain(up);
   await expectWrittenOver(up);
   await expectMarksWrittenAgain(up, original);

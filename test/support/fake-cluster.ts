@@ -251,7 +251,7 @@ function merged(now: unknown, patch: unknown): unknown {
 }
 
 /** Parses `a=b,c`: equality and existence. */
-function selector(text: string): (object: KubeObject) => boolean {
+export function selector(text: string): (object: KubeObject) => boolean {
   const terms = text
     .split(',')
     .filter(Boolean)

@@ -1,10 +1,10 @@
-/** Lists and watches of an API server in memory, for clients that follow one object, or all objects of a kind. */
+/** Lists and watches of an API server in memory, for clients that follow one object, all objects of a kind, or those with a label. */
 import type { ClusterApi } from '../../src/cluster/api/client.ts';
 import { ApiError } from '../../src/cluster/api/errors.ts';
 import { collectionPath, type Kind } from '../../src/cluster/api/kinds.ts';
 import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import type { StreamOptions } from '../../src/cluster/api/transport.ts';
-import type { Change, FakeCluster } from './fake-cluster.ts';
+import { type Change, type FakeCluster, selector } from './fake-cluster.ts';
 
 export interface FakeWatches {
   record(change: Change): void;
@@ -42,6 +42,9 @@ export function fakeWatches(cluster: FakeCluster, namespace: string): FakeWatche
   /** The changes of the watched objects, as they come. */
   async function* changesFor(path: string, { query = {}, signal }: StreamOptions) {
     const [kind, name] = [kindAt(path), nameIn(query)];
+    const hasLabels = selector(query.labelSelector ?? '');
+    const isMeant = ({ ref, object }: Change): boolean =>
+      ref.kind === kind && (name ?? ref.name) === ref.name && hasLabels(object);
     const since = Number(query.resourceVersion);
     const before = cuts;
     for (let next = 0; !signal.aborted; ) {
@@ -49,7 +52,7 @@ export function fakeWatches(cluster: FakeCluster, namespace: string): FakeWatche
       const change = history[next];
       if (change === undefined) await changed(signal);
       else next++;
-      if (change?.ref.kind !== kind || (name ?? change.ref.name) !== change.ref.name) continue;
+      if (change === undefined || !isMeant(change)) continue;
       if (Number(change.object.metadata.resourceVersion) > since) yield change;
     }
   }
@@ -68,8 +71,11 @@ export function fakeWatches(cluster: FakeCluster, namespace: string): FakeWatche
       const kind = kindAt(path);
       const name = nameIn(query);
       const all = cluster.names(kind).filter((one) => (name ?? one) === one);
-      const items = all.map((one) => cluster.read<KubeObject>(kind, one, namespace));
-      return { items, metadata: { resourceVersion: cluster.version() } };
+      const items = all.map((one) => cluster.read<KubeObject>(kind, one, namespace)!);
+      return {
+        items: items.filter(selector(query.labelSelector ?? '')),
+        metadata: { resourceVersion: cluster.version() },
+      };
     },
     open: async (path, options, deliver) => follow(path, options, deliver),
     cut() {

@@ -10,6 +10,8 @@ export interface Scope {
   kind: Kind;
   namespace?: string;
   name?: string;
+  /** Only objects with these labels: `app=shop`. */
+  labelSelector?: string;
 }
 
 export interface Watching<T> {
@@ -179,8 +181,11 @@ function pathOf({ kind, namespace }: Scope): string {
   return collectionPath(kind, namespace);
 }
 
-function queryOf({ name }: Scope): Record<string, string> {
-  return name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+function queryOf({ name, labelSelector }: Scope): Record<string, string> {
+  return {
+    ...(name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+  };
 }
 
 function nameOf({ kind }: Scope, { metadata }: KubeObject): string {

@@ -16,7 +16,7 @@ import {
   writeEndpoints,
   writeOldEndpoints,
 } from './endpoints.ts';
-import { RECREATED_LATER, removeControllerSlices, turnControllerSlices } from './slices.ts';
+import { emptyControllerSlices, REFILLED_LATER, turnControllerSlices } from './slices.ts';
 
 /** Throws, before anything is written, if the Service cannot be pointed anywhere else. */
 export function assertTakeable(service: Service, address?: string): void {
@@ -79,9 +79,9 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 
 /**
  * Points a Service to an address; `place` names its owner, for display. The Endpoints are written before the selector is removed, since
- * Kubernetes would otherwise mirror the old ones to a slice. The controllers' slices are pointed to the address first and deleted last, so
+ * Kubernetes would otherwise mirror the old ones to a slice. The controllers' slices are pointed to the address first and emptied last, so
  * that there is always an endpoint. This also leaves only one change for kube-proxy, which waits a second after each change. `onPointed` is
- * called before these slices are deleted, if all endpoints point to the address.
+ * called before these slices are emptied, if all endpoints point to the address.
  */
 export function pointToAddress(
   service: Service,
@@ -96,7 +96,7 @@ export function pointToAddress(
       { action: 'update', object: ref, detail: selectorDetail(undefined) },
       { action: 'update', object: pointers[0]!, detail },
       { action: 'create', object: pointers[1]!, detail },
-      { action: 'delete', object: controllerSlices, detail: RECREATED_LATER },
+      { action: 'update', object: controllerSlices, detail: REFILLED_LATER },
     ],
     permissions: [
       ...servicePermissions(ref.namespace!),
@@ -110,7 +110,7 @@ export function pointToAddress(
       // Writes the Endpoints again, since Kubernetes may have overwritten them before the selector was removed.
       await writeEndpoints(work, service, to);
       if (areTurned) onPointed?.();
-      await removeControllerSlices(work, service);
+      await emptyControllerSlices(work, service);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The EndpointSlices of a Service, and those among them that Kubernetes' own controllers write. */
-import { allDone, sleep } from '../../async.ts';
+import { allDone, backOff, reportWhileWaiting, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { isConflict, isNotFound, isTransient } from '../api/errors.ts';
@@ -10,12 +10,15 @@ import { MANAGED_BY } from '../names.ts';
 import type { Work } from '../work.ts';
 import { type Destination, ourSlice, SERVICE_NAME } from './endpoints.ts';
 
-const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']);
-const REMOVE_LIMIT_MS = 10_000;
-const POLL_MS = 25;
+const MIRRORING = 'endpointslicemirroring-controller.k8s.io';
+const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', MIRRORING]);
+/** When the API server was away, Kubernetes' controllers can wait for a minute before they watch again. Until then, they go by what they knew. */
+const CATCH_UP_MS = 60_000;
+const FIRST_POLL_MS = 25;
+const LONGEST_POLL_MS = 1_000;
 
 /**
- * Points the controllers' slices of a Service without a selector to the address to which devloop's slice will point. They are deleted next.
+ * Points the controllers' slices of a Service without a selector to the address to which devloop's slice will point. They are emptied next.
  * Resolves to false if one of them may still point elsewhere: it is of the other IP family, somebody has just written it, or the API server
  * was away.
  */
@@ -31,46 +34,86 @@ export async function turnControllerSlices(
     alike.map((slice) =>
       api
         .replace(refOf('EndpointSlice', slice.metadata), { ...slice, endpoints, ports })
-        .then(() => true, falseIfNotTurned),
+        .then(() => true, falseIfStale),
     ),
   );
   return alike.length === slices.length && turned.every(Boolean);
 }
 
-/** Returns false even if only the answer was lost: nothing depends on this write, since the slice is deleted next. */
-function falseIfNotTurned(error: unknown): false {
+/** Returns false even if only the answer was lost: the next round reads the slice again. */
+function falseIfStale(error: unknown): false {
   const isStale = isNotFound(error) || isConflict(error);
   if (isStale || isTransient(error)) return false;
   throw error;
 }
 
 /**
- * Deletes the controllers' slices, which remain when a selector is removed, and the one that the mirroring controller adds. It ends when
- * two rounds in a row find none. If the Service has its selector again, the slices come back; they are then left to the session's guard, or
- * to the devloop process that has restored the Service.
+ * Takes the endpoints out of the controllers' slices, which remain when a selector is removed, until two rounds in a row find none. If the
+ * Service has its selector again, the controllers fill their slices; that is then left to the session's guard, or to the devloop process
+ * that has restored the Service.
  */
-export async function removeControllerSlices(work: Work, service: Service): Promise<void> {
-  const { api, emit } = work;
+export async function emptyControllerSlices(work: Work, service: Service): Promise<void> {
+  const { namespace, name } = service.metadata;
+  const what = `Kubernetes to see that Service ${namespace}/${name} has no selector`;
+  const emptying = emptyUntilCalm(work, service);
+  await reportWhileWaiting(emptying, { for: what, limitSeconds: CATCH_UP_MS / 1000 }, work.emit);
+}
+
+async function emptyUntilCalm(work: Work, service: Service): Promise<void> {
   const started = performance.now();
-  for (let rounds = 0, emptyRounds = 0; ; rounds++) {
-    const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
-    emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
-    if (emptyRounds === 2) return;
-    // The first round skips this check: however slow the API server was, nothing has been deleted yet.
-    if (rounds > 0 && leftovers.length > 0) {
-      const now = await api.get<Service>(refOf('Service', service.metadata));
-      if (!isWithoutSelector(now, work)) return;
-      if (performance.now() - started > REMOVE_LIMIT_MS) throw recreated(service, leftovers);
+  for (let filledRounds = 0, emptyRounds = 0; emptyRounds < 2; ) {
+    const filled = (await slicesOf(work.api, service)).filter(hasControllerEndpoints);
+    if (filled.length === 0) emptyRounds++;
+    else {
+      // The first round skips this check: however slow the API server was, nothing has been written yet.
+      if (filledRounds > 0 && !(await isStillPointed(work, service))) return;
+      if (filledRounds > 0 && performance.now() - started > CATCH_UP_MS) throw refilled(service, filled);
+      await allDone(filled.map((slice) => emptySlice(work, slice)));
+      filledRounds++;
+      emptyRounds = 0;
     }
-    await allDone(
-      leftovers.map(async ({ metadata }) => {
-        const object = refOf('EndpointSlice', metadata);
-        if (await api.remove(object, metadata.uid))
-          emit({ type: 'change', action: 'delete', object, detail: RECREATED_LATER });
-      }),
-    );
-    await sleep(POLL_MS);
+    const pauseMs = backOff(Math.max(0, filledRounds - 1), FIRST_POLL_MS, LONGEST_POLL_MS);
+    if (emptyRounds < 2 && !(await sleep(pauseMs, work.signal))) return;
   }
+}
+
+async function isStillPointed(work: Work, { metadata }: Service): Promise<boolean> {
+  return isWithoutSelector(await work.api.get<Service>(refOf('Service', metadata)), work);
+}
+
+/**
+ * Empties slices that a controller has filled since, because it had not seen yet that the Service has no selector. Does nothing until the
+ * session's own slice exists, and nothing once the Service has a selector again. Resolves to false if there was nothing to do.
+ */
+export async function emptyLateSlices(work: Work, service: Service): Promise<boolean> {
+  const { api, sessionId } = work;
+  const slices = await slicesOf(api, service);
+  const late = slices.filter(hasControllerEndpoints);
+  if (late.length === 0 || !slices.some((slice) => sessionOf(slice) === sessionId)) return false;
+  if (!(await isStillPointed(work, service))) return false;
+  await allDone(late.map((slice) => emptySlice(work, slice)));
+  return true;
+}
+
+/**
+ * A slice of the EndpointSlice controller is kept, without endpoints. The controller remembers every slice that it has created, and if one
+ * of them is deleted while it is not watching, it waits for that slice forever and writes none for this Service any more.
+ */
+async function emptySlice({ api, emit }: Work, slice: EndpointSlice): Promise<void> {
+  const object = refOf('EndpointSlice', slice.metadata);
+  if (slice.metadata.labels?.[MANAGED_BY] === MIRRORING) {
+    if (await api.remove(object, slice.metadata.uid))
+      emit({ type: 'change', action: 'delete', object, detail: '' });
+    return;
+  }
+  const isEmptied = await api.replace(object, { ...slice, endpoints: [] }).then(() => true, falseIfStale);
+  if (isEmptied) emit({ type: 'change', action: 'update', object, detail: REFILLED_LATER });
+}
+
+/** Whether Kubernetes' own controllers wrote this slice, and it would send calls to Pods of theirs. A mirrored slice has to go in any case. */
+export function hasControllerEndpoints(slice: EndpointSlice): boolean {
+  if (slice.metadata.labels?.[MANAGED_BY] === MIRRORING) return true;
+  return isControllerSlice(slice) && (slice.endpoints ?? []).length > 0;
 }
 
 /** Whether the Service is still as the session left it after pointing it to an address. */
@@ -78,15 +121,16 @@ export function isWithoutSelector(service: Service | undefined, { sessionId }: W
   return service !== undefined && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
 }
 
-export const RECREATED_LATER = 'Kubernetes recreates it later';
+export const REFILLED_LATER = 'without endpoints; Kubernetes adds them again later';
 
-function recreated(service: Service, slices: EndpointSlice[]): DevloopError {
+/** Something writes endpoints although the Service has no selector, for longer than a controller needs to see that. */
+export function refilled(service: Service, slices: EndpointSlice[]): DevloopError {
   const names = slices.map(({ metadata }) => metadata.name).join(', ');
   const { namespace, name } = service.metadata;
   const ref = describe(refOf('Service', service.metadata));
-  const message = `Something keeps creating EndpointSlices for ${ref}: ${names}.`;
+  const message = `Something keeps writing endpoints for ${ref} to EndpointSlices: ${names}.`;
   const shown = `kubectl -n ${namespace} get endpointslices -l ${SERVICE_NAME}=${name} -o yaml --show-managed-fields`;
-  return new DevloopError('change.conflict', message, { hint: `To see what creates them: ${shown}` });
+  return new DevloopError('change.conflict', message, { hint: `To see what writes them: ${shown}` });
 }
 
 export async function slicesOf(
@@ -98,7 +142,7 @@ export async function slicesOf(
   });
 }
 
-/** Whether Kubernetes' own controllers created this slice; they recreate it once the Service has its selector again. */
+/** Whether Kubernetes' own controllers write this slice; they fill it once the Service has its selector again. */
 export function isControllerSlice(slice: EndpointSlice): boolean {
   return CONTROLLERS.has(slice.metadata.labels?.[MANAGED_BY] ?? '');
 }

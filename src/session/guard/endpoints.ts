@@ -20,7 +20,7 @@ import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
  * The wait before a reaction: when a Service gets a selector, Kubernetes' controllers write its endpoints until the Service's own guard has
  * removed the selector.
  */
-const SETTLE_MS = 250;
+export const SETTLE_MS = 250;
 
 export interface GuardedPointer extends Pointer {
   service: ObjectRef;
@@ -37,7 +37,7 @@ export function watchedPointer(pointer: GuardedPointer): Watched {
   return {
     ref: pointer.ref,
     rounds,
-    react: (work, object) => reactToPointer(work, pointer, rounds, object),
+    react: (work, [object]) => reactToPointer(work, pointer, rounds, object),
   };
 }
 

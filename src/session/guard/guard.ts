@@ -1,23 +1,24 @@
 import { sleep } from '../../async.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
-import { watchObjects } from '../../cluster/api/watch.ts';
+import { type Scope, watchObjects } from '../../cluster/api/watch.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type DevloopError, messageOf } from '../../errors.ts';
 import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 
-/** An object that others may change while the session runs. */
+/** An object that others may change while the session runs, or all objects of a scope. */
 export interface Watched {
+  /** Names it in messages; for a scope, the name ends with `*`. */
   ref: ObjectRef;
+  /** By default the one object. */
+  scope?: Scope;
   rounds: Rounds;
   /** Set if the session continues even when somebody else keeps overwriting the object. */
   isOptional?: true | undefined;
   /** Called for every version of the object, whereas `react` is not called for a version if a newer one arrives first. */
   onObject?(object: KubeObject): void;
-  /**
-   * Deals with one version of the object, which is undefined if the object does not exist. If the session has to end, returns the reason.
-   */
-  react(work: Work, object: KubeObject | undefined): Promise<DevloopError | undefined>;
+  /** Deals with one version of the object, or of all objects of the scope. If the session has to end, returns the reason. */
+  react(work: Work, objects: KubeObject[]): Promise<DevloopError | undefined>;
 }
 
 /**
@@ -37,14 +38,14 @@ export function startGuard(work: Work, objects: Watched[], end: (error: unknown)
 }
 
 async function guardOne(work: Work, watched: Watched, end: (error: DevloopError) => void): Promise<void> {
-  const { ref, rounds, isOptional } = watched;
+  const { ref, scope = ref, rounds, isOptional } = watched;
   const { api, emit, signal } = work;
-  const states = newest<KubeObject | undefined>();
-  const onObjects = ([object]: KubeObject[]): void => {
-    if (object !== undefined) watched.onObject?.(object);
-    states.put(object);
+  const states = newest<KubeObject[]>();
+  const onObjects = (objects: KubeObject[]): void => {
+    for (const object of objects) watched.onObject?.(object);
+    states.put(objects);
   };
-  const watching = watchObjects(api, ref, { signal, onObjects });
+  const watching = watchObjects(api, scope, { signal, onObjects });
   const reporting = watching.catch((error) => emit({ type: 'warning', message: notWatched(ref, error) }));
   let failures = 0;
   for (let state = await states.next(signal); state; state = await states.next(signal)) {

@@ -48,7 +48,7 @@ export function watchedObject(guarded: Guarded, sessionId: string): Watched {
       memory.changes ??= changesIn(object, own, sessionId);
       onObject?.(object);
     },
-    react: (work, object) => react(work, guarded, memory, object),
+    react: (work, [object]) => react(work, guarded, memory, object),
   };
 }
 

@@ -22,11 +22,16 @@ export function noRounds(): Rounds {
   return { writes: [], tries: [] };
 }
 
-/** Forgets what is older than a minute, and returns whether somebody else keeps overwriting the object. */
-export function isFight(rounds: Rounds): boolean {
+/** Forgets what is older than a minute. */
+export function forgetOld(rounds: Rounds): void {
   const recent = (at: number): boolean => performance.now() - at < ROUNDS_MS;
   rounds.writes = rounds.writes.filter(recent);
   rounds.tries = rounds.tries.filter(recent);
+}
+
+/** Whether somebody else keeps overwriting the object. */
+export function isFight(rounds: Rounds): boolean {
+  forgetOld(rounds);
   return rounds.writes.length >= MOST_WRITES || rounds.tries.length >= MOST_TRIES;
 }
 

@@ -1,5 +1,7 @@
 import { allDone, sleep } from '../../async.ts';
+import type { EndpointSlice } from '../../cluster/api/objects.ts';
 import { whileAway } from '../../cluster/api/repeat.ts';
+import { hasControllerEndpoints, refilled, slicesOf } from '../../cluster/takeover/slices.ts';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
@@ -21,7 +23,7 @@ const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
 /** The state in which every webhook Service points to this machine, and kube-apiserver calls the webhooks here. */
 export interface CutOver {
-  /** Resolves when the EndpointSlices that Kubernetes wrote are deleted. No review has to wait for that. */
+  /** Resolves when the EndpointSlices that Kubernetes wrote are without endpoints. No review has to wait for that. */
   cleared: Promise<void>;
 }
 
@@ -52,7 +54,11 @@ async function cutOverOne(
     const prober = stack.use(await creating);
     await Promise.race([pointed.promise, applying]);
     await sleep(PROXY_MS, routing.signal);
-    const result = await probeUntil(prober, { wanted: 'us', limitMs: CUT_OVER_MS }, routing.signal);
+    const probing = { wanted: 'us', limitMs: CUT_OVER_MS } as const;
+    let result = await probeUntil(prober, probing, routing.signal);
+    // A controller that has not seen yet that the selector is gone is given as much time again.
+    if (!result.reached && (await filledSlices(routing, open, service)).length > 0)
+      result = await probeUntil(prober, probing, routing.signal);
     await removeBeside(routing, stack.disposeAsync());
     return result;
   };
@@ -65,6 +71,8 @@ async function cutOverOne(
   if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
+    const filled = await filledSlices(routing, open, service);
+    if (filled.length > 0) throw refilled(service.service, filled);
     throw new DevloopError(
       'route.none',
       `Service ${serviceName(service)} now points to this machine, but kube-apiserver could not reach it within ${CUT_OVER_MS / 1000} s: ${result.cause}`,
@@ -73,6 +81,16 @@ async function cutOverOne(
   }
   routing.emit(verified(open, service, result));
   return { cleared: applying };
+}
+
+/** The slices that keep sending calls to the cluster's Pods, although the Service has no selector. */
+async function filledSlices(
+  { api }: Routing,
+  { route }: OpenRoute,
+  { service }: TargetService,
+): Promise<EndpointSlice[]> {
+  if (!('address' in route.target)) return [];
+  return (await slicesOf(api, service)).filter(hasControllerEndpoints);
 }
 
 function hintFor({ route }: OpenRoute): string {

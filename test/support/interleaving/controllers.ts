@@ -15,7 +15,7 @@ type Controller = (cluster: FakeCluster) => Write[];
 
 const MANAGER = 'kube-controller-manager';
 const SLICES = 'endpointslice-controller.k8s.io';
-const MIRRORED = 'endpointslicemirroring-controller.k8s.io';
+export const MIRRORED = 'endpointslicemirroring-controller.k8s.io';
 
 /** They run until the world is discarded. */
 export function startControllers(world: World): void {

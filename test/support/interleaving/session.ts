@@ -14,6 +14,7 @@ import { sessionsInTheWay } from '../../../src/session/context/holders.ts';
 import { endUp, type Standing } from '../../../src/session/end/end-up.ts';
 import { watchedPointer } from '../../../src/session/guard/endpoints.ts';
 import { startGuard } from '../../../src/session/guard/guard.ts';
+import { watchedSlices } from '../../../src/session/guard/late-slices.ts';
 import { watchedObject } from '../../../src/session/guard/react.ts';
 import { createSessionLeases } from '../../../src/session/start/leases.ts';
 import { planPause } from '../../../src/session/start/pause.ts';
@@ -202,8 +203,10 @@ async function takeOver(running: Running): Promise<void> {
     if (running.options.route === 'direct' && session.isServing)
       await allDone(services.map((one) => moveEndpoints(work, one, () => running.to(one))));
   };
+  const isDirect = running.options.route === 'direct';
+  if (isDirect) writers.use(startGuard(work, services.map(watchedSlices), end));
   await allDone(services.map((one) => point(running, one)));
-  if (running.options.route === 'direct') writers.use(startGuard(work, pointers(running, services), end));
+  if (isDirect) writers.use(startGuard(work, pointers(running, services), end));
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   await allDone(pausing.map(({ idle }) => idle));

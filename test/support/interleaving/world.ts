@@ -3,11 +3,13 @@ import type fc from 'fast-check';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import type { EndpointSlice, KubeObject } from '../../../src/cluster/api/objects.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
+import { MANAGED_BY } from '../../../src/cluster/names.ts';
 import { SERVICE_NAME } from '../../../src/cluster/takeover/endpoints.ts';
 import { isControllerSlice } from '../../../src/cluster/takeover/slices.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type Change, type FakeCluster, fakeCluster } from '../fake-cluster.ts';
 import { type FakeWatches, fakeWatches } from '../fake-watches.ts';
+import { MIRRORED } from './controllers.ts';
 import { NAMESPACE } from './objects.ts';
 import { createWitness, partedBy } from './told.ts';
 
@@ -141,7 +143,7 @@ export function newProcess(name: string, sessions: string[]): Process {
   return { name, isKilled: false, sessions: new Set(sessions), isOver: false, late: 0 };
 }
 
-/** A late answer shows an earlier state, so a session that has lost a Service can still delete this many of its slices. */
+/** A late answer shows an earlier state, so a session that has lost a Service can still empty this many of its slices. */
 const MOST_LATE = 8;
 
 /** A session never writes to what another one holds, and does not continue with the slices of a Service that it has lost. */
@@ -153,10 +155,15 @@ function watchWrites({ live, changes, faults }: World, process: Process): () => 
     const holder = before && sessionOf(before);
     if (['Service', 'Deployment'].includes(ref.kind) && holder !== undefined && !isIts(before))
       faults.push(`${name} wrote into ${ref.kind} ${ref.name}, which ${holder} held`);
-    if (type !== 'DELETED' || !isControllerSlice(before as EndpointSlice)) return;
-    const service = before!.metadata.labels![SERVICE_NAME]!;
+    if (ref.kind !== 'EndpointSlice' || before === undefined || !isControllerSlice(before as EndpointSlice))
+      return;
+    const isMirrored = before.metadata.labels![MANAGED_BY] === MIRRORED;
+    // The controller would wait for it forever if it had not seen it yet.
+    if (type === 'DELETED' && !isMirrored)
+      faults.push(`${name} deleted ${ref.name}, which its controller needs`);
+    const service = before.metadata.labels![SERVICE_NAME]!;
     if (isIts(live.read('Service', service, NAMESPACE))) process.late = 0;
-    else if (++process.late > MOST_LATE) faults.push(`${name} keeps deleting ${ref.name} of ${service}`);
+    else if (++process.late > MOST_LATE) faults.push(`${name} keeps writing ${ref.name} of ${service}`);
   };
   changes.push(see);
   return () => void changes.splice(changes.indexOf(see), 1);

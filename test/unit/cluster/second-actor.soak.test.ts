@@ -19,7 +19,7 @@ import { SERVICE_NAME } from '../../../src/cluster/takeover/endpoints.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { ownChangeOf, removeCreated, restoreServices } from '../../../src/cluster/takeover/restore.ts';
 import { assertTakeable, pointToAddress } from '../../../src/cluster/takeover/service.ts';
-import { isControllerSlice } from '../../../src/cluster/takeover/slices.ts';
+import { hasControllerEndpoints } from '../../../src/cluster/takeover/slices.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { Emit } from '../../../src/report/events.ts';
@@ -160,7 +160,7 @@ it('the endpoints of others stay, and those of Kubernetes come back', async () =
         const work: Work = { ...NOBODY, api: live.as('devloop'), sessionId: 's1' };
         await withoutWaiting(async () => {
           await pointToAddress(live.read<Service>('Service', 'hook', 'shop')!, '').apply(work, () => to);
-          expect(slicesIn(live).filter(isControllerSlice)).toEqual([]);
+          expect(slicesIn(live).filter(hasControllerEndpoints)).toEqual([]);
           const { marked } = await findMarked(live.api, ['shop'], { sessionId: 's1' });
           await restoreServices(work, marked);
           await settle(live);
@@ -340,7 +340,7 @@ const guard = (session: string): Command =>
     if (one === undefined) return;
     const object = read(live, ref);
     one.watched.onObject!(object);
-    const cause = await one.watched.react(one.work, object);
+    const cause = await one.watched.react(one.work, [object]);
     const other = sessionOf(object);
     if (other !== undefined && other !== session) expect(sessionOf(read(live, ref))).toBe(other);
     if (cause === undefined) return;

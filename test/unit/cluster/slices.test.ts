@@ -27,8 +27,17 @@ function putSlice(addressType: EndpointSlice['addressType'] = 'IPv4'): void {
       },
     },
     addressType,
-    endpoints: [],
+    endpoints: [{ addresses: [addressType === 'IPv4' ? '10.1.0.9' : 'fd00::9'] }],
   });
+}
+
+/** The addresses in the slices of Kubernetes' controller. */
+function left(): string[] {
+  return cluster
+    .names('EndpointSlice')
+    .filter((name) => name !== 'hook-devloop-s1')
+    .flatMap((name) => cluster.read<EndpointSlice>('EndpointSlice', name, 'shop')!.endpoints ?? [])
+    .flatMap(({ addresses }) => addresses);
 }
 
 beforeEach(() => {
@@ -40,7 +49,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-describe('before the slices of Kubernetes are deleted, it is told whether all endpoints lead to the address:', () => {
+describe('before the slices of Kubernetes are emptied, it is told whether all endpoints lead to the address:', () => {
   const addresses = (): (string | undefined)[] =>
     cluster.names('EndpointSlice').map((name) => {
       const slice = cluster.read<EndpointSlice>('EndpointSlice', name, 'shop')!;
@@ -56,7 +65,7 @@ describe('before the slices of Kubernetes are deleted, it is told whether all en
         found = addresses();
       },
     );
-    expect(cluster.names('EndpointSlice')).toEqual(['hook-devloop-s1']);
+    expect(left()).toEqual([]);
     return found;
   }
 
@@ -75,52 +84,82 @@ describe('before the slices of Kubernetes are deleted, it is told whether all en
     ['the API server had no time for', refusal(503, 'ServiceUnavailable')],
     ['was written, but the answer was lost', new DevloopError('cluster.unreachable', 'socket hang up')],
   ])('not with one that %s', async (_, error) => {
+    let refused = false;
     cluster.hook = {
       before(verb, what) {
-        if (verb === 'replace' && what.includes('hook-x')) throw error;
+        if (verb !== 'replace' || !what.includes('hook-x') || refused) return;
+        refused = true;
+        throw error;
       },
     };
     expect(await seen()).toBeUndefined();
   });
 });
 
-it('an API server that takes seconds for each list is not taken for somebody who creates slices', async () => {
+it('an API server that takes long for each list is not taken for somebody who writes slices', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  cluster.hook = { before: (verb) => void (verb === 'list' && vi.advanceTimersByTime(6_000)) };
+  cluster.hook = { before: (verb) => void (verb === 'list' && vi.advanceTimersByTime(40_000)) };
+  await pointToAddress(service(), '').apply(work(), () => to);
+  expect(left()).toEqual([]);
+});
+
+it('the slices of Kubernetes stay, because their controller waits for one that is gone', async () => {
+  putSlice('IPv6');
+  await pointToAddress(service(), '').apply(work(), () => to);
+  expect(cluster.names('EndpointSlice')).toEqual(['hook-x', 'hook-y', 'hook-devloop-s1']);
+  expect(left()).toEqual([]);
+});
+
+it('a mirrored slice is deleted, because it has no place beside a selector', async () => {
+  cluster.edit<EndpointSlice>('EndpointSlice', 'hook-x', 'shop', ({ metadata: { labels } }) => {
+    labels!['endpointslice.kubernetes.io/managed-by'] = 'endpointslicemirroring-controller.k8s.io';
+  });
   await pointToAddress(service(), '').apply(work(), () => to);
   expect(cluster.names('EndpointSlice')).toEqual(['hook-devloop-s1']);
 });
 
-it('slices that come back because the Service was restored meanwhile are left alone', async () => {
-  let removals = 0;
+/** Fills the slice again after each write that empties it, as a controller does that still knows the selector. */
+function refillEachTime(meanwhile: () => void): { times: number } {
+  const refilled = { times: 0 };
   cluster.hook = {
     after(verb, what) {
-      if (verb !== 'remove' || !what.startsWith('EndpointSlice')) return;
-      removals++;
-      cluster.edit<Service>('Service', 'hook', 'shop', (now) => {
-        now.spec.selector = { app: 'shop' };
-        delete now.metadata.labels;
-      });
+      const isEmptied = verb === 'replace' && what.includes('hook-x') && left().length === 0;
+      if (!isEmptied) return;
+      refilled.times++;
+      meanwhile();
       putSlice();
     },
   };
+  return refilled;
+}
+
+it('slices that are filled because the Service was restored meanwhile are left alone', async () => {
+  const refilled = refillEachTime(() =>
+    cluster.edit<Service>('Service', 'hook', 'shop', (now) => {
+      now.spec.selector = { app: 'shop' };
+      delete now.metadata.labels;
+    }),
+  );
   await pointToAddress(service(), '').apply(work(), () => to);
-  expect(removals).toBe(1);
-  expect(cluster.names('EndpointSlice')).toContain('hook-x');
+  expect(refilled.times).toBe(1);
+  expect(left()).toEqual(['10.1.0.9']);
 });
 
-it('slices that come back although the Service has no selector are reported', async () => {
+it('slices that are filled although the Service has no selector are emptied for a minute, and then reported', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  cluster.hook = {
-    after(verb, what) {
-      if (verb !== 'remove' || !what.startsWith('EndpointSlice')) return;
-      vi.advanceTimersByTime(6_000);
-      putSlice();
-    },
-  };
+  const refilled = refillEachTime(() => vi.advanceTimersByTime(13_000));
   await expect(pointToAddress(service(), '').apply(work(), () => to)).rejects.toMatchObject({
     code: 'change.conflict',
+    message: 'Something keeps writing endpoints for Service shop/hook to EndpointSlices: hook-x.',
   });
+  expect(refilled.times).toBe(5);
+});
+
+it('a session that ends does not go on emptying slices', async () => {
+  const ending = new AbortController();
+  const refilled = refillEachTime(() => ending.abort());
+  await pointToAddress(service(), '').apply({ ...work(), signal: ending.signal }, () => to);
+  expect(refilled.times).toBe(1);
 });
 
 it('a slice that is deleted between a look and the write is created', async () => {

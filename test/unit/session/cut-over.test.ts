@@ -51,8 +51,10 @@ it('is done when reviews arrive here; whoever awaits the rest later gets its fai
   cluster.put<EndpointSlice>('EndpointSlice', {
     metadata: { name: 'webhook-x', namespace: 'shop', labels },
     addressType: 'IPv4',
-    endpoints: [],
+    endpoints: [{ addresses: ['10.1.0.9'] }],
   });
+  // The first write points the slice here, and the second one empties it.
+  let replaced = 0;
   cluster.hook.before = (verb, what) => {
     const nonce = /^ConfigMap shop\/devloop-probe-(\w+)$/.exec(what)?.[1];
     if (nonce !== undefined)
@@ -61,7 +63,8 @@ it('is done when reviews arrive here; whoever awaits the rest later gets its fai
         'Forbidden',
         `"probe.devloop.dev" denied: devloop probe ${nonce} reached session s1`,
       );
-    if (verb === 'remove' && what === 'EndpointSlice shop/webhook-x') throw refusal(403, 'Forbidden');
+    if (verb === 'replace' && what === 'EndpointSlice shop/webhook-x' && replaced++ === 1)
+      throw refusal(403, 'Forbidden');
   };
   const { cleared } = await cutOverNow();
   await sleep(LATER_MS);

@@ -68,7 +68,7 @@ describe('a route', () => {
         action: 'create',
         object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-devloop-<session>' },
       },
-      { action: 'delete', object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-*' } },
+      { action: 'update', object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-*' } },
     ]);
   });
 

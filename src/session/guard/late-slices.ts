@@ -1,0 +1,34 @@
+import { sleep } from '../../async.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
+import { SERVICE_NAME } from '../../cluster/takeover/endpoints.ts';
+import { emptyLateSlices, hasControllerEndpoints } from '../../cluster/takeover/slices.ts';
+import { SETTLE_MS } from './endpoints.ts';
+import type { Watched } from './guard.ts';
+import { forgetOld, noRounds } from './rounds.ts';
+
+/**
+ * The slices of Kubernetes' controllers for a Service without a selector, for the guard to watch. After the API server was away, a
+ * controller may fill them long after the cut-over, because it has not seen yet that the selector is gone.
+ */
+export function watchedSlices(service: Service): Watched {
+  const { namespace, name } = service.metadata;
+  const rounds = noRounds();
+  return {
+    ref: { ...refOf('Service', service.metadata), kind: 'EndpointSlice', name: `${name}-*` },
+    scope: {
+      kind: 'EndpointSlice',
+      labelSelector: `${SERVICE_NAME}=${name}`,
+      ...(namespace === undefined ? {} : { namespace }),
+    },
+    rounds,
+    async react(work, slices) {
+      // During the cut-over, the step that points the Service here empties them itself.
+      const isLate = (slices as EndpointSlice[]).some(hasControllerEndpoints);
+      if (!isLate || !(await sleep(SETTLE_MS, work.signal))) return undefined;
+      forgetOld(rounds);
+      if (await emptyLateSlices(work, service)) rounds.writes.push(performance.now());
+      return undefined;
+    },
+  };
+}
