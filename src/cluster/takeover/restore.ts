@@ -159,14 +159,15 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
 
 /**
  * Waits until each Service has a ready slice from Kubernetes' controller, and none of the controller's slices points to a Pod of the relay.
- * Then devloop's own slices can be deleted. The wait is bounded, because without a ready Pod there is no such slice.
+ * Then devloop's own slices can be deleted. The wait is bounded, because without a ready Pod there is no such slice. Resolves to the Services
+ * that still have none.
  */
 export async function waitForControllerSlices(
   { api, signal }: Work,
   services: ObjectRef[],
   marked: Marked[],
   limitMs: number,
-): Promise<void> {
+): Promise<ObjectRef[]> {
   const relays = new Set(relayPods(marked).map(({ ref }) => `${ref.namespace}/${ref.name}`));
   const pointsToRelay = ({ endpoints, metadata }: EndpointSlice): boolean =>
     (endpoints ?? []).some(({ targetRef }) => relays.has(`${metadata.namespace}/${targetRef?.name}`));
@@ -186,7 +187,8 @@ export async function waitForControllerSlices(
     ),
   );
   // Without permission on EndpointSlices, which the relay route does not need, there is no wait.
-  await waiting.catch(undefinedIfForbidden);
+  const areBack = await waiting.catch(undefinedIfForbidden);
+  return services.filter((_, index) => areBack?.[index] === false);
 }
 
 /** The third step: deletes everything that the session created for its endpoints and probes. */

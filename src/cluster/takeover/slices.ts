@@ -13,7 +13,7 @@ import { type Destination, ourSlice, SERVICE_NAME } from './endpoints.ts';
 const MIRRORING = 'endpointslicemirroring-controller.k8s.io';
 const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', MIRRORING]);
 /** When the API server was away, Kubernetes' controllers can wait for a minute before they watch again. Until then, they go by what they knew. */
-const CATCH_UP_MS = 60_000;
+export const CATCH_UP_MS = 60_000;
 const FIRST_POLL_MS = 25;
 const LONGEST_POLL_MS = 1_000;
 

@@ -16,7 +16,6 @@ import {
   restoreServices,
   restoreWebhookTimes,
   resumeManagers,
-  waitForControllerSlices,
   waitUntilUnblocked,
 } from '../../cluster/takeover/restore.ts';
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
@@ -24,6 +23,7 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
 import { type Changing, refusePart } from './refuse-part.ts';
+import { slicesBack } from './slices-back.ts';
 
 /** How long to wait for a resumed in-cluster manager. */
 export const MANAGER_READY_SECONDS = 90;
@@ -131,24 +131,6 @@ export async function restoreOnce(
   if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
   await Promise.all(besides);
   return { left: kept, notStarted, taken, failures };
-}
-
-async function slicesBack(
-  work: Work,
-  { taken, marked, resumed }: { taken: ObjectRef[]; marked: Marked[]; resumed: Left[] },
-  wasEmpty: (ref: ObjectRef) => boolean,
-): Promise<void> {
-  const services = taken.filter(({ kind }) => kind === 'Service');
-  await waitForControllerSlices(work, services, marked, slicesLimitMs(resumed, wasEmpty));
-}
-
-/**
- * How long to wait for the slices of Kubernetes' controller, in ms. If the manager is ready, they will be written, perhaps late, and until
- * then only devloop's own slices have an endpoint that answers. Without a ready Pod, none will be written.
- */
-export function slicesLimitMs(resumed: Left[], wasEmpty: (ref: ObjectRef) => boolean): number {
-  const isReady = ({ ref, isLate, isBlocked }: Left): boolean => !isLate && !isBlocked && !wasEmpty(ref);
-  return resumed.length > 0 && resumed.every(isReady) ? 10_000 : 3_000;
 }
 
 /** Whether an object keeps its mark, because its undo was not carried out. */
