@@ -15,6 +15,7 @@ import {
 } from '../../../src/cluster/takeover/restore.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const to = { address: '10.0.0.7', ports: [{ name: '', port: 40001 }] };
@@ -39,18 +40,7 @@ beforeEach(() => {
     metadata: { ...metadata, labels: { app: 'shop' } },
     subsets: [{ addresses: [{ ip: '10.1.1.1' }], ports: [{ port: 9443 }] }],
   });
-  cluster.put<EndpointSlice>('EndpointSlice', {
-    metadata: {
-      name: 'webhook-service-x',
-      namespace: 'shop',
-      labels: {
-        'kubernetes.io/service-name': 'webhook-service',
-        'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-      },
-    },
-    addressType: 'IPv4',
-    endpoints: [{ addresses: ['10.1.1.1'] }],
-  });
+  cluster.put('EndpointSlice', controllerSlice('webhook-service', ['10.1.1.1']));
   cluster.put<Workload>('Deployment', {
     metadata: { name: 'manager', namespace: 'shop' },
     spec: { replicas: 2, selector: {}, template: { spec: { containers: [{ name: 'manager' }] } } },

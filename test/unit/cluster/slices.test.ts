@@ -3,6 +3,7 @@ import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api
 import { writeEndpoints } from '../../../src/cluster/takeover/endpoints.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
+import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const metadata = { name: 'hook', namespace: 'shop' };
@@ -16,20 +17,9 @@ const work = () => ({
 });
 const service = (): Service => cluster.read<Service>('Service', 'hook', 'shop')!;
 
-function putSlice(addressType: EndpointSlice['addressType'] = 'IPv4'): void {
-  cluster.put<EndpointSlice>('EndpointSlice', {
-    metadata: {
-      name: addressType === 'IPv4' ? 'hook-x' : 'hook-y',
-      namespace: 'shop',
-      labels: {
-        'kubernetes.io/service-name': 'hook',
-        'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-      },
-    },
-    addressType,
-    endpoints: [{ addresses: [addressType === 'IPv4' ? '10.1.0.9' : 'fd00::9'] }],
-  });
-}
+const putSlice = (): EndpointSlice => cluster.put('EndpointSlice', controllerSlice('hook', ['10.1.0.9']));
+const putSecondFamily = (): EndpointSlice =>
+  cluster.put('EndpointSlice', controllerSlice('hook', ['fd00::9'], 'hook-y'));
 
 /** The addresses in the slices of Kubernetes' controller. */
 function left(): string[] {
@@ -74,7 +64,7 @@ describe('before the slices of Kubernetes are emptied, it is told whether all en
   });
 
   it('not with one of the other family', async () => {
-    putSlice('IPv6');
+    putSecondFamily();
     expect(await seen()).toBeUndefined();
   });
 
@@ -104,7 +94,7 @@ it('an API server that takes long for each list is not taken for somebody who wr
 });
 
 it('the slices of Kubernetes stay, because their controller waits for one that is gone', async () => {
-  putSlice('IPv6');
+  putSecondFamily();
   await pointToAddress(service(), '').apply(work(), () => to);
   expect(cluster.names('EndpointSlice')).toEqual(['hook-x', 'hook-y', 'hook-devloop-s1']);
   expect(left()).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { kindInfo } from '../../../src/cluster/api/kinds.ts';
-import type { EndpointSlice, Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import type { Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { ANY_SESSION } from '../../../src/cluster/names.ts';
@@ -24,6 +24,7 @@ import { giveTime } from '../../../src/cluster/takeover/webhook-time.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { objectText } from '../../../src/report/text.ts';
+import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const metadata = { name: 'hook', namespace: 'shop' };
@@ -98,12 +99,7 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
   cluster.put('Service', service);
   cluster.put('Deployment', deployment);
   cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', structuredClone(configuration));
-  const labels = {
-    'kubernetes.io/service-name': 'hook',
-    'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-  };
-  const slice = { metadata: { ...metadata, name: 'hook-x', labels }, addressType: 'IPv4', endpoints: [] };
-  cluster.put<EndpointSlice>('EndpointSlice', slice as EndpointSlice);
+  cluster.put('EndpointSlice', controllerSlice('hook', []));
   cluster.put('Endpoints', { metadata });
   const emit = (event: DevloopEvent): void => void events.push(event);
   const work = { api: cluster.api, sessionId: 's1', emit, signal: new AbortController().signal };

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { EndpointSlice, Service } from '../../../src/cluster/api/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
 import { type CutOver, cutOver } from '../../../src/session/route/cut-over.ts';
+import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { sshSession } from '../../support/ssh-session.ts';
 
@@ -44,15 +45,7 @@ it('fails with the reason why a Service was not pointed here, also if the probe 
 });
 
 it('is done when reviews arrive here; whoever awaits the rest later gets its failure', async () => {
-  const labels = {
-    'kubernetes.io/service-name': 'webhook',
-    'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-  };
-  cluster.put<EndpointSlice>('EndpointSlice', {
-    metadata: { name: 'webhook-x', namespace: 'shop', labels },
-    addressType: 'IPv4',
-    endpoints: [{ addresses: ['10.1.0.9'] }],
-  });
+  cluster.put('EndpointSlice', controllerSlice('webhook', ['10.1.0.9']));
   // The first write points the slice here, and the second one empties it.
   let replaced = 0;
   cluster.hook.before = (verb, what) => {

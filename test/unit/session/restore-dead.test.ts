@@ -11,6 +11,7 @@ import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type DeadSession, restoreDead } from '../../../src/session/end/restore-dead.ts';
+import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const SERVICE = { kind: 'Service', namespace: 'shop', name: 'webhook' } as const;
@@ -42,17 +43,8 @@ beforeEach(() => {
 
 function putReadySlice(): void {
   cluster.put<EndpointSlice>('EndpointSlice', {
-    metadata: {
-      namespace: 'shop',
-      name: 'webhook-x',
-      labels: {
-        'kubernetes.io/service-name': 'webhook',
-        'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-      },
-    },
-    addressType: 'IPv4',
+    ...controllerSlice('webhook', ['10.0.0.1']),
     endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }],
-    ports: [],
   });
 }
 

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
-import type { EndpointSlice, Service } from '../../../src/cluster/api/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Pod } from '../../../src/cluster/api/workloads.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { slicesBack, slicesLimitMs } from '../../../src/session/end/slices-back.ts';
+import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
@@ -33,18 +34,9 @@ describe('when Kubernetes does not write the endpoints in time,', () => {
       metadata: { name: 'hook', namespace: 'shop' },
       spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
     });
-    fill([]);
+    cluster.put('EndpointSlice', controllerSlice('hook', []));
   });
   afterEach(() => void vi.useRealTimers());
-
-  function fill(endpoints: EndpointSlice['endpoints']): void {
-    const labels = {
-      'kubernetes.io/service-name': 'hook',
-      'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-    };
-    const metadata = { name: 'hook-x', namespace: 'shop', labels };
-    cluster.put<EndpointSlice>('EndpointSlice', { metadata, addressType: 'IPv4', endpoints });
-  }
 
   function putPod(status: 'True' | 'False'): void {
     const metadata = { name: 'manager-1', namespace: 'shop', labels: { app: 'shop' } };
@@ -56,7 +48,7 @@ describe('when Kubernetes does not write the endpoints in time,', () => {
     cluster.hook.before = (verb, what) => {
       if (verb !== 'list' || !what.startsWith('EndpointSlice')) return;
       vi.advanceTimersByTime(9_000);
-      if (++looks === filledAfter) fill([{ addresses: ['10.1.0.9'] }]);
+      if (++looks === filledAfter) cluster.put('EndpointSlice', controllerSlice('hook', ['10.1.0.9']));
     };
     const { signal } = new AbortController();
     const emit = (event: DevloopEvent): void => void warnings.push(event);

@@ -4,6 +4,7 @@ import { writeEndpoints } from '../../../../src/cluster/takeover/endpoints.ts';
 import { swapSelector } from '../../../../src/cluster/takeover/service.ts';
 import { watchedSlices } from '../../../../src/session/guard/late-slices.ts';
 import { pauseMs } from '../../../../src/session/guard/rounds.ts';
+import { controllerSlice } from '../../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster } from '../../../support/fake-cluster.ts';
 
 let cluster: FakeCluster;
@@ -24,15 +25,7 @@ beforeEach(() => {
     metadata: { name: 'hook', namespace: 'shop' },
     spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
   });
-  const labels = {
-    'kubernetes.io/service-name': 'hook',
-    'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
-  };
-  cluster.put<EndpointSlice>('EndpointSlice', {
-    metadata: { name: 'hook-x', namespace: 'shop', labels },
-    addressType: 'IPv4',
-    endpoints: [{ addresses: ['10.1.0.9'] }],
-  });
+  cluster.put('EndpointSlice', controllerSlice('hook', ['10.1.0.9']));
 });
 
 const pointHere = () => writeEndpoints(work(), service, () => ({ address: '10.0.0.7', ports: [] }));
