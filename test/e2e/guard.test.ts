@@ -11,7 +11,7 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { EndpointSlice, Endpoints, Service } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 import { SERVICE_NAME } from '../../src/cluster/takeover/endpoints.ts';
-import { hasControllerEndpoints, slicesOf } from '../../src/cluster/takeover/slices.ts';
+import { filledSlices, isControllerSlice, slicesOf } from '../../src/cluster/takeover/slices.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -155,15 +155,10 @@ async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promi
 /** A controller that has not seen that the selector is gone still fills its slices. */
 async function expectLateSliceEmptied(up: DevloopRun): Promise<void> {
   const all = await slicesOf(api, { metadata: SERVICE_REF });
-  const late = refOf(
-    'EndpointSlice',
-    all.find(({ metadata: { name } }) => !name.includes('-devloop-'))!.metadata,
-  );
+  const late = refOf('EndpointSlice', all.find(isControllerSlice)!.metadata);
   const endpoints = [{ addresses: ['10.88.0.99'], conditions: { ready: true } }];
   await api.patch<EndpointSlice>(late, 'merge', { endpoints }, { query: { fieldManager: 'late' } });
-  await eventually(async () =>
-    expect((await slicesOf(api, { metadata: SERVICE_REF })).filter(hasControllerEndpoints)).toEqual([]),
-  );
+  await eventually(async () => expect(await filledSlices(api, { metadata: SERVICE_REF })).toEqual([]));
   expect(up.events.filter(({ type }) => type === 'warning')).toEqual([]);
   await expectServedHere();
 }
@@ -172,10 +167,10 @@ async function expectLateSliceEmptied(up: DevloopRun): Promise<void> {
 async function expectEndpointsWrittenAgain(up: DevloopRun): Promise<void> {
   const service = { metadata: SERVICE_REF };
   const all = await slicesOf(api, service);
-  const slice = all.find(({ metadata: { name } }) => name.includes('-devloop-'));
+  const slice = all.find((one) => !isControllerSlice(one));
   // That of Kubernetes stays, but is empty.
   expect(all).toHaveLength(2);
-  expect(all.filter(hasControllerEndpoints)).toEqual([]);
+  expect(await filledSlices(api, service)).toEqual([]);
   const { metadata } = slice!;
   const selected = ['-l', `${SERVICE_NAME}=${SERVICE}`, '--now'];
   await cluster.kubectl(['-n', NAMESPACE, 'delete', 'endpointslice', ...selected]);

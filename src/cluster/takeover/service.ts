@@ -1,5 +1,5 @@
 import { DevloopError } from '../../errors.ts';
-import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
+import { describe, refOf } from '../api/kinds.ts';
 import { labelQuery } from '../api/labels.ts';
 import type { Service } from '../api/objects.ts';
 import { guardPermissions, type Permission, permissionsOn } from '../api/permissions.ts';
@@ -12,11 +12,16 @@ import {
   type Destination,
   endpointPermissions,
   familyOf,
-  SERVICE_NAME,
   writeEndpoints,
   writeOldEndpoints,
 } from './endpoints.ts';
-import { emptyControllerSlices, REFILLED_LATER, turnControllerSlices } from './slices.ts';
+import {
+  controllerSlices,
+  emptyControllerSlices,
+  REFILLED_LATER,
+  slicesCommand,
+  turnControllerSlices,
+} from './slices.ts';
 
 /** Throws, before anything is written, if the Service cannot be pointed anywhere else. */
 export function assertTakeable(service: Service, address?: string): void {
@@ -38,7 +43,7 @@ export function assertTakeable(service: Service, address?: string): void {
   if (sessionOf(service) === undefined && same(service.spec.selector, undefined)) {
     throw unsupported(
       'already has no selector, so somebody else manages its endpoints.',
-      `kubectl -n ${service.metadata.namespace} get endpointslices -l ${SERVICE_NAME}=${service.metadata.name} lists them; restore the selector first.`,
+      `${slicesCommand(service.metadata)} lists them; restore the selector first.`,
     );
   }
   if (service.spec.internalTrafficPolicy === 'Local') {
@@ -89,14 +94,13 @@ export function pointToAddress(
 ): Step<(work: Work, to: () => Destination, onPointed?: () => void) => Promise<void>> {
   const ref = refOf('Service', service.metadata);
   const detail = `to ${place}`;
-  const controllerSlices: ObjectRef = { ...ref, kind: 'EndpointSlice', name: `${ref.name}-*` };
   const pointers = [{ ...ref, kind: 'Endpoints' } as const, sliceRef(ref, ANY_SESSION)];
   return {
     changes: [
       { action: 'update', object: ref, detail: selectorDetail(undefined) },
       { action: 'update', object: pointers[0]!, detail },
       { action: 'create', object: pointers[1]!, detail },
-      { action: 'update', object: controllerSlices, detail: REFILLED_LATER },
+      { action: 'update', object: controllerSlices(service), detail: REFILLED_LATER },
     ],
     permissions: [
       ...servicePermissions(ref.namespace!),

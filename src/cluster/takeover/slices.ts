@@ -3,7 +3,7 @@ import { allDone, backOff, reportWhileWaiting, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { isConflict, isNotFound, isTransient } from '../api/errors.ts';
-import { describe, refOf } from '../api/kinds.ts';
+import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Service } from '../api/objects.ts';
 import { same, sessionOf } from '../marks/marks.ts';
 import { MANAGED_BY } from '../names.ts';
@@ -30,21 +30,19 @@ export async function turnControllerSlices(
   const { addressType, endpoints, ports = [] } = ourSlice(service, sessionId, to());
   const slices = (await slicesOf(api, service)).filter(isControllerSlice);
   const alike = slices.filter((slice) => slice.addressType === addressType);
-  const turned = await allDone(
-    alike.map((slice) =>
-      api
-        .replace(refOf('EndpointSlice', slice.metadata), { ...slice, endpoints, ports })
-        .then(() => true, falseIfStale),
-    ),
-  );
+  const turned = await allDone(alike.map((slice) => rewrite(api, { ...slice, endpoints, ports })));
   return alike.length === slices.length && turned.every(Boolean);
 }
 
-/** Returns false even if only the answer was lost: the next round reads the slice again. */
-function falseIfStale(error: unknown): false {
-  const isStale = isNotFound(error) || isConflict(error);
-  if (isStale || isTransient(error)) return false;
-  throw error;
+/** False if the slice is stale, or if the answer was lost: the next round reads it again. */
+async function rewrite(api: ClusterApi, slice: EndpointSlice): Promise<boolean> {
+  try {
+    await api.replace(refOf('EndpointSlice', slice.metadata), slice);
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error) || isTransient(error)) return false;
+    throw error;
+  }
 }
 
 /**
@@ -61,19 +59,17 @@ export async function emptyControllerSlices(work: Work, service: Service): Promi
 
 async function emptyUntilCalm(work: Work, service: Service): Promise<void> {
   const started = performance.now();
-  for (let filledRounds = 0, emptyRounds = 0; emptyRounds < 2; ) {
-    const filled = (await slicesOf(work.api, service)).filter(hasControllerEndpoints);
-    if (filled.length === 0) emptyRounds++;
-    else {
-      // The first round skips this check: however slow the API server was, nothing has been written yet.
-      if (filledRounds > 0 && !(await isStillPointed(work, service))) return;
-      if (filledRounds > 0 && performance.now() - started > CATCH_UP_MS) throw refilled(service, filled);
-      await allDone(filled.map((slice) => emptySlice(work, slice)));
-      filledRounds++;
-      emptyRounds = 0;
-    }
-    const pauseMs = backOff(Math.max(0, filledRounds - 1), FIRST_POLL_MS, LONGEST_POLL_MS);
-    if (emptyRounds < 2 && !(await sleep(pauseMs, work.signal))) return;
+  for (let refills = -1, emptyRounds = 0; ; ) {
+    const filled = await filledSlices(work.api, service);
+    emptyRounds = filled.length === 0 ? emptyRounds + 1 : 0;
+    if (emptyRounds === 2) return;
+    // The first round skips this check: however slow the API server was, nothing has been written yet.
+    const isRefilled = filled.length > 0 && ++refills > 0;
+    if (isRefilled && !(await isStillPointed(work, service))) return;
+    if (isRefilled && performance.now() - started > CATCH_UP_MS) throw refilled(service, filled);
+    await allDone(filled.map((slice) => emptySlice(work, slice)));
+    const pauseMs = backOff(Math.max(0, refills), FIRST_POLL_MS, LONGEST_POLL_MS);
+    if (!(await sleep(pauseMs, work.signal))) return;
   }
 }
 
@@ -97,22 +93,27 @@ export async function emptyLateSlices(work: Work, service: Service): Promise<boo
 
 /**
  * A slice of the EndpointSlice controller is kept, without endpoints. The controller remembers every slice that it has created, and if one
- * of them is deleted while it is not watching, it waits for that slice forever and writes none for this Service any more.
+ * of them is deleted while it is not watching, it waits for that slice forever, and never writes one for this Service again.
  */
 async function emptySlice({ api, emit }: Work, slice: EndpointSlice): Promise<void> {
   const object = refOf('EndpointSlice', slice.metadata);
-  if (slice.metadata.labels?.[MANAGED_BY] === MIRRORING) {
+  if (managerOf(slice) === MIRRORING) {
     if (await api.remove(object, slice.metadata.uid))
       emit({ type: 'change', action: 'delete', object, detail: '' });
     return;
   }
-  const isEmptied = await api.replace(object, { ...slice, endpoints: [] }).then(() => true, falseIfStale);
-  if (isEmptied) emit({ type: 'change', action: 'update', object, detail: REFILLED_LATER });
+  if (await rewrite(api, { ...slice, endpoints: [] }))
+    emit({ type: 'change', action: 'update', object, detail: REFILLED_LATER });
+}
+
+/** The slices of Kubernetes' controllers that still send calls to Pods. */
+export async function filledSlices(api: ClusterApi, service: NamedService): Promise<EndpointSlice[]> {
+  return (await slicesOf(api, service)).filter(hasControllerEndpoints);
 }
 
 /** Whether Kubernetes' own controllers wrote this slice, and it would send calls to Pods of theirs. A mirrored slice has to go in any case. */
 export function hasControllerEndpoints(slice: EndpointSlice): boolean {
-  if (slice.metadata.labels?.[MANAGED_BY] === MIRRORING) return true;
+  if (managerOf(slice) === MIRRORING) return true;
   return isControllerSlice(slice) && (slice.endpoints ?? []).length > 0;
 }
 
@@ -126,25 +127,43 @@ export const REFILLED_LATER = 'without endpoints; Kubernetes adds them again lat
 /** Something writes endpoints although the Service has no selector, for longer than a controller needs to see that. */
 export function refilled(service: Service, slices: EndpointSlice[]): DevloopError {
   const names = slices.map(({ metadata }) => metadata.name).join(', ');
-  const { namespace, name } = service.metadata;
   const ref = describe(refOf('Service', service.metadata));
   const message = `Something keeps writing endpoints for ${ref} to EndpointSlices: ${names}.`;
-  const shown = `kubectl -n ${namespace} get endpointslices -l ${SERVICE_NAME}=${name} -o yaml --show-managed-fields`;
+  const shown = `${slicesCommand(service.metadata)} -o yaml --show-managed-fields`;
   return new DevloopError('change.conflict', message, { hint: `To see what writes them: ${shown}` });
 }
 
-export async function slicesOf(
-  api: ClusterApi,
-  service: { metadata: { namespace?: string; name: string } },
-): Promise<EndpointSlice[]> {
-  return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
-    query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
-  });
+interface NamedService {
+  metadata: { namespace?: string; name: string };
+}
+
+export async function slicesOf(api: ClusterApi, { metadata }: NamedService): Promise<EndpointSlice[]> {
+  const labelSelector = sliceLabel(metadata.name);
+  return await api.list<EndpointSlice>('EndpointSlice', metadata.namespace, { query: { labelSelector } });
+}
+
+/** The label selector of a Service's slices. */
+export function sliceLabel(service: string): string {
+  return `${SERVICE_NAME}=${service}`;
+}
+
+/** The command that lists a Service's slices. */
+export function slicesCommand({ namespace, name }: { namespace?: string; name: string }): string {
+  return `kubectl -n ${namespace} get endpointslices -l ${sliceLabel(name)}`;
+}
+
+/** Names the slices of Kubernetes' controllers for a Service together, for display. */
+export function controllerSlices({ metadata }: Service): ObjectRef {
+  return { ...refOf('Service', metadata), kind: 'EndpointSlice', name: `${metadata.name}-*` };
 }
 
 /** Whether Kubernetes' own controllers write this slice; they fill it once the Service has its selector again. */
 export function isControllerSlice(slice: EndpointSlice): boolean {
-  return CONTROLLERS.has(slice.metadata.labels?.[MANAGED_BY] ?? '');
+  return CONTROLLERS.has(managerOf(slice));
+}
+
+function managerOf({ metadata }: EndpointSlice): string {
+  return metadata.labels?.[MANAGED_BY] ?? '';
 }
 
 export function isReadySlice(slice: EndpointSlice): boolean {

@@ -2,10 +2,9 @@ import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
-import { SERVICE_NAME } from '../../cluster/takeover/endpoints.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
 import { type Left, waitForControllerSlices } from '../../cluster/takeover/restore.ts';
-import { CATCH_UP_MS } from '../../cluster/takeover/slices.ts';
+import { CATCH_UP_MS, slicesCommand } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
 
@@ -33,7 +32,7 @@ export async function slicesBack(
     work.emit({
       type: 'warning',
       message: `${describe(ref)} is restored, but Kubernetes has not written its endpoints yet, so kube-apiserver cannot call it.`,
-      hint: `To see them: kubectl -n ${ref.namespace} get endpointslices -l ${SERVICE_NAME}=${ref.name}\nIf they do not come, restart kube-controller-manager.`,
+      hint: `To see them: ${slicesCommand(ref)}\nIf they do not come, restart kube-controller-manager.`,
     });
 }
 

@@ -1,8 +1,11 @@
 import { sleep } from '../../async.ts';
-import { refOf } from '../../cluster/api/kinds.ts';
 import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
-import { SERVICE_NAME } from '../../cluster/takeover/endpoints.ts';
-import { emptyLateSlices, hasControllerEndpoints } from '../../cluster/takeover/slices.ts';
+import {
+  controllerSlices,
+  emptyLateSlices,
+  hasControllerEndpoints,
+  sliceLabel,
+} from '../../cluster/takeover/slices.ts';
 import { SETTLE_MS } from './endpoints.ts';
 import type { Watched } from './guard.ts';
 import { forgetOld, noRounds } from './rounds.ts';
@@ -15,10 +18,10 @@ export function watchedSlices(service: Service): Watched {
   const { namespace, name } = service.metadata;
   const rounds = noRounds();
   return {
-    ref: { ...refOf('Service', service.metadata), kind: 'EndpointSlice', name: `${name}-*` },
+    ref: controllerSlices(service),
     scope: {
       kind: 'EndpointSlice',
-      labelSelector: `${SERVICE_NAME}=${name}`,
+      labelSelector: sliceLabel(name),
       ...(namespace === undefined ? {} : { namespace }),
     },
     rounds,

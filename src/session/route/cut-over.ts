@@ -1,7 +1,7 @@
 import { allDone, sleep } from '../../async.ts';
 import type { EndpointSlice } from '../../cluster/api/objects.ts';
 import { whileAway } from '../../cluster/api/repeat.ts';
-import { hasControllerEndpoints, refilled, slicesOf } from '../../cluster/takeover/slices.ts';
+import { filledSlices, refilled } from '../../cluster/takeover/slices.ts';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
@@ -57,7 +57,7 @@ async function cutOverOne(
     const probing = { wanted: 'us', limitMs: CUT_OVER_MS } as const;
     let result = await probeUntil(prober, probing, routing.signal);
     // A controller that has not seen yet that the selector is gone is given as much time again.
-    if (!result.reached && (await filledSlices(routing, open, service)).length > 0)
+    if (!result.reached && (await slicesInTheWay(routing, open, service)).length > 0)
       result = await probeUntil(prober, probing, routing.signal);
     await removeBeside(routing, stack.disposeAsync());
     return result;
@@ -71,7 +71,7 @@ async function cutOverOne(
   if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
-    const filled = await filledSlices(routing, open, service);
+    const filled = await slicesInTheWay(routing, open, service);
     if (filled.length > 0) throw refilled(service.service, filled);
     throw new DevloopError(
       'route.none',
@@ -84,13 +84,12 @@ async function cutOverOne(
 }
 
 /** The slices that keep sending calls to the cluster's Pods, although the Service has no selector. */
-async function filledSlices(
+async function slicesInTheWay(
   { api }: Routing,
   { route }: OpenRoute,
   { service }: TargetService,
 ): Promise<EndpointSlice[]> {
-  if (!('address' in route.target)) return [];
-  return (await slicesOf(api, service)).filter(hasControllerEndpoints);
+  return 'address' in route.target ? await filledSlices(api, service) : [];
 }
 
 function hintFor({ route }: OpenRoute): string {
