@@ -11,23 +11,26 @@ import {
 } from '../reviews/show.ts';
 import type { ReviewDetail, ReviewPart } from './protocol.ts';
 
-/** Returns each part as a whole; the view finds the differences. */
-export function detailOf(record: ReviewRecord): ReviewDetail {
+/**
+ * Returns each part as a whole; the view finds the differences. `earlier`: the review of another webhook that left the object as it is
+ * here.
+ */
+export function detailOf(record: ReviewRecord, earlier?: string): ReviewDetail {
   const { request, size, redacted = 0 } = record;
   const detail = { review: summaryOf(record), redacted };
   if (request === undefined) return { ...detail, notKept: notKept(size), parts: [] };
   const parts =
-    record.kind === 'conversion' ? convertedParts(request, record) : admissionParts(request, record);
+    record.kind === 'conversion' ? convertedParts(request, record) : admissionParts(request, record, earlier);
   return { ...detail, parts: [...parts, ...latePart(record)] };
 }
 
-function admissionParts(request: unknown, record: ReviewRecord): ReviewPart[] {
+function admissionParts(request: unknown, record: ReviewRecord, earlier: string | undefined): ReviewPart[] {
   const asked = askedBy(request);
   const { object, oldObject, ...rest } = asked;
   const answer = answerIn(record.response);
   return [
     { name: 'request', text: yaml(rest) },
-    ...objectPart(object, oldObject),
+    ...objectPart(asked, earlier),
     ...patchPart(object, answer.patch),
     { name: 'response', text: answerText(answer, record) },
   ];
@@ -41,9 +44,10 @@ function latePart({ lateResponse }: ReviewRecord): ReviewPart[] {
 
 type Objects = ReturnType<typeof askedBy>;
 
-function objectPart(object: Objects['object'], oldObject: Objects['oldObject']): ReviewPart[] {
-  if (object && oldObject) return [{ name: 'object', before: yaml(oldObject), text: yaml(object) }];
-  if (object) return [{ name: 'object', text: yaml(object) }];
+function objectPart({ object, oldObject }: Objects, earlier: string | undefined): ReviewPart[] {
+  const note = earlier === undefined ? {} : { note: `With the changes of review ${earlier}.` };
+  if (object && oldObject) return [{ name: 'object', before: yaml(oldObject), text: yaml(object), ...note }];
+  if (object) return [{ name: 'object', text: yaml(object), ...note }];
   return oldObject
     ? [{ name: 'object', text: yaml(oldObject), note: 'The object that is to be deleted.' }]
     : [];

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isLater, type LateReview, type ReviewSummary, type ReviewVerdict } from '../report/review.ts';
+import { changesBefore, isOfSameObject, wasChangedBy } from './earlier.ts';
 import { parseRecords } from './read.ts';
 import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
 import { recordingFiles } from './recording.ts';
@@ -39,6 +40,18 @@ export async function findRecord(directory: string, id: string): Promise<ReviewR
     if (record && (record.late !== undefined || !MAY_BE_LATE.has(record.verdict))) return record;
   }
   return parseRecords(found).records[0];
+}
+
+/** The id of the review that left the object as this review got it; undefined if no recorded review did. */
+export async function findEarlier(directory: string, record: ReviewRecord): Promise<string | undefined> {
+  const ofSame: ReviewSummary[] = [];
+  for await (const { reviews } of scanSummaries(directory, ''))
+    ofSame.push(...reviews.filter((one) => isOfSameObject(one, record)));
+  for (const { id } of changesBefore(ofSame)) {
+    const earlier = await findRecord(directory, id);
+    if (earlier && wasChangedBy(earlier, record)) return id;
+  }
+  return undefined;
 }
 
 /** Only a review with one of these verdicts can have another line: the controller may still have answered it. */

@@ -3,17 +3,20 @@ import { objectDiff, patched, textDiff, yaml } from './objects.ts';
 import type { PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
-/** The parts of a review that people want to see: the object, what the client changed in it, and what the webhook did. */
-export function sectionsOf({ lateResponse, ...record }: ReviewRecord): ReviewSection[] {
-  if (lateResponse === undefined) return ownSections(record);
+/**
+ * The parts of a review that people want to see: the object, what was changed in it before, and what the webhook did. `earlier`: the review
+ * of another webhook that left the object as it is here.
+ */
+export function sectionsOf({ lateResponse, ...record }: ReviewRecord, earlier?: string): ReviewSection[] {
+  if (lateResponse === undefined) return ownSections(record, earlier);
   const late = (lateResponse as { response?: AdmissionResponse }).response ?? {};
   return [
-    ...ownSections(record),
+    ...ownSections(record, earlier),
     { title: 'what the controller answered later', text: yaml(answerOf(late, lateResponse)) },
   ];
 }
 
-function ownSections(record: ReviewRecord): ReviewSection[] {
+function ownSections(record: ReviewRecord, earlier: string | undefined): ReviewSection[] {
   const { kind, request, response, size } = record;
   if (request === undefined) return [{ title: 'review', text: notKept(size) }];
   if (kind === 'conversion') return convertedSections(request, record);
@@ -21,9 +24,11 @@ function ownSections(record: ReviewRecord): ReviewSection[] {
   const answer = answerIn(response);
   const current = object ?? oldObject;
   const change = patchedText(object, answer.patch);
+  const by = earlier === undefined ? 'the client' : `the client and in review ${earlier}`;
+  const title = earlier === undefined ? 'object' : `object, with the changes of review ${earlier}`;
   return [
-    ...(current ? [{ title: object ? 'object' : 'old object', text: yaml(current) }] : []),
-    ...(object && oldObject ? [{ title: 'changed by the client', text: objectDiff(oldObject, object) }] : []),
+    ...(current ? [{ title: object ? title : 'old object', text: yaml(current) }] : []),
+    ...(object && oldObject ? [{ title: `changed by ${by}`, text: objectDiff(oldObject, object) }] : []),
     ...(change === undefined ? [] : [{ title: 'changed by the webhook', text: change }]),
     { title: 'answer', text: answerText(answer, record) },
   ];

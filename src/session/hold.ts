@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSessions } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
-import { type LocalSession, localSessions } from './context/local-sessions.ts';
+import { type LocalSession, withCrashed } from './context/local-sessions.ts';
 import type { HoldOptions, Io } from './context/options.ts';
 import { askSession } from './control/client.ts';
 
@@ -10,7 +10,7 @@ const LIMIT_MS = 10_000;
 
 /** Holds the reviews of this checkout's sessions, or releases them. Needs no cluster. */
 export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promise<void> {
-  const all = await localSessions(await thisMachine(io.env));
+  const all = await withCrashed(await thisMachine(io.env));
   const checkout = checkoutRoot(io.cwd);
   const chosen = chooseSessions(all, checkout, { wanted });
   for (const other of chosen.filter((one) => one.checkout !== checkout))

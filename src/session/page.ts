@@ -119,11 +119,11 @@ function shown(
     },
     waiting: () => recorder.waiting().reviews,
     async review(id) {
-      const { findRecord } = await import('../reviews/scan.ts');
+      const { findEarlier, findRecord } = await import('../reviews/scan.ts');
       const { detailOf } = await import('../page/detail.ts');
       await recorder.written();
       const record = await findRecord(directory, id);
-      return record && detailOf(record);
+      return record && detailOf(record, await findEarlier(directory, record));
     },
     replay: (id) => control.replay(id),
     async exported(id, format) {

@@ -1,27 +1,22 @@
-import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { isLater } from '../report/review.ts';
-import { type ReadRecording, readRecording, readRecords, type Wanted } from '../reviews/read.ts';
+import type { ReadRecording } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
 import type { WaitingReviews } from '../reviews/recorder.ts';
-import { recordingFiles } from '../reviews/recording.ts';
 import { selects } from '../reviews/select.ts';
-import { setFile, setNames } from '../reviews/sets.ts';
-import { similarNames } from '../similar.ts';
+import { setNames } from '../reviews/sets.ts';
 import { checkoutRoot, isCheckout } from './context/checkout.ts';
 import { chooseSession } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
-import { type LocalSession, localSessions } from './context/local-sessions.ts';
+import { withCrashed } from './context/local-sessions.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
-import { type Requests, socketPath } from './control/requests.ts';
 import { nothingListed } from './nothing-listed.ts';
+import { type ReviewSource, sourceOf } from './review-source.ts';
 
 const LOOK_EVERY_MS = 300;
-const ASK_MS = 2_000;
 
 /** The reviews of a session on this machine, or of a saved set. Needs no cluster. Resolves to what `export` prints. */
 export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
@@ -45,8 +40,16 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
       return '';
     case 'show': {
       const { sectionsOf } = await import('../reviews/show.ts');
-      for (const record of chosen(options.ids, records, source))
-        io.emit({ type: 'reviews.shown', review: summaryOf(record), sections: sectionsOf(record) });
+      const { changesBefore, isOfSameObject, wasChangedBy } = await import('../reviews/earlier.ts');
+      for (const record of chosen(options.ids, records, source)) {
+        const ofSame = records.filter((one) => isOfSameObject(one, record));
+        const earlier = changesBefore(ofSame).find((one) => wasChangedBy(one, record));
+        io.emit({
+          type: 'reviews.shown',
+          review: summaryOf(record),
+          sections: sectionsOf(record, earlier?.id),
+        });
+      }
       return '';
     }
     case 'export': {
@@ -73,7 +76,12 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
 /** Sends reviews to the controller of a session, or for `verify` to a manager that is built and started for it. */
 async function sendAgain(
   options: ReviewsOptions,
-  { checkout, source, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string; source: Source },
+  {
+    checkout,
+    source,
+    records,
+    unread,
+  }: Omit<ReadRecording, 'late'> & { checkout: string; source: ReviewSource },
   io: Io,
 ): Promise<void> {
   const { action, sideEffects: withSideEffects, session, apiServer, set, set: name = '' } = options;
@@ -95,88 +103,13 @@ async function sendAgain(
     return await updating?.write();
   }
   const { replayToSession } = await import('./replay.ts');
-  const all = await localSessions(await thisMachine(io.env));
+  const all = await withCrashed(await thisMachine(io.env));
   const chosenSession = chooseSession(all, checkout, { wanted: session });
   await replayToSession(chosenSession, wanted, { io, withSideEffects, from: { set, session } });
 }
 
-/** Where reviews are read from. */
-interface Source {
-  name: string;
-  /** The checkout that these reviews belong to. */
-  checkout: string;
-  read(wanted: Wanted): Promise<ReadRecording>;
-  /** A text that differs after each change; undefined when the source is gone. */
-  version(): Promise<string | undefined>;
-  /** The reviews without an answer; undefined if the session cannot be asked, because it is starting or ending, or has no socket. */
-  waiting?(): Promise<WaitingReviews | undefined>;
-  /**
-   * Ports for which reviews are recorded, each with the port on which the controller listens instead; empty if the session cannot be asked.
-   */
-  moved?(): Promise<ReadonlyMap<number, number>>;
-}
-
-async function sourceOf({ action, set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
-  if (set !== undefined) return await setSource(checkout, { action, set });
-  const all = await localSessions(await thisMachine(io.env));
-  const otherwise =
-    action === 'replay'
-      ? 'To send a saved set to a manager without a session: devloop reviews verify NAME'
-      : 'To list a saved set: devloop reviews --set NAME';
-  const chosenSession = chooseSession(all, checkout, { wanted: session, otherwise });
-  const { id, directory } = chosenSession;
-  const waiting = () => askIfPossible(chosenSession, 'waiting', io);
-  const moved = async () => new Map((await askIfPossible(chosenSession, 'replaying', io))?.ports);
-  const { older, newer } = recordingFiles(directory);
-  const version = () => versionOf(directory, [older, newer]);
-  return {
-    name: `Session ${id}`,
-    checkout: chosenSession.checkout,
-    read: (wanted) => readRecording(directory, wanted),
-    version,
-    waiting,
-    moved,
-  };
-}
-
-async function versionOf(place: string, files: string[]): Promise<string | undefined> {
-  if (!existsSync(place)) return undefined;
-  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
-  return stats.map((one) => `${one?.size} ${one?.mtimeMs}`).join();
-}
-
-async function askIfPossible<Name extends 'waiting' | 'replaying'>(
-  session: LocalSession,
-  what: Name,
-  { emit, signal }: Io,
-): Promise<Requests[Name]['answer'] | undefined> {
-  if (!existsSync(socketPath(session.directory))) return undefined;
-  const { askSession } = await import('./control/client.ts');
-  return await askSession(session, what, {}, { emit, signal, limitMs: ASK_MS }).catch((error) => {
-    if (error instanceof DevloopError) return undefined;
-    throw error;
-  });
-}
-
-async function setSource(
-  checkout: string,
-  { action, set: name }: { action: ReviewsOptions['action']; set: string },
-): Promise<Source> {
-  const names = await setNames(checkout);
-  const file = setFile(checkout, name);
-  if (!names.includes(name)) {
-    const known = names.length === 0 ? 'There are no saved sets here.' : `Saved sets: ${names.join(', ')}.`;
-    const commands = similarNames(name, names).map((one) =>
-      action === 'verify' ? `devloop reviews verify ${one}` : `devloop reviews ${action} --set ${one}`,
-    );
-    const hint = commands.join('\n') || 'To save the reviews of a session: devloop reviews save NAME';
-    throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });
-  }
-  return { name: file, checkout, read: () => readRecords(file), version: () => versionOf(file, [file]) };
-}
-
 interface Listed {
-  source: Source;
+  source: ReviewSource;
   records: ReviewRecord[];
   waiting: WaitingReviews | undefined;
 }
@@ -213,7 +146,7 @@ async function list(
 function chosen(
   ids: string[],
   records: ReviewRecord[],
-  source: Source,
+  source: ReviewSource,
   hint = 'devloop reviews list',
 ): ReviewRecord[] {
   return ids.map((id) => {
@@ -249,7 +182,7 @@ function noneOf(done: string): DevloopError {
 
 async function save(
   { ids, filter, update }: ReviewsOptions,
-  { checkout, source, records }: { checkout: string; source: Source; records: ReviewRecord[] },
+  { checkout, source, records }: { checkout: string; source: ReviewSource; records: ReviewRecord[] },
   io: Io,
 ): Promise<void> {
   const [name = '', ...wanted] = ids;

@@ -157,8 +157,14 @@ describe('a manager in a DaemonSet', () => {
     expect(await runningPods()).toEqual([]);
     expect(await standIns()).toMatchObject([{ metadata: { ownerReferences: [{ kind: 'DaemonSet' }] } }]);
     await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+    const denied = async () => (await runDevloop(['reviews', '--verdict', 'denied'], options())).events;
+    const review = { message: expect.stringContaining('local on 9444 says no') };
+    const listed = { type: 'reviews.listed', review };
+    await eventually(async () => expect(await denied()).toMatchObject([listed]));
     session.signal('SIGKILL');
     await session.exited;
+    const crashed = { type: 'warning', message: expect.stringContaining('has crashed') };
+    expect(await denied()).toMatchObject([crashed, listed]);
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
     await atRest('DaemonSet', 1, before);

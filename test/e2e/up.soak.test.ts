@@ -159,6 +159,12 @@ describe.each(CONTROL_PLANES)(
         },
       ]);
       expect(JSON.stringify(shown)).toContain('+  replicas:');
+      const [validated] = await reviews('--name', 'seen', '--webhook', 'vapplication');
+      expect(validated).toMatchObject({ type: 'reviews.listed' });
+      const { id } = (validated as { review: { id: string } }).review;
+      expect(await reviews('show', id)).toMatchObject([
+        { sections: [{ title: `object, with the changes of review ${mutated.id}` }, { title: 'answer' }] },
+      ]);
       const exported = spawnSync(
         process.execPath,
         [BIN, 'reviews', 'export', mutated.id, '--output', 'curl'],

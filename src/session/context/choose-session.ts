@@ -4,11 +4,16 @@ import type { LocalSession } from './local-sessions.ts';
 export interface Choice {
   /** The id of a session; by default, that of this checkout's session. */
   wanted: string | undefined;
+  /** Whether a crashed session will do if none is running, because only its files are read. */
+  allowsCrashed?: boolean;
   /** What else the error suggests if no session is running. */
   otherwise?: string;
 }
 
-/** The session that was named, the one of this checkout, or the only one on this machine. Throws 'session.not-found'. */
+/**
+ * The session that was named, the one of this checkout, or the only one on this machine. `all` includes those that have crashed. Throws
+ * 'session.not-found'.
+ */
 export function chooseSession(all: LocalSession[], checkout: string, choice: Choice): LocalSession {
   return onlyOne(candidatesOf(all, checkout, choice), all, choice);
 }
@@ -20,35 +25,52 @@ export function chooseSessions(all: LocalSession[], checkout: string, choice: Ch
   return areOfCheckout ? here : [onlyOne(here, all, choice)];
 }
 
-function candidatesOf(all: LocalSession[], checkout: string, { wanted }: Choice): LocalSession[] {
-  if (wanted !== undefined) return all.filter(({ id }) => id === wanted);
-  const here = all.filter((one) => one.checkout === checkout);
-  return here.length > 0 ? here : all;
+function candidatesOf(
+  all: LocalSession[],
+  checkout: string,
+  { wanted, allowsCrashed }: Choice,
+): LocalSession[] {
+  const meant = all.filter((one) => (wanted === undefined ? one.checkout === checkout : one.id === wanted));
+  if (meant.some(isRunning)) return meant.filter(isRunning);
+  if (allowsCrashed && meant.length > 0) return meant;
+  return wanted === undefined ? all.filter(isRunning) : [];
 }
 
-function onlyOne(
-  candidates: LocalSession[],
-  all: LocalSession[],
-  { wanted, otherwise }: Choice,
-): LocalSession {
+function isRunning({ hasCrashed }: LocalSession): boolean {
+  return !hasCrashed;
+}
+
+function onlyOne(candidates: LocalSession[], all: LocalSession[], choice: Choice): LocalSession {
   if (candidates.length === 1) return candidates[0]!;
-  const list = ['Choose one of these with --session:', ...all.map(lineOf)].join('\n  ');
-  if (candidates.length > 1)
-    throw new DevloopError('session.not-found', 'Several sessions are running on this machine.', {
-      hint: list,
-    });
+  if (candidates.length === 0) throw noneRuns(all, choice);
+  const message = candidates.some(isRunning)
+    ? 'Several sessions are running on this machine.'
+    : 'Several sessions of this checkout have crashed.';
+  throw new DevloopError('session.not-found', message, { hint: listOf(candidates) });
+}
+
+function noneRuns(all: LocalSession[], { wanted, otherwise }: Choice): DevloopError {
+  const crashed = all.filter((one) => !isRunning(one) && (wanted === undefined || one.id === wanted));
+  const running = all.filter(isRunning);
   const none =
     wanted === undefined
       ? 'No session is running on this machine.'
       : `Session ${wanted} is not running on this machine.`;
-  const start = ['Start one with devloop up.', otherwise, AFTER_A_CRASH].filter(Boolean).join('\n');
-  throw new DevloopError('session.not-found', none, {
-    hint: all.length > 0 ? list : start,
-  });
+  const found = crashed.map(({ id, checkout }) => `Session ${id} of ${checkout} has crashed.`);
+  const next =
+    crashed.length > 0
+      ? 'To restore the cluster: devloop down'
+      : running.length > 0
+        ? listOf(running)
+        : 'To start one: devloop up';
+  const hint = [next, running.length > 0 ? undefined : otherwise].filter(Boolean).join('\n');
+  return new DevloopError('session.not-found', [none, ...found].join(' '), { hint });
+}
+
+function listOf(sessions: LocalSession[]): string {
+  return ['Choose one of these with --session:', ...sessions.map(lineOf)].join('\n  ');
 }
 
 function lineOf({ id, operator, checkout }: LocalSession): string {
   return [id, operator, checkout].filter(Boolean).join('  ');
 }
-
-const AFTER_A_CRASH = 'If a session has crashed, restore the cluster with devloop down.';

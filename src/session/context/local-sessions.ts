@@ -35,25 +35,34 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** A session that runs on this machine. */
+/** A session that was started on this machine. */
 export interface LocalSession {
   id: string;
   directory: string;
   checkout: string;
   /** The manager that it took over, if that is known. */
   operator?: string;
+  /** Its process is gone without having ended it. Its recording stays until `down` or the next `up` removes it. */
+  hasCrashed?: true;
 }
 
 export async function localSessions(machine: LocalMachine): Promise<LocalSession[]> {
+  return (await withCrashed(machine)).filter(({ hasCrashed }) => !hasCrashed);
+}
+
+/** The sessions that run on this machine, and those that have crashed here. */
+export async function withCrashed(machine: LocalMachine): Promise<LocalSession[]> {
   const found = sessionIds(machine)
     .sort()
     .map(async (id): Promise<LocalSession[]> => {
       const directory = join(machine.stateDirectory, id);
       const owner = ownerOf(directory);
-      if (owner === undefined || owner.verifies) return [];
-      const isHere = owner.host === machine.host && (await isRunning(owner)) === true;
+      if (owner === undefined || owner.verifies || owner.host !== machine.host) return [];
+      const runs = await isRunning(owner);
+      if (runs === undefined) return [];
       const { checkout, operator } = owner;
-      return isHere ? [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }) }] : [];
+      const state = runs ? {} : { hasCrashed: true as const };
+      return [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }), ...state }];
     });
   return (await Promise.all(found)).flat();
 }

@@ -36,8 +36,32 @@ it('names the operators where one checkout has several', () => {
 it('says on one line each what can be done where no session runs', () => {
   const fail = () =>
     chooseSession([], '/src/c', { wanted: undefined, otherwise: 'devloop reviews --set NAME' });
-  const hint = expect.stringMatching(/devloop up.*\ndevloop reviews --set NAME\n.*devloop down/);
+  const hint = 'To start one: devloop up\ndevloop reviews --set NAME';
   expect(fail).toThrow(expect.objectContaining({ hint }));
+});
+
+it.each([undefined, 'a'])('names a session that has crashed, and how to restore the cluster (%s)', (wanted) => {
+  const fail = () => chooseSession([{ ...a, hasCrashed: true }], '/src/c', { wanted });
+  expect(fail).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(/ running on this machine\. Session a of \/src\/a has crashed\.$/),
+      hint: 'To restore the cluster: devloop down',
+    }),
+  );
+});
+
+it('takes a crashed session only to read its files, and only that of this checkout or the one that was named', () => {
+  const dead = { ...a, hasCrashed: true as const };
+  const choose = (checkout: string, wanted?: string) =>
+    chooseSession([dead, b], checkout, { wanted, allowsCrashed: true });
+  expect(choose('/src/a')).toBe(dead);
+  expect(choose('/src/c', 'a')).toBe(dead);
+  expect(choose('/src/c')).toBe(b);
+  expect(chooseSession([dead, b], '/src/a', { wanted: undefined })).toBe(b);
+  const again = { ...dead, id: 'c' };
+  expect(() => chooseSession([dead, again], '/src/a', { wanted: undefined, allowsCrashed: true })).toThrow(
+    'Several sessions of this checkout have crashed.',
+  );
 });
 
 it.each([
