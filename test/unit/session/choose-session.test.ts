@@ -40,15 +40,18 @@ it('says on one line each what can be done where no session runs', () => {
   expect(fail).toThrow(expect.objectContaining({ hint }));
 });
 
-it.each([undefined, 'a'])('names a session that has crashed, and how to restore the cluster (%s)', (wanted) => {
-  const fail = () => chooseSession([{ ...a, hasCrashed: true }], '/src/c', { wanted });
-  expect(fail).toThrow(
-    expect.objectContaining({
-      message: expect.stringMatching(/ running on this machine\. Session a of \/src\/a has crashed\.$/),
-      hint: 'To restore the cluster: devloop down',
-    }),
-  );
-});
+it.each([undefined, 'a'])(
+  'names a session that has crashed, and how to restore the cluster (%s)',
+  (wanted) => {
+    const fail = () => chooseSession([{ ...a, hasCrashed: true }], '/src/c', { wanted });
+    expect(fail).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/ running on this machine\. Session a of \/src\/a has crashed\.$/),
+        hint: 'To restore the cluster: devloop down',
+      }),
+    );
+  },
+);
 
 it('takes a crashed session only to read its files, and only that of this checkout or the one that was named', () => {
   const dead = { ...a, hasCrashed: true as const };
