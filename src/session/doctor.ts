@@ -10,7 +10,7 @@ import { endpointRoutingCheck } from './doctor/endpoint-routing.ts';
 import { envtestCheck } from './doctor/envtest.ts';
 import { conclude, examine } from './doctor/examine.ts';
 import { finalizersCheck } from './doctor/finalizers.ts';
-import { imageCheck } from './doctor/image.ts';
+import { manifestsCheck } from './doctor/manifests.ts';
 import { ownersCheck } from './doctor/owners.ts';
 import { pauseCheck } from './doctor/pause.ts';
 import { permissionsCheck } from './doctor/permissions.ts';
@@ -54,7 +54,7 @@ export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
     podsCheck,
     ownersCheck,
     finalizersCheck,
-    imageCheck,
+    manifestsCheck,
     envtestCheck,
     debuggerCheck,
   ];

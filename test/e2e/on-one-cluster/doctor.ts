@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -149,7 +149,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'pods: ok',
     'owners: ok',
     'finalizers: ok',
-    'image: unknown',
+    'manifests: unknown',
     'envtest: unknown',
     // Not every machine has delve.
     expect.stringMatching(/^debugger: (?:ok|info)$/),
@@ -185,7 +185,7 @@ it('prints columns and words for people, without colours if there is no terminal
     },
   );
   expect(out).toMatch(/^ok {7}cluster {10}Kubernetes v1\./);
-  expect(out).toMatch(/^unknown {2}image /m);
+  expect(out).toMatch(/^unknown {2}manifests /m);
   expect(out).not.toContain('\x1b');
 });
 
@@ -395,7 +395,7 @@ describe('one broken thing', () => {
         answer: expect.stringMatching(/Application default\/leaving \(.*example\.com\/held/),
         hint: expect.stringContaining(`scale deployment ${DEPLOYMENT} --replicas=1`),
       });
-      expect(quiet.of('image')[0]!.answer).toContain('no Pod of the manager is running');
+      expect(quiet.of('manifests')[0]!.answer).toContain('no Pod of the manager is running');
     } finally {
       await merge(DEPLOYMENT_PATH, { spec: { replicas: 1 } });
       await rolledOut(cluster);
@@ -482,23 +482,27 @@ describe('one broken thing', () => {
     expect(others, 'one finding says so').toMatchObject([{ check: 'cluster' }, { check: 'envtest' }]);
   });
 
-  it('the image is older than an edit: a warning', async () => {
+  it('a CRD that was changed since the manager started is a warning; an edit of the code is none', async () => {
     await using sample = await checkoutSample();
     const git = (...args: string[]): string =>
       execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], {
         cwd: sample.directory,
         encoding: 'utf8',
+        env: { ...process.env, GIT_COMMITTER_DATE: '2020-01-01T00:00:00Z' },
       });
     git('init', '-q');
     git('add', '.');
     git('commit', '-q', '-m', 'all');
-    expect((await doctor([], { cwd: sample.directory })).of('image')[0]).toMatchObject({
-      verdict: 'warn',
-      proof: [
-        expect.stringMatching(/ running docker.io\/library\/application-operator:dev since /),
-        expect.stringMatching(/ is commit [0-9a-f]{9}/),
-      ],
+    const manifests = async () => (await doctor([], { cwd: sample.directory })).of('manifests')[0];
+    await appendFile(join(sample.directory, 'cmd/main.go'), '\n// edited\n');
+    expect(await manifests()).toMatchObject({ verdict: 'ok' });
+    const crds = execFileSync('git', ['grep', '-l', 'kind: CustomResourceDefinition'], {
+      cwd: sample.directory,
+      encoding: 'utf8',
     });
+    const crd = crds.split('\n')[0]!;
+    await appendFile(join(sample.directory, crd), '\n');
+    expect(await manifests()).toMatchObject({ verdict: 'warn', proof: [crd] });
   });
 });
 

@@ -12,7 +12,7 @@ import { type DoctorRun, type Finding, NotChecked } from '../../../../src/sessio
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
 import { type Envtest, envtestFinding, envtestVersion } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
-import { imageFinding } from '../../../../src/session/doctor/image.ts';
+import { manifestsFinding } from '../../../../src/session/doctor/manifests.ts';
 import { permissionsFinding } from '../../../../src/session/doctor/permissions.ts';
 import { podsFinding } from '../../../../src/session/doctor/pods.ts';
 import { oneOfSeveral, routeFinding } from '../../../../src/session/doctor/routes.ts';
@@ -267,25 +267,24 @@ describe('objects on a finalizer', () => {
   });
 });
 
-describe('the image', () => {
-  const started = new Date('2026-06-01T00:00:00Z');
-  const running = (image: string) => ({ image, pod: 'p', started });
-  const source = (at: string) => ({ at: new Date(at), what: 'main.go', head: '0123456789abcdef' });
+describe('manifests', () => {
+  const running = { pod: 'p', started: new Date('2026-06-01T00:00:00Z') };
 
-  it('is older than an edit after the start of its Pod', () => {
-    expect(imageFinding(running('shop:dev'), source('2026-06-01T00:00:01Z')).verdict).toBe('warn');
-  });
-
-  it('is the one of this commit when its tag says so', () => {
-    const before = source('2026-05-31T00:00:00Z');
-    expect(imageFinding(running('host:5000/shop:v1-0123456'), before).verdict).toBe('ok');
-    expect(imageFinding(running('host:5000/shop:v1-7654321'), before).verdict).toBe('unknown');
-    expect(imageFinding(running('shop:dev'), before).verdict).toBe('unknown');
+  it('that changed after the start of the Pod are a warning', () => {
+    expect(manifestsFinding(running, [])).toMatchObject({ verdict: 'ok' });
+    const files = ['a.yaml', 'b.yaml', 'c.yaml', 'd.yaml'];
+    expect(manifestsFinding(running, files)).toMatchObject({
+      verdict: 'warn',
+      answer: expect.stringMatching(
+        /^a\.yaml, b\.yaml, c\.yaml and 1 other file changed since Pod p started/,
+      ),
+      proof: files,
+    });
   });
 
   it('cannot be compared without a Pod or without git', () => {
-    expect(imageFinding(undefined, source('2026-06-01T00:00:01Z')).verdict).toBe('unknown');
-    expect(imageFinding(running('shop:dev'), undefined).verdict).toBe('unknown');
+    expect(manifestsFinding(undefined, undefined).verdict).toBe('unknown');
+    expect(manifestsFinding(running, undefined).verdict).toBe('unknown');
   });
 });
 
