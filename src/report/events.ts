@@ -74,6 +74,8 @@ export type DevloopEvent =
   | { type: 'debug.left'; editor: string }
   /** The controller has stopped at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
+  /** A step has ended at another place, where the controller is stopped again. */
+  | { type: 'debug.stepped'; file?: string; line?: number; function?: string }
   /** The controller continues after a stop. */
   | { type: 'debug.running' }
   /** The take-over begins. devloop has checked everything that it can check without writing to the cluster. */

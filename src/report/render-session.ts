@@ -27,6 +27,8 @@ export function debugLine(event: DebugEvent, paint: Paint): string {
       );
     case 'debug.stopped':
       return paintedRow(paint, 'yellow', 'stopped', oneLine(`${placeOf(event)}; reviews wait`));
+    case 'debug.stepped':
+      return row('stepped', oneLine(placeOf(event)));
     case 'debug.running':
       return row('running', 'the controller runs again');
     default:
@@ -34,7 +36,11 @@ export function debugLine(event: DebugEvent, paint: Paint): string {
   }
 }
 
-function placeOf({ file, line, function: name }: Extract<DebugEvent, { type: 'debug.stopped' }>): string {
+function placeOf({
+  file,
+  line,
+  function: name,
+}: Extract<DebugEvent, { type: 'debug.stopped' | 'debug.stepped' }>): string {
   if (file === undefined) return 'in the debugger';
   const at = `at ${file}:${line}`;
   return name === undefined ? at : `${at} in ${name}`;

@@ -30,6 +30,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'debug.attached': 'normal',
   'debug.left': 'normal',
   'debug.stopped': 'quiet',
+  'debug.stepped': 'verbose',
   'debug.running': 'normal',
   'session.started': 'normal',
   'session.ready': 'quiet',

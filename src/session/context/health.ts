@@ -62,6 +62,7 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
       // What is already known about the controller's exit is more precise.
       return { ...health, controller: health.controller ?? `reviews fail: ${event.why}` };
     case 'debug.stopped':
+    case 'debug.stepped':
       return { ...health, controller: STOPPED };
     case 'debug.running':
     case 'controller.ready':

@@ -48,6 +48,7 @@ export function observedAfter(before: Observed, event: DevloopEvent): Observed {
     case 'route.verified':
       return { ...before, route: routeAfter(before.route, event) };
     case 'debug.stopped':
+    case 'debug.stepped':
       return { ...before, stoppedAt: placeText(event) };
     case 'debug.running':
     case 'debug.left':

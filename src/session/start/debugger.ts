@@ -119,8 +119,10 @@ function attend(endpoint: DebugEndpoint, emit: Emit, restarts: () => boolean): A
       async onStopped(at) {
         // delve stops at a panic, too, and without an editor nobody would continue the program.
         if (!endpoint.isUsed) return await letRun(delve).catch(() => {});
-        if (stoppedAt === undefined) emit({ type: 'debug.stopped', ...at });
-        stoppedAt = placeText({ ...at });
+        const place = placeText({ ...at });
+        if (place !== stoppedAt)
+          emit({ type: stoppedAt === undefined ? 'debug.stopped' : 'debug.stepped', ...at });
+        stoppedAt = place;
       },
     });
     exited.resolve(code);

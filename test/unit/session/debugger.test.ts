@@ -11,6 +11,7 @@ import { openDebugger, type SessionDebugger } from '../../../src/session/start/d
 import { cached, hashOf } from '../../cluster/cache.ts';
 import { run } from '../../cluster/run.ts';
 import { DapClient, delve } from '../../support/delve.ts';
+import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/free-port.ts';
 import { recordEvents } from '../controller/support/events.ts';
 import { directoryWith, fixture, put } from '../controller/support/places.ts';
@@ -71,12 +72,21 @@ const get = async (url: string): Promise<string> => (await fetch(url)).text();
 const isSettled = (debug: SessionDebugger): Promise<true> => debug.settled().then(() => true);
 
 test('a controller stops at a breakpoint, and runs on when the editor goes away without a word', async () => {
-  const { recorder, port, start } = await session();
+  const { recorder, debug, port, start } = await session();
   const { url } = await start();
   const editor = await attached(port);
   const answer = get(`${url}/one`);
   expect(await editor.stoppedAt()).toBe(LINE);
   expect(await recorder.waitFor('debug.stopped')).toMatchObject({ line: LINE, function: 'main.handle' });
+  await editor.go('next');
+  const next = await editor.stoppedAt();
+  expect(next).toBeGreaterThan(LINE);
+  // The step takes so little time that devloop usually does not see the program run.
+  const isNext = ({ line }: { line?: number }): boolean => line === next;
+  await eventually(async () =>
+    expect([...recorder.all('debug.stepped'), ...recorder.all('debug.stopped')].some(isNext)).toBe(true),
+  );
+  expect(debug.stoppedAt).toBe(`main.go:${next} in main.handle`);
   editor[Symbol.dispose]();
   expect(await answer).toBe('4\n');
   expect(await recorder.waitFor('debug.left')).toMatchObject({ editor: 'the test' });

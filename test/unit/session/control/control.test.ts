@@ -126,6 +126,8 @@ it('knows where the controller stands in the debugger, until it runs on or is re
   for (const next of [{ type: 'debug.running' } as const, STARTED]) {
     stop();
     expect(control.state().stoppedAt).toBe('hook.go:42 in v1.(*Hook).Default');
+    control.observe({ type: 'debug.stepped', file: '/src/hook.go', line: 43 });
+    expect(control.state().stoppedAt).toBe('hook.go:43');
     control.observe(next);
     expect(control.state().stoppedAt).toBeUndefined();
     expect(control.state().secondsLeft).toBeUndefined();
