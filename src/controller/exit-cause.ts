@@ -1,6 +1,7 @@
 import { AGAIN, DevloopError } from '../errors.ts';
 import { describeOwner, openingPort } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
+import { shortened } from '../phrases.ts';
 import type { Exit } from './process.ts';
 
 export interface ExitCause {
@@ -10,6 +11,8 @@ export interface ExitCause {
   /** The port that another process uses. */
   port?: number;
 }
+
+const SEE_LINES = 'See its last lines above.';
 
 interface KnownCause {
   pattern: RegExp;
@@ -59,6 +62,15 @@ const KNOWN_CAUSES: KnownCause[] = [
     explain: ([, directory]) => ({
       message: `your account is not allowed to create the directory ${directory}, which the image may contain`,
       hint: `sudo install -d -o "$(id -un)" ${directory}`,
+    }),
+  },
+  {
+    // Every cluster has the kinds of the core group.
+    pattern:
+      /devloop: this manager runs without a cluster|no matches for kind \\?"\w+\\?" in (?:version \\?"v1\\?"|group \\?"\\?")/,
+    explain: () => ({
+      message: 'it reads from the API server when it starts, and it runs without a cluster',
+      hint: 'let it use the API server of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nor one that has the objects it needs: devloop reviews verify NAME --api-server KUBECONFIG',
     }),
   },
   {
@@ -119,7 +131,14 @@ const KNOWN_CAUSES: KnownCause[] = [
       hint: inSettings(first ?? last),
     }),
   },
+  {
+    pattern: /^(?:panic|fatal error): .+/,
+    explain: ([text]) => ({ message: shortened(text, MOST_SHOWN), hint: SEE_LINES }),
+  },
 ];
+
+/** How many characters of a panic are repeated. Its text can contain whole objects. */
+const MOST_SHOWN = 200;
 
 function inSettings(variable: string | undefined): string {
   return variable === undefined
@@ -171,7 +190,6 @@ export function nameAnother(rivals: string[]): string {
   );
 }
 
-const SEE_LINES = 'See its last lines above.';
 const NO_LINES = `It printed nothing. To see its arguments: ${AGAIN} --dry-run`;
 
 function describeExit({ code, signal, failure }: Exit): string {

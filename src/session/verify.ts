@@ -61,7 +61,8 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   if (failure === undefined || assets === undefined || !mayNeedCluster(failure.error)) {
     answers.forEach((event) => void io.emit(event));
     if (failure === undefined) return;
-    if (mayNeedCluster(failure.error)) io.emit({ type: 'note', message: WITHOUT_CLUSTER });
+    if (mayNeedCluster(failure.error) && !isExit(failure.error))
+      io.emit({ type: 'note', message: WITHOUT_CLUSTER });
     throw failure.error;
   }
   const message = `${messageOf(failure.error)}\nThat was without a cluster, so devloop tries again with the API server in ${assets}.`;
@@ -97,6 +98,11 @@ async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<
 /** Whether the manager did not start or answered differently, perhaps because it had no cluster to read from. */
 function mayNeedCluster(error: unknown): boolean {
   return error instanceof DevloopError && NEEDS.has(error.code);
+}
+
+/** The error for an exit names its cause. */
+function isExit(error: unknown): boolean {
+  return error instanceof DevloopError && error.code === 'controller.exited';
 }
 
 const NEEDS = new Set<ErrorCode>(['review.changed', 'controller.exited', 'controller.not-ready']);

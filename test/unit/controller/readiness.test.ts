@@ -161,7 +161,22 @@ test('the last known cause counts', () => {
 });
 
 test('other errors have no known cause', () => {
-  expect(exitCause(['panic: runtime error'])).toBeUndefined();
+  expect(exitCause(['Error: something else'])).toBeUndefined();
+});
+
+test.each([
+  'unable to retrieve the complete list of server APIs: batch/v1: devloop: this manager runs without a cluster',
+  '{"error":"acquiring secret: failed to get restmapping: no matches for kind \\"Secret\\" in version \\"v1\\""}',
+  'failed to get restmapping: no matches for kind "Secret" in group ""',
+])('a manager that cannot start without a cluster: %s', (line) => {
+  const cause = exitCause(['first', line, 'last']);
+  expect(cause?.message).toContain('runs without a cluster');
+  expect(cause?.hint).toMatch(/KUBEBUILDER_ASSETS.*\n.*--api-server/);
+});
+
+test('a panic after other errors is the cause', () => {
+  const lines = ['devloop: this manager runs without a cluster', 'panic: no image', 'goroutine 1 [running]:'];
+  expect(exitCause(lines)?.message).toBe('panic: no image');
 });
 
 test('a controller that printed nothing has no lines to see', async () => {
