@@ -38,7 +38,7 @@ const UP: Moment[] = [
   change('update', 'Service'),
   change('create', 'EndpointSlice'),
   change('update', 'Endpoints'),
-  change('delete', 'EndpointSlice'),
+  change('update', 'EndpointSlice'),
   ['the second probe', (event) => event.type === 'route.verified' && event.service.startsWith(NAMESPACE)],
   change('update', 'Deployment'),
   type('controller.started'),
