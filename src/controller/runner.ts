@@ -28,6 +28,8 @@ export interface RunPlan {
   /** The time between SIGTERM and SIGKILL. */
   graceMs: number;
   readyMs: number;
+  /** The main package of the program, as `--package` takes it; absent for the user's own command. */
+  package?: string | undefined;
   /** Other main packages that could be the manager. */
   rivals: string[];
   /**
@@ -87,7 +89,8 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
     recordStarted(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;
-  if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown, build });
+  const from = plan.package === undefined ? {} : { package: plan.package };
+  if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown, build, ...from });
   let stopping = false;
   let hasExited = false;
   const exited = forget(plan.stateFile, controller);

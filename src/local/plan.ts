@@ -55,6 +55,8 @@ export interface ControllerInputs {
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
+  /** The main package that a saved set names. */
+  recordedPackage?: string | undefined;
   /** The context and the kubeconfig that the user chose; absent if kubectl's defaults apply. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** The name that the controller receives as its Pod's. */
@@ -126,6 +128,7 @@ export async function planController(
     ),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port: moved.get(port) ?? port },
     watch: program.watch,
+    package: program.package,
     rivals: program.rivals,
     asksForRestart: program.asksForRestart,
     placed: pod?.placed,

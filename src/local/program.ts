@@ -35,6 +35,8 @@ export interface ProgramInputs {
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
+  /** The main package that a saved set names. */
+  recordedPackage?: string | undefined;
   /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
   /** The build of the last session. */
@@ -56,6 +58,8 @@ export interface PlannedProgram {
   /** The name under which the program is started; absent if the name does not matter. */
   runAs?: string | undefined;
   cwd: string;
+  /** The main package, as `--package` takes it; absent for the user's own command. */
+  package?: string | undefined;
   watch: NonNullable<ControllerPlan['watch']>;
   /** The program's --kubeconfig flags, if it reads its kubeconfig from nothing else. */
   kubeconfigFlags: DefinedFlag[];
@@ -133,6 +137,7 @@ export async function planProgram(
     run: [binary, ARGUMENTS],
     runAs: main.runAs,
     cwd: main.directory,
+    package: main.name,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     kubeconfigFlags: await onlyKubeconfigFlags(linked, inputs.kubeconfigFlags),
     isElectable: await canBeElected(inputs, linked, emit),
@@ -160,14 +165,18 @@ async function canBeElected(
   return can;
 }
 
-/** The main package that the user named; the flag overrides devloop.yaml. */
+/** The main package that the user named: the flag overrides devloop.yaml, which overrides a saved set. */
 export function namedPackage({
   goPackage,
+  recordedPackage,
   settings,
-}: Pick<ProgramInputs, 'goPackage' | 'settings'>): MainPackageHints['named'] {
+}: Pick<ProgramInputs, 'goPackage' | 'recordedPackage' | 'settings'>): MainPackageHints['named'] {
   if (goPackage !== undefined) return { package: goPackage, source: '--package' };
-  if (settings.package === undefined) return undefined;
-  return { package: settings.package, source: 'devloop.yaml: controller.package' };
+  if (settings.package !== undefined)
+    return { package: settings.package, source: 'devloop.yaml: controller.package' };
+  return recordedPackage === undefined
+    ? undefined
+    : { package: recordedPackage, source: 'it answered the reviews of the set' };
 }
 
 /** What the cluster reveals about the operator's program. */

@@ -53,7 +53,7 @@ export type DevloopEvent =
    * `build` names the program. In `3f2a91c 10:14:58 +dirty`: its hash (absent if unknown), when its build began, and whether git saw
    * changes then.
    */
-  | { type: 'controller.started'; pid: number; command: string[]; build: string }
+  | { type: 'controller.started'; pid: number; command: string[]; build: string; package?: string }
   /** The controller answers on its webhook port, or runs if it has no webhooks. */
   | { type: 'controller.ready'; pid: number; ms: number }
   /** The controller runs, but has not answered on its webhook port in time. `controller.ready` follows if it does later. */

@@ -40,6 +40,8 @@ export interface ReviewSummary {
   build?: string;
   /** The old build answered, because newer sources did not build. */
   isOldBuild?: boolean;
+  /** The main package of the program that answered, as `up --package` takes it. */
+  package?: string;
   late?: LateAnswer;
 }
 

@@ -1,7 +1,7 @@
 import type { DevloopEvent } from '../report/events.ts';
 import type { ReviewSummary } from '../report/review.ts';
 
-export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild'>;
+export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild' | 'package'>;
 
 /** Which build answers now, according to the events. */
 export interface Answering {
@@ -13,13 +13,18 @@ export interface Answering {
 export function createAnswering(): Answering {
   let build: string | undefined;
   let isOldBuild = false;
+  let goPackage: string | undefined;
   return {
     observe(event) {
-      if (event.type === 'controller.started') build = event.build;
+      if (event.type === 'controller.started') [build, goPackage] = [event.build, event.package];
       if (event.type === 'build.failed') isOldBuild = true;
       if (event.type === 'build.done') isOldBuild = false;
     },
-    now: () => (build === undefined ? {} : { build, ...(isOldBuild ? { isOldBuild } : {}) }),
+    now() {
+      if (build === undefined) return {};
+      const from = goPackage === undefined ? {} : { package: goPackage };
+      return { build, ...(isOldBuild ? { isOldBuild } : {}), ...from };
+    },
   };
 }
 

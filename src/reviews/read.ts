@@ -126,6 +126,7 @@ function isReview(record: ReviewRecord): boolean {
     isAnswer(record) &&
     isTextOrAbsent(record.user) &&
     isTextOrAbsent(record.build) &&
+    isTextOrAbsent(record.package) &&
     areTextsOrAbsent(record.from) &&
     (late === undefined || isLate(late)) &&
     isObjectOrAbsent(record.lateResponse) &&

@@ -43,7 +43,8 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   // A manager that a killed `verify` left running would still use the port.
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
-  const wanted: ManagerWanted = { checkout, config, webhooks, readySeconds: READY_SECONDS };
+  const recordedPackage = records.findLast((one) => one.package !== undefined)?.package;
+  const wanted: ManagerWanted = { checkout, config, webhooks, recordedPackage, readySeconds: READY_SECONDS };
   if (set.apiServer !== undefined)
     return await compareWith(set, wanted, { server: await namedServer(set.apiServer, io), io });
   const assets = await envtestAssets(checkout, io.env);

@@ -143,6 +143,7 @@ describe.each(CONTROL_PLANES)(
         patch: expect.arrayContaining([expect.stringMatching(/^\+spec\.replicas=\d+$/)]),
         ms: { budget: 10_000 },
         build: expect.stringMatching(/^[0-9a-f]{7} \d\d:\d\d:\d\d \+dirty$/),
+        package: './cmd',
       });
       const listed = await eventually(async () => {
         const events = await reviews('--name', 'unseen', '--verdict', 'denied');

@@ -27,6 +27,8 @@ export interface ManagerWanted {
   config: Config;
   /** The paths of its webhooks, and the ports on which they are served. */
   webhooks: { path: string; port: number }[];
+  /** The main package whose program answered the set, if the set names it. */
+  recordedPackage?: string | undefined;
   /** Shorter than in `up`: here the manager has nothing to wait for. */
   readySeconds: number;
 }
@@ -85,7 +87,7 @@ async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Pro
 }
 
 async function plan(
-  { checkout, config, webhooks }: ManagerWanted,
+  { checkout, config, webhooks, recordedPackage }: ManagerWanted,
   { files, kubeconfig }: { files: LocalFiles; kubeconfig: string },
   io: Io,
 ): Promise<PlannedController> {
@@ -96,6 +98,7 @@ async function plan(
       checkout: { root: checkout, facts: await readCheckout(checkout) },
       settings: config.controller ?? {},
       isBuilt: true,
+      recordedPackage,
       chosen: { kubeconfig },
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
       env: io.env,

@@ -62,6 +62,7 @@ test('of a package that the user names, everything else is as discovered', async
     build: expect.arrayContaining(['-tags=all', './cmd/shop']),
     run: ['/state/s1/controller', 'serve', '--leader-elect=false'],
     runAs: 'manager',
+    package: './cmd/shop',
     env: { LEVEL: 'info' },
     watch: { goPackage: './cmd/shop' },
   };
@@ -70,8 +71,13 @@ test('of a package that the user names, everything else is as discovered', async
   expect((await plan({ settings: { package: 'example.com/shop/cmd/shop' }, checkout })).plan).toMatchObject(
     expected,
   );
-  // The flag takes precedence over devloop.yaml.
+  // A saved set names it as the session that recorded it chose it.
+  expect((await plan({ settings: {}, checkout, recordedPackage: './cmd/shop' })).plan).toMatchObject(expected);
+  // The flag takes precedence over devloop.yaml, which takes precedence over a saved set.
   const settings = { run: ['./run'] };
+  const own = await plan({ settings, checkout, recordedPackage: './cmd/shop' });
+  expect(own.plan).toMatchObject({ run: ['./run'] });
+  expect(own.plan.package).toBeUndefined();
   expect((await plan({ settings, checkout, goPackage: './cmd/shop' })).plan).toMatchObject(expected);
   await expect(plan({ settings: { package: './cmd/shop', ...settings }, checkout })).rejects.toMatchObject({
     code: 'config.invalid',

@@ -233,10 +233,12 @@ it('names the build that had answered when the answer was out, and none for what
     answering.observe({ type: 'build.failed', ms: 1, output: '' });
     recorder.served(review);
     answering.observe({ type: 'build.done', ms: 1 });
-    answering.observe({ type: 'controller.started', pid: 2, command: [], build: 'two' });
+    const next = { pid: 2, command: [], build: 'two', package: './cmd/shop' };
+    answering.observe({ type: 'controller.started', ...next });
     recorder.served(review);
   }
   const { records } = await readRecording(directory);
+  expect(records.map((one) => one.package)).toEqual([undefined, undefined, undefined, './cmd/shop']);
   expect(records.map(({ build, isOldBuild }) => [build, isOldBuild])).toEqual([
     ['one', undefined],
     [undefined, undefined],
