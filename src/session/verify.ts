@@ -15,8 +15,9 @@ import { endOrphans } from './context/session-directories.ts';
 import { sessionOnPort } from './context/session-on-port.ts';
 import { afterVerify, type Comparing, compareAll, toShow } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
+import { builtInKinds, definitionsIn, kindsOf, type ServedKind } from './verify/kinds.ts';
 import { type ManagerWanted, portsOf, startManager } from './verify/manager.ts';
-import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
+import { type ApiServer, NO_CLUSTER, startNoCluster } from './verify/no-cluster.ts';
 
 const READY_SECONDS = 60;
 
@@ -78,10 +79,27 @@ function webhooksOf(records: ReviewRecord[]): ManagerWanted['webhooks'] {
   return [...new Map(all.map((one) => [`${one.port} ${one.path}`, one])).values()];
 }
 
+/**
+ * Some managers look up kinds before they serve, and exit if there are none: they are started again with the kinds of Kubernetes and of the
+ * checkout. The others are not, since a webhook that reads such an object through the manager's cache would wait instead of failing.
+ */
 async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
-  await using server = await startNoCluster();
-  await compareWith(set, wanted, { server, io });
+  const withKinds = async (kinds: ServedKind[]): Promise<void> => {
+    await using server = await startNoCluster(kinds);
+    await compareWith(set, wanted, { server, io });
+  };
+  await withKinds([]).catch(async (error) => {
+    if (!isExit(error) || !LOOKS_UP.test(messageOf(error))) throw error;
+    io.emit({ type: 'note', message: WITH_KINDS });
+    const defined = (await definitionsIn(set.checkout)).flatMap(kindsOf);
+    await withKinds([...builtInKinds(), ...defined]);
+  });
 }
+
+const LOOKS_UP = new RegExp(`${NO_CLUSTER.message}|no matches for kind`);
+
+const WITH_KINDS =
+  "The manager looks up kinds before it serves, so devloop starts it again with the kinds of Kubernetes and of the checkout's CRDs.";
 
 /** The API server of a kubeconfig's current context. Rejects if the server does not answer, and leaves it as it is at the end. */
 async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<ApiServer> {

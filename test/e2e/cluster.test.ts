@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { builtInKinds, discoveryOf } from '../../src/session/verify/kinds.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { type ClusterOptions, startCluster, stopCluster, type TestCluster } from '../cluster/cluster.ts';
 import { NO_TRACES, traces } from '../cluster/traces.ts';
@@ -43,6 +44,20 @@ it('has a ready node at the address of the box', async () => {
   expect(await cluster.kubectl(['get', 'node', 'node', '-o', `jsonpath=${path}`])).toBe(
     `${cluster.nodeIp} v1.36.3`,
   );
+});
+
+it('serves the kinds that `reviews verify` names without a cluster, and lists them in the same way', async () => {
+  type Documents = Record<string, { resources?: Record<string, unknown>[] }>;
+  for (const [path, own] of Object.entries(discoveryOf(builtInKinds()) as Documents)) {
+    if (own.resources === undefined) continue;
+    const { resources = [] } = (await cluster.read(path)) as Documents[string];
+    const listed = (all: Record<string, unknown>[]) =>
+      all
+        .filter(({ name }) => !String(name).includes('/'))
+        .map(({ name, kind, namespaced, singularName }) => [name, kind, namespaced, singularName])
+        .sort();
+    expect(listed(own.resources), path).toEqual(listed(resources));
+  }
 });
 
 it('runs a Pod from an image that was loaded, and executes in it', async () => {

@@ -1,19 +1,17 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { isConflict } from '../../cluster/api/errors.ts';
 import { kubeconfigOf, loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
-import type { KubeObject } from '../../cluster/api/objects.ts';
 import { recordStarted } from '../../controller/orphan.ts';
 import { startController } from '../../controller/process.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { freePort } from '../../machine/port.ts';
-import { manifestTexts } from '../../operator/sources.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
+import { type Definition, definitionsIn } from './kinds.ts';
 import type { ApiServer } from './no-cluster.ts';
 
 const READY_SECONDS = 60;
@@ -111,27 +109,6 @@ async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: 
     return items.every(isEstablished);
   };
   await pollUntil(isServed, { everyMs: 100, limitMs: ESTABLISHED_MS, signal });
-}
-
-async function definitionsIn(checkout: string): Promise<Definition[]> {
-  const texts = (await manifestTexts(checkout)).filter((text) => OF_A_CRD.test(text));
-  // Leaves out the templates of charts, which are not valid YAML.
-  const objects = texts.flatMap((text) =>
-    parseAllDocuments(text).flatMap((one): unknown[] => (one.errors.length > 0 ? [] : [one.toJS()])),
-  );
-  return objects.filter(isDefinition);
-}
-
-const OF_A_CRD = /^kind:\s*CustomResourceDefinition\s*$/m;
-
-interface Definition extends KubeObject {
-  spec: { conversion?: unknown };
-  status?: { conditions?: { type: string; status: string }[] };
-}
-
-function isDefinition(value: unknown): value is Definition {
-  const { kind, metadata, spec } = (value ?? {}) as Partial<Definition & { kind: string }>;
-  return kind === 'CustomResourceDefinition' && typeof metadata?.name === 'string' && spec !== undefined;
 }
 
 function isEstablished({ status }: Definition): boolean {

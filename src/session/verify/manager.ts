@@ -9,6 +9,7 @@ import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { Config } from '../../config/schema.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
+import { DevloopError } from '../../errors.ts';
 import { unservedPaths } from '../../gateway/served.ts';
 import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
@@ -43,6 +44,8 @@ const DEFAULT_DIRECTORY = '/tmp/k8s-webhook-server/serving-certs';
 const NAME = 'webhook';
 const NAMESPACE = 'default';
 const REGISTERED_MS = 2_000;
+/** How many lines of a manager that never serves are shown. */
+const MOST_LINES = 10;
 
 /**
  * Builds the manager, starts it, and waits until its webhooks are served. Throws 'controller.build-failed', 'controller.exited' and others,
@@ -60,8 +63,11 @@ export async function startManager(
   await mkdir(join(directory, 'tmp'), { mode: 0o700 });
   const kubeconfig = await kubeconfigFile(server, directory);
   let build: string | undefined;
+  const said: string[] = [];
   const emit: Emit = (event) => {
     if (event.type === 'controller.started') build = event.build;
+    if (event.type === 'controller.output') said.push(event.line);
+    said.splice(0, said.length - MOST_LINES);
     // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
   };
@@ -72,10 +78,23 @@ export async function startManager(
   const supervisor = started.use(createSupervisor(controller, { emit, signal: io.signal }));
   await supervisor.prepare();
   await supervisor.build();
-  await supervisor.start();
+  await supervisor.start().catch((error) => {
+    throw withLines(error, said);
+  });
   await untilRegistered(wanted, io.signal);
   const owned = started.move();
   return { build, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A manager that exits is reported with its last lines; so is one that never serves, since its output is not printed here. */
+function withLines(error: unknown, said: string[]): unknown {
+  if (!(error instanceof DevloopError) || error.code !== 'controller.not-ready' || said.length === 0)
+    return error;
+  const message = [`${error.message} Its last lines:`, ...said.map((line) => `  ${line}`)].join('\n');
+  return new DevloopError(error.code, message, {
+    cause: error,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  });
 }
 
 /** A file of the user's is used where it is, so that no secret is copied. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { kubeconfigOf } from '../../cluster/api/kubeconfig.ts';
 import { listenOn } from '../../machine/port.ts';
+import { discoveryOf, type ServedKind } from './kinds.ts';
 
 /** The API server that a manager is started with, on the loopback interface. */
 export interface ApiServer extends AsyncDisposable {
@@ -10,12 +11,13 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /**
- * Stands in for a missing API server. It serves no kinds, so a manager's caches never fill, but its webhooks are still served. The error
- * for any other request names the missing cluster.
+ * Stands in for a missing API server. It lists these kinds, but serves no objects, so a manager's caches never fill, but its webhooks are
+ * still served. The error for any other request names the missing cluster.
  */
-export async function startNoCluster(): Promise<ApiServer> {
+export async function startNoCluster(kinds: ServedKind[] = []): Promise<ApiServer> {
+  const answers = new Map(Object.entries({ '/version': VERSION, ...discoveryOf(kinds) }));
   const server = createServer((request, response) => {
-    const found = ANSWERS[request.url?.split('?', 1)[0] ?? ''];
+    const found = answers.get(request.url?.split('?', 1)[0] ?? '');
     if (request.method === 'GET' && found) return answer(response, 200, found);
     answer(response, 503, NO_CLUSTER);
   });
@@ -30,12 +32,7 @@ export async function startNoCluster(): Promise<ApiServer> {
   };
 }
 
-const ANSWERS: Record<string, object> = {
-  '/version': { major: '1', minor: '36', gitVersion: 'v1.36.0' },
-  '/api': { kind: 'APIVersions', versions: ['v1'] },
-  '/api/v1': { kind: 'APIResourceList', groupVersion: 'v1', resources: [] },
-  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
-};
+const VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.0' };
 
 /** The answer to every other request of a manager. */
 export const NO_CLUSTER = {

@@ -72,7 +72,9 @@ test('of a package that the user names, everything else is as discovered', async
     expected,
   );
   // A saved set names it as the session that recorded it chose it.
-  expect((await plan({ settings: {}, checkout, recordedPackage: './cmd/shop' })).plan).toMatchObject(expected);
+  expect((await plan({ settings: {}, checkout, recordedPackage: './cmd/shop' })).plan).toMatchObject(
+    expected,
+  );
   // The flag takes precedence over devloop.yaml, which takes precedence over a saved set.
   const settings = { run: ['./run'] };
   const own = await plan({ settings, checkout, recordedPackage: './cmd/shop' });
