@@ -55,8 +55,8 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
     else io.emit(event);
   };
   const { accepts, ...strict } = set;
-  const first = assets === undefined ? set : strict;
-  const failure = await withoutCluster(first, wanted, { ...io, emit }).then(
+  const [first, verify] = assets === undefined ? [set, withKindsIfNeeded] : [strict, withoutCluster];
+  const failure = await verify(first, wanted, { ...io, emit }).then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
@@ -79,20 +79,26 @@ function webhooksOf(records: ReviewRecord[]): ManagerWanted['webhooks'] {
   return [...new Map(all.map((one) => [`${one.port} ${one.path}`, one])).values()];
 }
 
+async function withoutCluster(
+  set: SavedSet,
+  wanted: ManagerWanted,
+  io: Io,
+  kinds: ServedKind[] = [],
+): Promise<void> {
+  await using server = await startNoCluster(kinds);
+  await compareWith(set, wanted, { server, io });
+}
+
 /**
  * Some managers look up kinds before they serve, and exit if there are none: they are started again with the kinds of Kubernetes and of the
  * checkout. The others are not, since a webhook that reads such an object through the manager's cache would wait instead of failing.
  */
-async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
-  const withKinds = async (kinds: ServedKind[]): Promise<void> => {
-    await using server = await startNoCluster(kinds);
-    await compareWith(set, wanted, { server, io });
-  };
-  await withKinds([]).catch(async (error) => {
+async function withKindsIfNeeded(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
+  await withoutCluster(set, wanted, io).catch(async (error) => {
     if (!isExit(error) || !LOOKS_UP.test(messageOf(error))) throw error;
     io.emit({ type: 'note', message: WITH_KINDS });
     const defined = (await definitionsIn(set.checkout)).flatMap(kindsOf);
-    await withKinds([...builtInKinds(), ...defined]);
+    await withoutCluster(set, wanted, io, [...builtInKinds(), ...defined]);
   });
 }
 
