@@ -32,10 +32,10 @@ export interface SavedSet {
 }
 
 /**
- * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares the answers. If the manager does not start
- * or answers differently, this tries again with envtest's API server, if its programs are installed. Then only the answers of the second
- * try can be accepted. With an API server that the user names, there is only one try. Throws 'review.changed' if an answer changed that is not accepted, and 'port.in-use' while a session's controller
- * has the port.
+ * Builds the manager of the checkout, runs it without a cluster, sends it the set, and compares the answers. If envtest's API server is
+ * installed and the manager does not start or answers differently, this tries again with that server, and only the answers of the second
+ * try can be accepted. With an API server that the user names, there is only one try. Throws 'review.changed' if an answer changed that is
+ * not accepted, and 'port.in-use' while a session's controller has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
