@@ -18,6 +18,7 @@ import { startEnvtest } from './verify/envtest.ts';
 import { builtInKinds, definitionsIn, kindsOf, type ServedKind } from './verify/kinds.ts';
 import { type ManagerWanted, portsOf, startManager } from './verify/manager.ts';
 import { type ApiServer, NO_CLUSTER, startNoCluster } from './verify/no-cluster.ts';
+import { webhookSwitches } from './verify/webhook-switches.ts';
 
 const READY_SECONDS = 60;
 
@@ -45,7 +46,11 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
   const recordedPackage = records.findLast((one) => one.package !== undefined)?.package;
-  const wanted: ManagerWanted = { checkout, config, webhooks, recordedPackage, readySeconds: READY_SECONDS };
+  const wanted: ManagerWanted = {
+    ...{ checkout, config, webhooks, recordedPackage },
+    variables: await unsetSwitches(checkout, { ...io.env, ...config.controller?.env }, io),
+    readySeconds: READY_SECONDS,
+  };
   if (set.apiServer !== undefined)
     return await compareWith(set, wanted, { server: await namedServer(set.apiServer, io), io });
   const assets = await envtestAssets(checkout, io.env);
@@ -71,6 +76,18 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   io.emit({ type: 'note', message });
   await using server = await startEnvtest(assets, checkout, io);
   await compareWith(set, wanted, { server, io });
+}
+
+/** The switches of the manifests that the user has not set. */
+async function unsetSwitches(
+  checkout: string,
+  set: Record<string, string | undefined>,
+  { emit }: Io,
+): Promise<Record<string, string>> {
+  const unset = Object.entries(await webhookSwitches(checkout)).filter(([name]) => set[name] === undefined);
+  for (const [name, value] of unset)
+    emit({ type: 'note', message: `${name}=${value}\nis set, as in a manifest of the checkout.` });
+  return Object.fromEntries(unset);
 }
 
 /** Where the manager has to serve the set, each port and path once: some operators have several webhook servers. */
@@ -133,7 +150,7 @@ function isExit(error: unknown): boolean {
 const NEEDS = new Set<ErrorCode>(['review.changed', 'controller.exited', 'controller.not-ready']);
 
 const WITHOUT_CLUSTER =
-  'The manager ran without a cluster. If it has to read from the API server, let it use that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"';
+  'The manager ran without a cluster. If it has to read from the API server, let it use that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nIf it needs more objects than the CRDs, name an API server that has them: devloop reviews verify NAME --api-server KUBECONFIG';
 
 async function compareWith(
   { name, records, withSideEffects, accepts }: SavedSet,

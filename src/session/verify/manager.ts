@@ -30,6 +30,8 @@ export interface ManagerWanted {
   webhooks: { path: string; port: number }[];
   /** The main package whose program answered the set, if the set names it. */
   recordedPackage?: string | undefined;
+  /** Variables of its Deployment that the user has not set. */
+  variables?: Record<string, string>;
   /** Shorter than in `up`: here the manager has nothing to wait for. */
   readySeconds: number;
 }
@@ -91,11 +93,11 @@ function withLines(error: unknown, said: string[]): unknown {
   if (!(error instanceof DevloopError) || error.code !== 'controller.not-ready' || said.length === 0)
     return error;
   const message = [`${error.message} Its last lines:`, ...said.map((line) => `  ${line}`)].join('\n');
-  return new DevloopError(error.code, message, {
-    cause: error,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-  });
+  return new DevloopError(error.code, message, { cause: error, hint: NEVER_SERVES });
 }
+
+const NEVER_SERVES =
+  'It may listen on another port, wait for its certificate, or need a variable or an argument of its Deployment, which `verify` does not read. Set it in devloop.yaml: controller.env, or controller.run with the arguments.';
 
 /** A file of the user's is used where it is, so that no secret is copied. */
 async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Promise<string> {
@@ -106,7 +108,7 @@ async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Pro
 }
 
 async function plan(
-  { checkout, config, webhooks, recordedPackage }: ManagerWanted,
+  { checkout, config, webhooks, recordedPackage, variables }: ManagerWanted,
   { files, kubeconfig }: { files: LocalFiles; kubeconfig: string },
   io: Io,
 ): Promise<PlannedController> {
@@ -120,7 +122,7 @@ async function plan(
       recordedPackage,
       chosen: { kubeconfig },
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
-      env: io.env,
+      env: { ...io.env, ...variables },
       keyPairMounts: [DEFAULT_DIRECTORY],
       stateFile: processRecord(files.directory, 'controller'),
       keptProgram: keptProgram(io.env, checkout),

@@ -1,0 +1,35 @@
+import { parseAllDocuments } from 'yaml';
+import { goSources, manifestTexts } from '../../operator/sources.ts';
+
+/**
+ * The variables that switch an operator's webhooks on in its Deployment, such as ENABLE_WEBHOOKS=true. Without a cluster there is no
+ * Deployment to read, so they come from the manifests of the checkout: only those that its Go sources name, because manifests can also
+ * belong to other operators. If variants of the manifests differ, the value that switches webhooks on counts, because webhooks answered the
+ * set.
+ */
+export async function webhookSwitches(checkout: string): Promise<Record<string, string>> {
+  const texts = (await manifestTexts(checkout)).filter((text) => /\bname:.*WEBHOOK/.test(text));
+  const found = Object.fromEntries(texts.flatMap(switchesIn));
+  if (Object.keys(found).length === 0) return {};
+  const sources = await goSources(checkout);
+  const isRead = (name: string): boolean => sources.some(({ text }) => text.includes(`"${name}"`));
+  return Object.fromEntries(Object.entries(found).filter(([name]) => isRead(name)));
+}
+
+/** Leaves out the templates of charts, which are not valid YAML. */
+function switchesIn(text: string): [name: string, value: string][] {
+  return parseAllDocuments(text).flatMap((one) => (one.errors.length > 0 ? [] : switchesOf(one.toJS())));
+}
+
+/** Looks everywhere, because patches and the values of charts also contain variables. */
+function switchesOf(value: unknown): [name: string, value: string][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { name, value: set } = value as { name?: unknown; value?: unknown };
+  const own: [string, string][] =
+    typeof name === 'string' && ON_NAME.test(name) && ON.test(String(set)) ? [[name, String(set)]] : [];
+  return [...own, ...Object.values(value).flatMap(switchesOf)];
+}
+
+/** Not a variable that switches webhooks off: DISABLE_WEBHOOKS, NO_WEBHOOKS, WEBHOOKS_DISABLED. */
+const ON_NAME = /^(?!.*(DISABLE|SKIP|WITHOUT))(?!(.*_)?NO_)(?=.*WEBHOOK)[A-Z0-9_]+$/;
+const ON = /^(true|1|yes|on)$/i;
