@@ -75,7 +75,7 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const message = `${messageOf(failure.error)}\nThat was without a cluster, so devloop tries again with the API server in ${assets}.`;
   io.emit({ type: 'note', message });
   await using server = await startEnvtest(assets, checkout, io);
-  await compareWith(set, wanted, { server, io });
+  await compareWith(set, wanted, { server, io: secondTry(io) });
 }
 
 /** The switches of the manifests that the user has not set. */
@@ -115,8 +115,13 @@ async function withKindsIfNeeded(set: SavedSet, wanted: ManagerWanted, io: Io): 
     if (!isExit(error) || !LOOKS_UP.test(messageOf(error))) throw error;
     io.emit({ type: 'note', message: WITH_KINDS });
     const defined = (await definitionsIn(set.checkout)).flatMap(kindsOf);
-    await withoutCluster(set, wanted, io, [...builtInKinds(), ...defined]);
+    await withoutCluster(set, wanted, secondTry(io), [...builtInKinds(), ...defined]);
   });
+}
+
+/** What devloop discovered was printed at the first try. */
+function secondTry(io: Io): Io {
+  return { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
 }
 
 const LOOKS_UP = new RegExp(`${NO_CLUSTER.message}|no matches for kind`);

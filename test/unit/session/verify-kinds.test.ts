@@ -55,6 +55,7 @@ it('a manager that looks up kinds before it serves is started again with them', 
   await verifySet({ name: 'web', checkout, records, withSideEffects: false }, ioOf(checkout, events));
   const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
   expect(notes.filter((message) => message.includes('looks up kinds'))).toHaveLength(1);
+  expect(events.filter(({ type }) => type === 'discovered')).toHaveLength(1);
   expect(events.at(-1)).toMatchObject({ type: 'reviews.compared', replayed: 1, changed: 0 });
 });
 
