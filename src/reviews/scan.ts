@@ -45,8 +45,11 @@ export async function findRecord(directory: string, id: string): Promise<ReviewR
 /** The id of the review that left the object as this review got it; undefined if no recorded review did. */
 export async function findEarlier(directory: string, record: ReviewRecord): Promise<string | undefined> {
   const ofSame: ReviewSummary[] = [];
-  for await (const { reviews } of scanSummaries(directory, ''))
+  for await (const { reviews } of scanSummaries(directory, '')) {
     ofSame.push(...reviews.filter((one) => isOfSameObject(one, record)));
+    const last = reviews.at(-1);
+    if (last && !isLater(record.id, last.id)) break;
+  }
   for (const { id } of changesBefore(ofSame)) {
     const earlier = await findRecord(directory, id);
     if (earlier && wasChangedBy(earlier, record)) return id;

@@ -1,6 +1,5 @@
-import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../cluster/api/objects.ts';
-import { manifestTexts } from '../../operator/sources.ts';
+import { manifestObjects } from './manifest-objects.ts';
 
 /** A kind as the API server's discovery lists it. */
 export interface ServedKind {
@@ -87,23 +86,15 @@ export interface Definition extends KubeObject {
 }
 
 export async function definitionsIn(checkout: string): Promise<Definition[]> {
-  const texts = (await manifestTexts(checkout)).filter((text) => OF_A_CRD.test(text));
-  // Leaves out the templates of charts, which are not valid YAML.
-  const objects = texts.flatMap((text) =>
-    parseAllDocuments(text).flatMap((one): unknown[] => (one.errors.length > 0 ? [] : [one.toJS()])),
-  );
-  return objects.filter(isDefinition);
+  return (await manifestObjects(checkout, OF_A_CRD)).filter(isDefinition);
 }
 
 const OF_A_CRD = /^kind:\s*CustomResourceDefinition\s*$/m;
 
 function isDefinition(value: unknown): value is Definition {
   const { kind, metadata, spec } = (value ?? {}) as Partial<Definition & { kind: string }>;
-  return kind === 'CustomResourceDefinition' && typeof metadata?.name === 'string' && isRecord(spec);
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
+  const isWhole = typeof metadata?.name === 'string' && typeof spec === 'object' && spec !== null;
+  return kind === 'CustomResourceDefinition' && isWhole;
 }
 
 /** The kinds that the CRD defines; none if it is incomplete. */

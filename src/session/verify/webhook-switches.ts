@@ -1,5 +1,5 @@
-import { parseAllDocuments } from 'yaml';
-import { goSources, manifestTexts } from '../../operator/sources.ts';
+import { goSources } from '../../operator/sources.ts';
+import { manifestObjects } from './manifest-objects.ts';
 
 /**
  * The variables that switch an operator's webhooks on in its Deployment, such as ENABLE_WEBHOOKS=true. Without a cluster there is no
@@ -8,18 +8,14 @@ import { goSources, manifestTexts } from '../../operator/sources.ts';
  * set.
  */
 export async function webhookSwitches(checkout: string): Promise<Record<string, string>> {
-  const texts = (await manifestTexts(checkout)).filter((text) => /\bname:.*WEBHOOK/.test(text));
-  const found = Object.fromEntries(texts.flatMap(switchesIn));
+  const found = Object.fromEntries((await manifestObjects(checkout, MAY_SWITCH)).flatMap(switchesOf));
   if (Object.keys(found).length === 0) return {};
   const sources = await goSources(checkout);
   const isRead = (name: string): boolean => sources.some(({ text }) => text.includes(`"${name}"`));
   return Object.fromEntries(Object.entries(found).filter(([name]) => isRead(name)));
 }
 
-/** Leaves out the templates of charts, which are not valid YAML. */
-function switchesIn(text: string): [name: string, value: string][] {
-  return parseAllDocuments(text).flatMap((one) => (one.errors.length > 0 ? [] : switchesOf(one.toJS())));
-}
+const MAY_SWITCH = /\bname:.*WEBHOOK/;
 
 /** Looks everywhere, because patches and the values of charts also contain variables. */
 function switchesOf(value: unknown): [name: string, value: string][] {
