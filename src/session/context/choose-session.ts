@@ -57,14 +57,15 @@ function noneRuns(all: LocalSession[], { wanted, otherwise }: Choice): DevloopEr
       ? 'No session is running on this machine.'
       : `Session ${wanted} is not running on this machine.`;
   const found = crashed.map(({ id, checkout }) => `Session ${id} of ${checkout} has crashed.`);
-  const next =
-    crashed.length > 0
-      ? 'To restore the cluster: devloop down'
-      : running.length > 0
-        ? listOf(running)
-        : 'To start one: devloop up';
-  const hint = [next, running.length > 0 ? undefined : otherwise].filter(Boolean).join('\n');
-  return new DevloopError('session.not-found', [none, ...found].join(' '), { hint });
+  const hint = [nextStep(crashed, running), running.length > 0 ? undefined : otherwise];
+  return new DevloopError('session.not-found', [none, ...found].join(' '), {
+    hint: hint.filter(Boolean).join('\n'),
+  });
+}
+
+function nextStep(crashed: LocalSession[], running: LocalSession[]): string {
+  if (crashed.length > 0) return 'To restore the cluster: devloop down';
+  return running.length > 0 ? listOf(running) : 'To start one: devloop up';
 }
 
 function listOf(sessions: LocalSession[]): string {
