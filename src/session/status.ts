@@ -14,12 +14,13 @@ import { allTaken, type Named, namedSessions, namesIn } from './context/named.ts
 import { inNamedNamespaces, mayExist } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
+import { withoutDiscoveries } from './context/without-discoveries.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
 /** Lists who has taken over what, according to the labels and Leases in the cluster. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
-  const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
+  const quiet: Io = { ...io, emit: withoutDiscoveries(io.emit) };
   await using context = await openContext(options, quiet, 'optional');
   const { services, deployment, namespace } = options;
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };

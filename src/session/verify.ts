@@ -13,6 +13,7 @@ import { thisMachine } from './context/local-machine.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { sessionOnPort } from './context/session-on-port.ts';
+import { withoutDiscoveries } from './context/without-discoveries.ts';
 import { afterVerify, type Comparing, compareAll, toShow } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
 import { builtInKinds, definitionsIn, kindsOf, type ServedKind } from './verify/kinds.ts';
@@ -121,7 +122,7 @@ async function withKindsIfNeeded(set: SavedSet, wanted: ManagerWanted, io: Io): 
 
 /** What devloop discovered was printed at the first try. */
 function secondTry(io: Io): Io {
-  return { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
+  return { ...io, emit: withoutDiscoveries(io.emit) };
 }
 
 const LOOKS_UP = new RegExp(`${NO_CLUSTER.message}|no matches for kind`);

@@ -11,7 +11,7 @@ import { planController } from '../../local/plan.ts';
 import type { PodConnection } from '../../local/pod-connection.ts';
 import type { OtherPort } from '../../local/webhook-port.ts';
 import type { TargetManager } from '../../operator/target.ts';
-import type { Emit } from '../../report/events.ts';
+import { withoutDiscoveries } from '../context/without-discoveries.ts';
 import { NOBODY } from '../guard/react.ts';
 import { containerOf, type TemplateChanges, templateChanges } from '../guard/template.ts';
 import { controllerInputs } from './controller.ts';
@@ -44,6 +44,7 @@ export function followManager(
     if (plan === undefined || supervisor === undefined) return false;
     const target = { ...session.target, manager: now };
     const inputs = controllerInputs({ ...session, target }, pairs, connection);
+    // Discoveries are the same as at the start, except for what `guard.followed` reports.
     const io = { emit: withoutDiscoveries(work.emit), signal: work.signal };
     const elsewhere = async (port: number) => movedTo(session.moved.get(port));
     const next = await planController({ ...inputs, running: plan.run, elsewhere }, io);
@@ -73,11 +74,6 @@ export function followManager(
 
 function movedTo(port: number | undefined): OtherPort | undefined {
   return port === undefined ? undefined : { port, because: 'it has listened there since the session began' };
-}
-
-/** Discoveries are the same as at the start, except for what `guard.followed` reports. */
-function withoutDiscoveries(emit: Emit): Emit {
-  return (event) => (event.type === 'discovered' ? undefined : emit(event));
 }
 
 function warn({ emit, signal }: Work, error: unknown): void {
