@@ -33,6 +33,10 @@ const NAMED_LAST = `(?:missing|required?|requires|set|define|specify|provide|fin
 const NAMESPACE_FILE_COMMAND =
   'echo -n NAMESPACE | sudo install -D -m 644 /dev/stdin /var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
+/** What to do about a manager that needs an API server and runs without a cluster. */
+export const USE_AN_API_SERVER =
+  'let it use the API server of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nor one that has the objects it needs: devloop reviews verify NAME --api-server KUBECONFIG';
+
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
 const KNOWN_CAUSES: KnownCause[] = [
   {
@@ -70,7 +74,7 @@ const KNOWN_CAUSES: KnownCause[] = [
       /devloop: this manager runs without a cluster|no matches for kind \\?"\w+\\?" in (?:version \\?"v1\\?"|group \\?"\\?")/,
     explain: () => ({
       message: 'it reads from the API server when it starts, and it runs without a cluster',
-      hint: 'let it use the API server of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nor one that has the objects it needs: devloop reviews verify NAME --api-server KUBECONFIG',
+      hint: USE_AN_API_SERVER,
     }),
   },
   {

@@ -55,7 +55,10 @@ const SKIPPED_DIRECTORIES = new Set(
   'vendor node_modules bin dist target testdata test tests e2e fixtures third_party hack docs'.split(' '),
 );
 const MAX_FILES = 8000;
+/** Larger files are generated, or data. */
 const MAX_BYTES = 400_000;
+/** A CRD can be as large as the request that creates it, 3 MiB, and one file can hold several. */
+const MAX_MANIFEST_BYTES = 10_000_000;
 const AT_ONCE = 32;
 
 /** The facts if there is no checkout. */
@@ -122,10 +125,15 @@ export async function goSources(root: string): Promise<{ file: string; text: str
   return await Promise.all(files.map(async (file) => ({ file, text: await readSmall(file) })));
 }
 
-/** The YAML files below `root` among those that readCheckout reads. */
-export async function manifestTexts(root: string): Promise<string[]> {
+/** The texts of those YAML files below `root` that match; also of files that are too large for readCheckout. */
+export async function manifestTexts(root: string, pattern: RegExp): Promise<string[]> {
   const files = (await sourceFiles(root)).filter((file) => /\.ya?ml$/.test(file));
-  return await Promise.all(files.map(readSmall));
+  const found: string[] = [];
+  for (let at = 0; at < files.length; at += AT_ONCE) {
+    const texts = files.slice(at, at + AT_ONCE).map((file) => readSmall(file, MAX_MANIFEST_BYTES));
+    found.push(...(await Promise.all(texts)).filter((text) => pattern.test(text)));
+  }
+  return found;
 }
 
 async function sourceFiles(root: string): Promise<string[]> {
@@ -153,9 +161,9 @@ async function sourceFiles(root: string): Promise<string[]> {
 }
 
 /** The text of a file; empty if the file is too large, or is a pipe or a device, which might be read without end. */
-async function readSmall(file: string): Promise<string> {
+async function readSmall(file: string, maxBytes = MAX_BYTES): Promise<string> {
   const { size } = await stat(file).catch(() => ({ size: 0 }));
-  return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
+  return size === 0 || size > maxBytes ? '' : await readFile(file, 'utf8').catch(() => '');
 }
 
 /** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */

@@ -2,6 +2,7 @@ import { connect } from '../cluster/api/client.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { loadConfig } from '../config/load.ts';
+import { USE_AN_API_SERVER } from '../controller/exit-cause.ts';
 import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
 import { describeOwner, isPortBusy } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
@@ -69,8 +70,7 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   if (failure === undefined || assets === undefined || !mayNeedCluster(failure.error)) {
     answers.forEach((event) => void io.emit(event));
     if (failure === undefined) return;
-    if (mayNeedCluster(failure.error) && !isExit(failure.error))
-      io.emit({ type: 'note', message: WITHOUT_CLUSTER });
+    if (hasCode(failure.error, 'review.changed')) io.emit({ type: 'note', message: WITHOUT_CLUSTER });
     throw failure.error;
   }
   const message = `${messageOf(failure.error)}\nThat was without a cluster, so devloop tries again with the API server in ${assets}.`;
@@ -113,7 +113,7 @@ async function withoutCluster(
  */
 async function withKindsIfNeeded(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
   await withoutCluster(set, wanted, io).catch(async (error) => {
-    if (!isExit(error) || !LOOKS_UP.test(messageOf(error))) throw error;
+    if (!hasCode(error, 'controller.exited') || !LOOKS_UP.test(messageOf(error))) throw error;
     io.emit({ type: 'note', message: WITH_KINDS });
     const defined = (await definitionsIn(set.checkout)).flatMap(kindsOf);
     await withoutCluster(set, wanted, secondTry(io), [...builtInKinds(), ...defined]);
@@ -148,15 +148,13 @@ function mayNeedCluster(error: unknown): boolean {
   return error instanceof DevloopError && NEEDS.has(error.code);
 }
 
-/** The error for an exit names its cause. */
-function isExit(error: unknown): boolean {
-  return error instanceof DevloopError && error.code === 'controller.exited';
+function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof DevloopError && error.code === code;
 }
 
 const NEEDS = new Set<ErrorCode>(['review.changed', 'controller.exited', 'controller.not-ready']);
 
-const WITHOUT_CLUSTER =
-  'The manager ran without a cluster. If it has to read from the API server, let it use that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nIf it needs more objects than the CRDs, name an API server that has them: devloop reviews verify NAME --api-server KUBECONFIG';
+const WITHOUT_CLUSTER = `The manager ran without a cluster. If its webhooks have to read from the API server, ${USE_AN_API_SERVER}`;
 
 async function compareWith(
   { name, records, withSideEffects, accepts }: SavedSet,

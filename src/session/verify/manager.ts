@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pollUntil } from '../../async.ts';
+import { pollUntil, sleep } from '../../async.ts';
 import { isFree, writeKeyPair } from '../../certificates/files.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
 import { connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { Config } from '../../config/schema.ts';
+import { USE_AN_API_SERVER } from '../../controller/exit-cause.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
@@ -16,6 +17,7 @@ import { writeNeededFiles } from '../../local/mounts.ts';
 import { type PlannedController, planController } from '../../local/plan.ts';
 import { readCheckout } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
+import { shortened } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
@@ -48,6 +50,10 @@ const NAMESPACE = 'default';
 const REGISTERED_MS = 2_000;
 /** How many lines of a manager that never serves are shown. */
 const MOST_LINES = 10;
+/** A log line can contain a whole stack. */
+const LONGEST_LINE = 300;
+/** The share of the time to get ready that a manager gets after the stand-in has refused it something. */
+const PATIENCE = 1 / 3;
 
 /**
  * Builds the manager, starts it, and waits until its webhooks are served. Throws 'controller.build-failed', 'controller.exited' and others,
@@ -80,7 +86,7 @@ export async function startManager(
   const supervisor = started.use(createSupervisor(controller, { emit, signal: io.signal }));
   await supervisor.prepare();
   await supervisor.build();
-  await supervisor.start().catch((error) => {
+  await untilServing(supervisor.start(), server, wanted.readySeconds, io.signal).catch((error) => {
     throw withLines(error, said);
   });
   await untilRegistered(wanted, io.signal);
@@ -88,12 +94,35 @@ export async function startManager(
   return { build, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
+/** A manager without a cluster that asked for one and still does not serve waits for an answer that never comes. */
+async function untilServing(
+  serving: Promise<void>,
+  { refused }: ApiServer,
+  readySeconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (refused === undefined) return await serving;
+  const decided = new AbortController();
+  const gaveUp = async (): Promise<void> => {
+    await refused;
+    const isTooLong = await sleep(readySeconds * PATIENCE * 1000, AbortSignal.any([signal, decided.signal]));
+    if (!isTooLong) return await serving;
+    throw new DevloopError('controller.not-ready', WAITS_FOR_CLUSTER, { hint: USE_AN_API_SERVER });
+  };
+  await Promise.race([serving, gaveUp()]).finally(() => decided.abort());
+}
+
+const WAITS_FOR_CLUSTER =
+  'The controller is running, but serves no webhooks: it waits for its API server, and it runs without a cluster.';
+
 /** A manager that exits is reported with its last lines; so is one that never serves, since its output is not printed here. */
 function withLines(error: unknown, said: string[]): unknown {
   if (!(error instanceof DevloopError) || error.code !== 'controller.not-ready' || said.length === 0)
     return error;
-  const message = [`${error.message} Its last lines:`, ...said.map((line) => `  ${line}`)].join('\n');
-  return new DevloopError(error.code, message, { cause: error, hint: NEVER_SERVES });
+  const lines = said.map((line) => `  ${shortened(line, LONGEST_LINE)}`);
+  const message = [`${error.message} Its last lines:`, ...lines].join('\n');
+  const hint = error.message === WAITS_FOR_CLUSTER ? USE_AN_API_SERVER : NEVER_SERVES;
+  return new DevloopError(error.code, message, { cause: error, hint });
 }
 
 const NEVER_SERVES =

@@ -3,8 +3,7 @@ import { manifestTexts } from '../../operator/sources.ts';
 
 /** The objects in those manifests of a checkout whose text matches. Leaves out the templates of charts, which are not valid YAML. */
 export async function manifestObjects(checkout: string, pattern: RegExp): Promise<unknown[]> {
-  const texts = (await manifestTexts(checkout)).filter((text) => pattern.test(text));
-  return texts
+  return (await manifestTexts(checkout, pattern))
     .flatMap((text) => parseAllDocuments(text))
     .flatMap((one): unknown[] => (one.errors.length > 0 ? [] : [one.toJS()]));
 }

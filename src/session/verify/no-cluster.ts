@@ -8,6 +8,8 @@ import { discoveryOf, type ServedKind } from './kinds.ts';
 export interface ApiServer extends AsyncDisposable {
   /** The path of a kubeconfig, or its content if no file has it yet. */
   kubeconfig: string | object;
+  /** Resolves when the manager has asked for something that only a cluster has. */
+  refused?: Promise<void>;
 }
 
 /**
@@ -16,14 +18,17 @@ export interface ApiServer extends AsyncDisposable {
  */
 export async function startNoCluster(kinds: ServedKind[] = []): Promise<ApiServer> {
   const answers = new Map(Object.entries({ '/version': VERSION, ...discoveryOf(kinds) }));
+  const refused = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     const found = answers.get(request.url?.split('?', 1)[0] ?? '');
     if (request.method === 'GET' && found) return answer(response, 200, found);
+    refused.resolve();
     answer(response, 503, NO_CLUSTER);
   });
   const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
   return {
     kubeconfig: kubeconfigOf('devloop-verify', { server: `http://127.0.0.1:${port}` }, {}),
+    refused: refused.promise,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

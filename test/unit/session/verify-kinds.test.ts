@@ -76,6 +76,29 @@ it('a manager that never serves is reported with its last lines', async () => {
   });
 });
 
+it('a manager that waits for its API server is not waited for as long, and its long lines are shortened', async () => {
+  const port = await freePort();
+  const asks = `
+    const { clusters } = JSON.parse(require('node:fs').readFileSync(process.env.KUBECONFIG, 'utf8'));
+    fetch(clusters[0].cluster.server + '/api/v1/secrets').then((one) => one.text()).then((text) => console.log(text.repeat(9)));
+    setInterval(() => {}, 1000);`;
+  const checkout = await directoryWith({ '.git/HEAD': '' });
+  await using server = await startNoCluster();
+  const wanted = {
+    checkout,
+    config: { controller: { run: [process.execPath, '-e', asks] } },
+    webhooks: [{ path: '/', port }],
+    readySeconds: 3,
+  };
+  await expect(startManager(wanted, server, ioOf(checkout))).rejects.toMatchObject({
+    code: 'controller.not-ready',
+    message: expect.stringMatching(
+      /^The controller is running, but serves no webhooks: .* runs without a cluster\. Its last lines:\n {2}\{.{200,300}…$/,
+    ),
+    hint: expect.stringContaining('--api-server KUBECONFIG'),
+  });
+});
+
 it('the kinds of a checkout are the served versions of its complete CRDs', async () => {
   const yaml = (group: string, scope: string): string => `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -88,7 +111,8 @@ spec:
 `;
   const checkout = await directoryWith({
     'config/crd/shops.yaml': yaml('shop.example.com', 'Namespaced'),
-    'config/crd/all.yaml': yaml('all.example.com', 'Cluster'),
+    // Some CRDs of real operators are larger than 500 kB.
+    'config/crd/all.yaml': `${yaml('all.example.com', 'Cluster')}${'# a description of a field\n'.repeat(25_000)}`,
     'config/crd/patch.yaml':
       'kind: CustomResourceDefinition\nmetadata: {name: shops.shop.example.com}\nspec: {conversion: {}}\n',
     'config/crd/empty.yaml': 'kind: CustomResourceDefinition\nmetadata: {name: x}\nspec: null\n',
