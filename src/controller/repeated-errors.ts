@@ -1,4 +1,5 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
+import type { ReviewVerdict } from '../report/review.ts';
 
 /** Only what a controller logs this soon after its start counts. Later, somebody who edits the code sees errors anyway. */
 const FIRST_MS = 30_000;
@@ -7,14 +8,17 @@ const TIMES = 3;
 /** How long the warning is delayed after `TIMES` errors, so that it reports a more useful count. */
 const SETTLE_MS = 3_000;
 
+const REFUSALS = new Set<ReviewVerdict>(['denied', 'failed']);
+
 export interface RepeatedErrors extends Disposable {
   observe(event: DevloopEvent): void;
 }
 
 /**
  * A manager can answer reviews while its reconcilers do nothing but log errors. The same error, logged again and again by a controller that
- * has just started, becomes one warning with its count. Each error is reported only once. No error is reported after the signal has
- * aborted: while the session ends, errors come from what is being restored.
+ * has just started, becomes one warning with its count. Each error is reported only once. Many webhooks log why they refuse a review, so
+ * an error is reported only if it comes more often than refused reviews. No error is reported after the signal has aborted: while the
+ * session ends, errors come from what is being restored.
  */
 export function noticeRepeatedErrors(
   { emit, signal }: { emit: Emit; signal: AbortSignal },
@@ -24,9 +28,11 @@ export function noticeRepeatedErrors(
   const reported = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
   let startedAt = performance.now();
+  let refusals = 0;
   const report = (error: LoggedError): void => {
     if (signal.aborted) return;
     const times = counts.get(error.key) ?? 0;
+    if (times <= refusals) return void reported.delete(error.key);
     const message = `The controller has logged the same error ${times} times since it started, so it may answer reviews and do nothing else: ${error.text}`;
     emit({ type: 'warning', message, hint: MEND });
   };
@@ -42,7 +48,9 @@ export function noticeRepeatedErrors(
       if (event.type === 'controller.started') {
         startedAt = performance.now();
         counts.clear();
+        refusals = 0;
       }
+      if (event.type === 'review' && REFUSALS.has(event.verdict)) refusals += 1;
       if (event.type !== 'controller.output' || performance.now() - startedAt > FIRST_MS) return;
       const error = errorIn(event.line);
       if (error !== undefined) count(error);

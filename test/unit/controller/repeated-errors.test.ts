@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { errorIn, noticeRepeatedErrors } from '../../../src/controller/repeated-errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { eventually } from '../../support/eventually.ts';
+import { reviewOf } from '../../support/session-facts.ts';
 
 const CAUSE = 'pods "shop-1" not found';
 
@@ -93,6 +94,26 @@ test('the count begins anew with each start, and ends half a minute after it', (
   start();
   log(3);
   expect(events).toMatchObject([{ type: 'warning' }]);
+});
+
+test('an error that comes with each refused review is reported only when it comes more often', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const events: DevloopEvent[] = [];
+  const { signal } = new AbortController();
+  using errors = noticeRepeatedErrors({ emit: (event) => void events.push(event), signal });
+  const log = (): void =>
+    errors.observe({ type: 'controller.output', stream: 'stderr', line: 'level=error msg=m error="same"' });
+  errors.observe({ type: 'controller.started', pid: 1, command: [], build: '' });
+  for (let times = 0; times < 4; times++) {
+    log();
+    errors.observe({ type: 'review', ...reviewOf(times, { verdict: 'denied' }) });
+  }
+  vi.advanceTimersByTime(5_000);
+  expect(events).toEqual([]);
+  log();
+  vi.advanceTimersByTime(5_000);
+  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining(' 5 times ') }]);
 });
 
 test('what is logged while the session ends is none', async () => {
