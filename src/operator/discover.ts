@@ -15,6 +15,7 @@ import {
   withoutNeighbours,
 } from './match.ts';
 import { hintOfMissing } from './missing.ts';
+import { chooseAmong } from './rivals.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -93,6 +94,8 @@ function throwError(error: DevloopError): never {
 
 type Choice = Pick<ChosenService, 'webhooks' | 'source'>;
 
+const IN_DIRECTORY = 'its webhooks are in this directory';
+
 async function chooseServices(
   api: ClusterApi,
   listed: WebhookService[],
@@ -113,11 +116,11 @@ async function chooseServices(
   if (best === undefined) return [];
   // A rival may score lower: a second installation can be of an older version, or have another name than the checkout.
   const rivals = ranked.filter((one) => one.namespace !== best.namespace && one.certain === best.certain);
-  if (rivals.length > 0) throw ambiguous([best, ...rivals]);
+  const own = rivals.length === 0 ? best : await chooseAmong([best, ...rivals], facts);
   // Other matching Services of the same namespace belong to the same operator.
   return ranked
-    .filter((one) => one.namespace === best.namespace)
-    .map((one) => ({ webhooks: one, source: one.evidence[0] ?? '' }));
+    .filter((one) => one.namespace === own.namespace)
+    .map((one) => ({ webhooks: one, source: own === best ? (one.evidence[0] ?? '') : IN_DIRECTORY }));
 }
 
 /**
@@ -268,17 +271,5 @@ function noWebhook(
     {
       hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
     },
-  );
-}
-
-function ambiguous(rivals: Ranked[]): DevloopError {
-  const list = rivals.map(
-    ({ namespace, name, evidence }) => `\n  ${namespace}/${name}  (${evidence.join('; ')})`,
-  );
-  const commands = rivals.map(({ namespace, name }) => `${AGAIN} --service ${namespace}/${name}`);
-  return new DevloopError(
-    'target.ambiguous',
-    `Several operators in the cluster match this checkout:${list.join('')}`,
-    { hint: ['Choose one:', ...commands].join('\n') },
   );
 }

@@ -49,6 +49,8 @@ export interface CheckoutFacts {
   quoted: Set<string>;
   /** Whether the checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
+  /** The directory in which devloop was started, if it is below the root. */
+  startedIn?: string;
 }
 
 const SKIPPED_DIRECTORIES = new Set(

@@ -13,6 +13,8 @@ export interface CommandContext extends AsyncDisposable {
   config: Config;
   /** The checkout's root: the directory with devloop.yaml, go.mod or .git. */
   root: string;
+  /** The directory in which devloop was started. */
+  cwd: string;
   wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
   /** The context and the kubeconfig that the user chose, if any. The controller uses them, too. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
@@ -57,6 +59,7 @@ export async function openContext(
     api,
     config,
     root: checkoutRoot(io.cwd),
+    cwd: io.cwd,
     wanted: {
       services: options.services.length > 0 ? options.services : listOf(config.service),
       deployment: options.deployment ?? config.deployment,
@@ -80,8 +83,8 @@ function contextSource(options: CommonOptions, io: Io, config: Config): string {
 }
 
 /** Reads the checkout. A directory that is not a checkout is not searched, since it may contain anything. */
-export async function checkoutFactsOf({ root, wanted }: CommandContext): Promise<CheckoutFacts> {
-  if (isCheckout(root)) return await readCheckout(root);
+export async function checkoutFactsOf({ root, cwd, wanted }: CommandContext): Promise<CheckoutFacts> {
+  if (isCheckout(root)) return { ...(await readCheckout(root)), ...(cwd === root ? {} : { startedIn: cwd }) };
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
   return noCheckoutFacts();
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
 import type { ApiService, Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
@@ -10,6 +11,7 @@ import type { TargetNames } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { checkoutFacts, clusterWithTable, convert, install } from '../../support/operators.ts';
+import { directoryWith } from '../controller/support/places.ts';
 
 let cluster: FakeCluster;
 const find = (facts: CheckoutFacts, named: Partial<TargetNames> = {}) =>
@@ -372,6 +374,35 @@ describe('a foreign operator', () => {
     expect(names(await find(shop, { services: ['team-b/webhook-service'] })).deployment).toBe(
       'controller-manager',
     );
+  });
+
+  it('is that of the directory in which devloop was started, in a repository of several', async () => {
+    const billing = { path: '/validate-billing-example-com-v1-invoice', group: 'billing.example.com' };
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      webhooks: shopWebhooks,
+    });
+    install(cluster, {
+      namespace: 'billing-system',
+      service: 'billing-webhook-service',
+      deployment: 'billing-controller-manager',
+      webhooks: [billing],
+    });
+    const paths = [...shop.paths, billing.path];
+    const both = checkoutFacts(['shop.example.com', 'billing.example.com'], paths, ['platform']);
+    const register = (path: string): string => `package webhooks\n\nvar path = "${path}"\n`;
+    const root = await directoryWith({
+      'billing/webhooks/invoice.go': register(billing.path),
+      'shop/webhooks/order.go': register([...shop.paths][0]!),
+      'docs/README.md': '',
+    });
+    const startedIn = (directory: string) => find({ ...both, startedIn: join(root, directory) });
+    expect(names(await startedIn('billing/webhooks')).deployment).toBe('billing-controller-manager');
+    expect(names(await startedIn('shop')).deployment).toBe('shop-controller-manager');
+    await expect(startedIn('docs')).rejects.toMatchObject({ code: 'target.ambiguous' });
+    await expect(startedIn('.')).rejects.toMatchObject({ code: 'target.ambiguous' });
   });
 
   describe('beside one that shares kinds with it', () => {
