@@ -1,30 +1,58 @@
+import { posix } from 'node:path';
 import { readBuildText } from './build-text.ts';
 import { hasShellCall } from './shell-calls.ts';
 import { expandKnown } from './variables.ts';
 import { withoutQuotes, wordsOf } from './words.ts';
 
+/** A command of a Makefile that builds an image: `docker build --build-arg VERSION=$(VERSION) -f build/Dockerfile .` */
+export interface ImageBuild {
+  /** Relative to the root; undefined if the command names none, or reads it from stdin. */
+  dockerfile: string | undefined;
+  given: Arguments;
+}
+
+/** The values of build arguments, without those that contain unknown variables. */
+export type Arguments = ReadonlyMap<string, string>;
+
 const FLAG = /--build-arg[ =]/;
+const FILE = /\s(?:-f|--file)[ =]["']?([\w./-]*[\w.])["']?(?=\s|$)/;
+/** Other commands of the line, such as `rm -f`. */
+const BEFORE_BUILD = /^.*\bbuild(?=\s)/;
 const ARGUMENT = /^(["']?)(\w+)=(.*)\1$/;
 /** `ARG NAME` or `ARG NAME=default`. */
 const DECLARED = /^([ \t]*ARG[ \t]+(\w+))(?:=.*)?[ \t]*$/gim;
 
-/**
- * The build arguments that a Makefile passes to images: `docker build --build-arg VERSION=$(VERSION)`. Arguments that several builds set to
- * different values are left out, and so are arguments with unknown variables.
- */
-export function buildArguments(makefile: string): Map<string, string> {
+/** The commands of a Makefile that pass build arguments to images. */
+export function imageBuilds(makefile: string): ImageBuild[] {
   const { lines, variables } = readBuildText(makefile);
-  const given = new Map<string, string>();
-  const unclear = new Set<string>();
-  for (const written of lines.flatMap((line) => expandKnown(line, variables).split(FLAG).slice(1))) {
-    const [, , name, quoted = ''] = ARGUMENT.exec(wordsOf(written)[0] ?? '') ?? [];
-    const value = withoutQuotes(quoted);
-    if (name === undefined || value === '') continue;
-    if (isUnknown(value) || (given.get(name) ?? value) !== value) unclear.add(name);
-    else given.set(name, value);
-  }
-  for (const name of unclear) given.delete(name);
-  return given;
+  return lines.flatMap((line) => {
+    const [command, ...written] = expandKnown(line, variables).split(FLAG);
+    if (written.length === 0) return [];
+    const [, file] = FILE.exec([command!.replace(BEFORE_BUILD, ''), ...written].join(' ')) ?? [];
+    return [{ dockerfile: file && posix.normalize(file), given: new Map(written.flatMap(argumentIn)) }];
+  });
+}
+
+/** The first word; empty if it is not an argument. An argument with unknown variables has the value ''. */
+function argumentIn(written: string): [name: string, value: string][] {
+  const [, , name, quoted = ''] = ARGUMENT.exec(wordsOf(written)[0] ?? '') ?? [];
+  const value = withoutQuotes(quoted);
+  if (name === undefined || value === '') return [];
+  return [[name, isUnknown(value) ? '' : value]];
+}
+
+/** What all these builds agree on. */
+export function agreedArguments(builds: Pick<ImageBuild, 'given'>[]): Arguments {
+  const values = Map.groupBy(
+    builds.flatMap(({ given }) => [...given]),
+    ([name]) => name,
+  );
+  return new Map(
+    [...values].flatMap(([name, all]) => {
+      const [first, ...others] = new Set(all.map(([, value]) => value));
+      return first && others.length === 0 ? [[name, first]] : [];
+    }),
+  );
 }
 
 /** A call of make's shell function is evaluated later, so its value does not count as unknown. */
@@ -33,9 +61,9 @@ function isUnknown(value: string): boolean {
 }
 
 /** Sets the given values in the ARG instructions of a Dockerfile. */
-export function withArguments(dockerfile: string, given: ReadonlyMap<string, string>): string {
+export function withArguments(dockerfile: string, given: Arguments): string {
   return dockerfile.replace(DECLARED, (written, declaration: string, name: string) => {
     const value = given.get(name);
-    return value === undefined ? written : `${declaration}="${value}"`;
+    return !value ? written : `${declaration}="${value}"`;
   });
 }

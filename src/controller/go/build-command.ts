@@ -144,7 +144,8 @@ export function recipeOf(goPackage: string, hints: ChoiceHints): FoundRecipe | u
     const outside = made.find((recipe) => isFromMake(recipe, dockerfile, hints));
     return outside
       ? { recipe: outside, source: 'the Makefile' }
-      : { recipe: best(own(dockerfile.recipes)), source: the(dockerfile.file) };
+      : // A later instruction overwrites the program of an earlier one.
+        { recipe: best(own(dockerfile.recipes).toReversed()), source: the(dockerfile.file) };
   });
   const all = [...images, { recipe: best(made), source: 'the Makefile' }];
   for (const { recipe, source } of all) if (recipe) return { recipe, source: recipe.script ?? source };

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
 import { readTextFile } from '../../machine/text-file.ts';
 import { imageName } from '../../phrases.ts';
-import { buildArguments } from './build-arguments.ts';
+import { imageBuilds } from './build-arguments.ts';
 import { asPackage, type GoCheckout, type GoModule, isIn, type MainDirectory, moduleOf } from './checkout.ts';
 import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
@@ -34,7 +34,7 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
   const wanted = image === undefined ? names : [image, ...names];
   const directories = [...new Set([root, ...modules.map((one) => one.directory)])];
   const makefiles = await Promise.all(directories.map(readMakefile));
-  const known = { module: own, wanted, given: buildArguments(makefiles[0]!.text) };
+  const known = { module: own, wanted, builds: imageBuilds(makefiles[0]!.text) };
   const [dockerfiles, makefile, ko] = await Promise.all([
     Promise.all(checkout.dockerfiles.map((file) => readDockerfile(root, file, known))),
     Promise.all(makefiles.map((one) => makeRecipes(one, checkout))),

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
-import { withArguments } from './build-arguments.ts';
+import { agreedArguments, type ImageBuild, withArguments } from './build-arguments.ts';
 import { buildVariables } from './build-text.ts';
 import { throughScript } from './entry-script.ts';
 import { type ImageFile, imageFiles, type Stage } from './image-files.ts';
@@ -42,16 +42,18 @@ export interface DockerfileHints {
   module: string;
   /** The names of the Deployment, its container and its image; one of them may be the program's name. */
   wanted: string[];
-  /** The build arguments that the Makefile passes to it. */
-  given: ReadonlyMap<string, string>;
+  /** The Makefile's commands that build images. */
+  builds: ImageBuild[];
 }
 
 export async function readDockerfile(
   root: string,
   file: string,
-  { module, wanted, given }: DockerfileHints,
+  { module, wanted, builds }: DockerfileHints,
 ): Promise<Dockerfile> {
-  const text = withArguments(instructionsIn(await readTextFile(join(root, file))), given);
+  const instructions = instructionsIn(await readTextFile(join(root, file)));
+  const own = builds.filter(({ dockerfile = file }) => dockerfile === file);
+  const text = withArguments(instructions, agreedArguments(own));
   const stages = stagesOf(text);
   const copied = await imageFiles(stages, [root, dirname(join(root, file))]);
   const starts = await Promise.all(stages.map((stage, index) => startOf(stage, copied[index]!)));
@@ -59,12 +61,19 @@ export async function readDockerfile(
   const ofStarts = copied.filter(isStart);
   const set = imageVariables(text);
   const setByStarts = set.filter(isStart);
-  const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
+  const [, after, before] =
+    /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file)) ?? [];
   const recipes = [
     ...buildRecipes(text, module),
     ...(await scriptRecipes(text, { directory: root, module })),
   ];
-  const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
+  // One Dockerfile can serve several programs: `--build-arg package=./cmd/webhook`.
+  for (const { given } of own) {
+    const known = new Set(recipes.map((recipe) => recipe.package));
+    const more = buildRecipes(withArguments(instructions, given), module);
+    recipes.push(...more.filter((recipe) => !known.has(recipe.package)));
+  }
+  const names = [after || before || '', basename(dirname(file))];
   return {
     file,
     names: names.filter((name) => name !== '' && !COMMON.has(name)),

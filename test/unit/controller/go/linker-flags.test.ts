@@ -208,7 +208,8 @@ VERSION ?= 1.2.3
 PROXY ?= "$(shell cut -d= -f2 versions.txt)"
 docker-build:
 \tdocker build --build-arg VERSION=\${VERSION} --build-arg=PROXY=$(PROXY) --build-arg TAGS=fips --build-arg NAME="a" --build-arg U=$(U) .
-\tdocker build --build-arg NAME=b -f other.Dockerfile .
+\tdocker build --build-arg NAME=b -t shop .
+\trm -f Dockerfile.tmp && docker build --build-arg VERSION=9 --build-arg TAGS=x -f other.Dockerfile .
 `,
     Dockerfile: `FROM golang
 ARG VERSION=dev
@@ -225,4 +226,35 @@ ENTRYPOINT ["/shop"]
   const named = { package: '.', source: '--package' };
   const { flags } = await findMainPackage(directory, { named, isBuilt: true });
   expect(flags.map(({ value }) => value)).toEqual(['fips', '-X main.v=1.2.3 -X main.proxy=7 -X main.n=c -s']);
+});
+
+test('a Dockerfile that builds the package that the Makefile names has a recipe for each, and its last build counts', async () => {
+  const main = 'package main\n\nfunc main() {}\n';
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+    'cmd/webhook/main.go': main,
+    'cmd/manager/main.go': main,
+    Makefile: `
+build-webhook:
+\tgo build -tags=local -o bin/webhook ./cmd/webhook
+image-webhook:
+\tcat Dockerfile | docker build --build-arg package=./cmd/webhook --build-arg N=webhook . --file -
+image-manager:
+\tdocker build --build-arg package=./cmd/manager --build-arg N=manager -f ./Dockerfile .
+`,
+    Dockerfile: `FROM golang
+ARG package=.
+ARG N
+RUN go build -o shop \${package}
+RUN go build -tags=image -ldflags "-X main.n=\${N}" -o shop \${package}
+FROM scratch
+COPY --from=0 /shop /shop
+ENTRYPOINT ["/shop"]
+`,
+  });
+  for (const name of ['webhook', 'manager']) {
+    const named = { package: `./cmd/${name}`, source: '--package' };
+    const { flags } = await findMainPackage(directory, { named, isBuilt: true });
+    expect(flags.map(({ value }) => value)).toEqual(['image', `-X main.n=${name} -s`]);
+  }
 });
