@@ -34,7 +34,7 @@ const WITH_VALUE = new Set([
 
 /** The go tool can be a variable: `$(GO) build`, `${GO_CMD} build`. */
 const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(build|install|run)\b/g;
-const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
+const BEGINS_BUILD = /^(?:\w+=\S*\s+)*(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
 /** `GOBUILD = $(GO) build` counts only where the variable is used. If the only space were after the `=`, a shell would run the build. */
 const NAMED_COMMAND =
   /^ *(?:(?:export|override|private)\s+)*\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|install|run)\b/;
@@ -59,9 +59,12 @@ const SINGLE_TARGET = /^([^\s:=#%.][^\s:=#%]*)\s*:/;
 export function buildRecipes(text: string, module = ''): BuildRecipe[] {
   const read = readBuildText(text);
   const commands = buildCommands(read.variables);
+  const isUsed = (name: string): boolean => text.includes(`$(${name})`) || text.includes(`\${${name}}`);
   let { variables } = read;
   return read.lines.flatMap((written) => {
     if (COMMENT.test(written) || NAMED_COMMAND.test(written)) return [];
+    const [, assigned = ''] = ASSIGNS.exec(written) ?? [];
+    if (commands.has(assigned) && isUsed(assigned)) return [];
     if (!written.startsWith('\t')) variables = variablesOfRule(written, read) ?? variables;
     const line = expandKnown(written, commands);
     return [...line.matchAll(GO_BUILD)].flatMap((match) => {
@@ -73,6 +76,9 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
     });
   });
 }
+
+/** A shell would run the build in `NAME= go build`, and make would not; only make uses the variable later. */
+const ASSIGNS = /^ *(\w+)[ \t]*[?+:]*=/;
 
 /** The variables that stand for the beginning of a build command: `$(GOBUILD) -o bin/manager .` */
 function buildCommands(variables: Map<string, string>): Map<string, string> {

@@ -60,6 +60,10 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
     ],
   ],
   [
+    'F = -tags a\nR = \\\n\tGOOS=$(GOOS) \\\n\tCGO_ENABLED=0 \\\n\tgo build $(F)\nshop:\n\t$(R) -o $@ ./cmd/$@/',
+    [{ package: './cmd/shop', output: 'shop', tags: 'a' }],
+  ],
+  [
     'BUILD="go build -tags a"\n$BUILD -o bin/shop ./cmd/shop\nCGO_ENABLED= go build -o bin/agent ./agent',
     [
       { package: './cmd/shop', output: 'shop', tags: 'a' },
