@@ -144,12 +144,16 @@ export function recipeOf(goPackage: string, hints: ChoiceHints): FoundRecipe | u
     const outside = made.find((recipe) => isFromMake(recipe, dockerfile, hints));
     return outside
       ? { recipe: outside, source: 'the Makefile' }
-      : // A later instruction overwrites the program of an earlier one.
-        { recipe: best(own(dockerfile.recipes).toReversed()), source: the(dockerfile.file) };
+      : { recipe: lastLike(best(own(dockerfile.recipes)), dockerfile), source: the(dockerfile.file) };
   });
   const all = [...images, { recipe: best(made), source: 'the Makefile' }];
   for (const { recipe, source } of all) if (recipe) return { recipe, source: recipe.script ?? source };
   return undefined;
+}
+
+/** A later instruction of a Dockerfile overwrites the program of an earlier one. */
+function lastLike(first: BuildRecipe | undefined, { recipes }: Dockerfile): BuildRecipe | undefined {
+  return recipes.findLast((one) => one.package === first?.package && one.output === first.output);
 }
 
 function isFromMake(
