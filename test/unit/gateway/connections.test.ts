@@ -248,15 +248,24 @@ async function keepAlive(port: number): Promise<{ socket: TLSSocket; ask(path: s
 
 test('a client that has reset its connection gets an answer over the next one from the same port', async () => {
   await using bench = await setUp();
-  const first = connect(bench.gateway.port, '127.0.0.1');
-  await once(first, 'connect');
-  const { localPort } = first;
-  await pause(50);
-  first.resetAndDestroy();
-  const agent = new Agent({ localPort, keepAlive: true });
-  const reply = await bench.ask('/validate', { agent, signal: AbortSignal.timeout(3_000) });
-  agent.destroy();
-  expect(reply.status).toBe(200);
+  const fromSamePort = async (): Promise<number> => {
+    const first = connect(bench.gateway.port, '127.0.0.1');
+    await once(first, 'connect');
+    const { localPort } = first;
+    await pause(50);
+    first.resetAndDestroy();
+    const agent = new Agent({ localPort, keepAlive: true });
+    const asked = bench.ask('/validate', { agent, signal: AbortSignal.timeout(3_000) });
+    return (await asked.finally(() => agent.destroy())).status;
+  };
+  let status = 0;
+  // Another program of the machine can take the port in between.
+  for (let tries = 0; tries < 5 && status === 0; tries++)
+    status = await fromSamePort().catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') throw error;
+      return 0;
+    });
+  expect(status).toBe(200);
 });
 
 test('the gateway closes in a limited time whatever is open, and answers the reviews that it holds', async () => {
