@@ -194,7 +194,10 @@ export const CATALOGUE = {
     exit: 7,
     about: 'The key pair cannot be written to the directory where the controller looks for it.',
   },
-  interrupted: { exit: 130, about: 'Interrupted before `up` changed anything, or before `down` was done.' },
+  interrupted: {
+    exit: 130,
+    about: 'Interrupted before `up` changed anything, or before `down` had finished.',
+  },
 } as const satisfies Record<string, { exit: keyof typeof EXIT_CODES; about: string }>;
 
 export type ErrorCode = keyof typeof CATALOGUE;

@@ -56,7 +56,7 @@ export function reviewsCommand(shell: Shell): Command {
     .option('--side-effects', 'also replay reviews of webhooks that declare side effects')
     .option(
       '--api-server <kubeconfig>',
-      'the API server that the manager of `verify` uses and reconciles; give one for tests only (default: none, or that of envtest if it is needed)',
+      'kubeconfig of a test cluster for the manager of `verify`, whose controllers reconcile the objects there (default: no API server, or that of envtest if one is needed)',
     );
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
     await runReviews(optionsOf(what, flags, shell.name), outputOptions(flags), shell);
@@ -88,9 +88,9 @@ function addFilters(command: Command): Command {
         LISTED_VERDICTS,
       ),
     )
-    .option('--user <text>', 'of users with this in their name')
-    .option('--webhook <text>', 'of webhooks with this in their name')
-    .option('--since <duration>', 'of the last 30s, 10m or 2h', parseAge)
+    .option('--user <text>', 'requested by users with this in their name')
+    .option('--webhook <text>', 'sent to webhooks with this in their name')
+    .option('--since <duration>', 'from the last 30s, 10m or 2h', parseAge)
     .option('--slow <ms>', 'that took at least this many milliseconds', parseMilliseconds)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')

@@ -154,7 +154,10 @@ export async function planMountFlags(
     const [own, ...others] = ofPath.map(([argument]) => argument).filter((argument) => defined.has(argument));
     // Two flags can belong to two subcommands, each of which refuses the other's flag.
     if (own === undefined || others.length > 0) return [];
-    emit({ type: 'note', message: `${own}\nis added: this is its default, a path that only the Pod has.` });
+    emit({
+      type: 'note',
+      message: `${own}\nis added: this is the flag's default in the sources, a path that only the Pod has.`,
+    });
     return [{ value: own, shown: own }];
   });
 }

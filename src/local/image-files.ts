@@ -34,7 +34,7 @@ export function placeImageFiles(
   for (const one of placed)
     emit({
       type: 'note',
-      message: `${one.to}\nis mounted from ${here(one)}, as in its image; only the controller sees it.`,
+      message: `${one.to}\nis mounted from ${here(one)}, as in the image; only the controller sees it.`,
     });
   for (const one of named.filter((file) => !placed.includes(file))) {
     const message = `The image has ${here(one)} at ${one.to}, but the controller does not find it there on this machine.`;

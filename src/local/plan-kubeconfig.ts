@@ -23,7 +23,7 @@ export interface KubeconfigInputs {
 export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): string[] {
   const [file, ...others] = api.kubeconfigFiles;
   if (file === undefined || others.length > 0 || chosen.context !== undefined) {
-    const message = `The program may read its kubeconfig only from its flag --kubeconfig, which names one file; the program uses the current context of that file. You ${chosen.context === undefined ? 'have several files' : 'chose a context'}, so devloop does not add the flag.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
+    const message = `The program may read its kubeconfig only from its flag --kubeconfig, which names one file; the program uses the current context of that file. You ${chosen.context === undefined ? 'have several kubeconfig files' : 'chose a context'}, so devloop does not add the flag.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
     emit({ type: 'warning', message });
     return [];
   }

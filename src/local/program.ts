@@ -159,7 +159,7 @@ async function canBeElected(
 ): Promise<boolean> {
   const can = standIn !== undefined && (await canPlace()) && (await electsPod(linked));
   if (can) {
-    const message = `Leader election stays on:\nthe leader of this program is a Pod, and Pod ${standIn} stands in for the manager's.`;
+    const message = `Leader election stays on:\nthis program elects a Pod as its leader, and Pod ${standIn} stands in for the manager's Pod.`;
     emit({ type: 'note', message });
   }
   return can;

@@ -267,7 +267,7 @@ function noWebhook(
   const dialed = byUrl.length > 0 ? ` Its webhooks ${calledByUrl(byUrl)}` : '';
   return new DevloopError(
     'target.no-webhook',
-    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
+    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
       hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
     },

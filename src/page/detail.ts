@@ -45,12 +45,10 @@ function latePart({ lateResponse }: ReviewRecord): ReviewPart[] {
 type Objects = ReturnType<typeof askedBy>;
 
 function objectPart({ object, oldObject }: Objects, earlier: string | undefined): ReviewPart[] {
-  const note = earlier === undefined ? {} : { note: `With the changes of review ${earlier}.` };
+  const note = earlier === undefined ? {} : { note: `Includes the changes made in review ${earlier}.` };
   if (object && oldObject) return [{ name: 'object', before: yaml(oldObject), text: yaml(object), ...note }];
   if (object) return [{ name: 'object', text: yaml(object), ...note }];
-  return oldObject
-    ? [{ name: 'object', text: yaml(oldObject), note: 'The object that is to be deleted.' }]
-    : [];
+  return oldObject ? [{ name: 'object', text: yaml(oldObject), note: 'The object to be deleted.' }] : [];
 }
 
 function patchPart(object: Objects['object'], patch: Parameters<typeof patchedObject>[1]): ReviewPart[] {

@@ -171,7 +171,7 @@ async function login(
 ): Promise<void> {
   // Other users can read the link in the list of processes before the browser has used it.
   if (!(await isOfThisUser(socket)))
-    return refuse(response, 403, 'The page is for the user of devloop only.');
+    return refuse(response, 403, 'Only the user who runs devloop can open this page.');
   const given = access.login(String(headers[KEY_HEADER] ?? ''));
   if (given === undefined) refuse(response, 401, 'The link is not valid, or was used before.');
   else send(response.setHeader('Set-Cookie', given.cookie), { key: given.key });

@@ -15,8 +15,8 @@ export type DevloopEvent =
   | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number; progress?: Progress }
   /**
    * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
-   * `temporary`: an object of devloop's own that is gone when the command ends. `fields`: in a dry run of `down`, what it would
-   * restore in an object of the user's; what somebody else changed keeps its value.
+   * `temporary`: an object of devloop's own that is gone when the command ends. `fields`: in a dry run of `down`, the fields
+   * of the user's object that it would restore; fields that somebody else changed keep their values.
    */
   | {
       type: 'change';
@@ -74,7 +74,7 @@ export type DevloopEvent =
   | { type: 'debug.left'; editor: string }
   /** The controller has stopped at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
-  /** A step has ended at another place, where the controller is stopped again. */
+  /** A step has ended, and the controller has stopped again at another place. */
   | { type: 'debug.stepped'; file?: string; line?: number; function?: string }
   /** The controller continues after a stop. */
   | { type: 'debug.running' }
@@ -166,7 +166,7 @@ export type DevloopEvent =
    */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number; summary?: true };
 
-/** How far a build has come. */
+/** The progress of a build. */
 export interface Progress {
   step: 'compiling' | 'linking' | 'downloading';
   /** The package that is being compiled or linked, or the module that is being downloaded. */

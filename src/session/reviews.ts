@@ -206,7 +206,7 @@ function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void 
   const old = kept.filter(({ build }) => build !== undefined && build !== newest);
   if (old.length === 0) return;
   const were = old.length === 1 ? 'was' : 'were';
-  const message = `${counted(old.length, 'review')} of the set ${were} answered by an older build. The newest one may answer differently.`;
+  const message = `${counted(old.length, 'review')} of the set ${were} answered by an older build. The newest build may answer differently.`;
   const hint = `To record the answers of the current code instead: devloop reviews verify ${name} --update`;
   emit({ type: 'warning', message, hint });
 }

@@ -21,4 +21,4 @@ export function noticeUnserved(emit: Emit): { observe(event: DevloopEvent): void
 }
 
 const MEND =
-  'If your code does not serve this path yet, add that and start it again. Check the arguments and variables that switch webhooks on.';
+  'If your code does not serve this path yet, add its handler, and start the process again. Check the arguments and variables that switch webhooks on.';

@@ -397,7 +397,7 @@ describe('an operator without webhooks, built here', () => {
   it('runs as make run would where it is not deployed, but its CRDs are installed', async () => {
     const before = await snapshot(cluster, HOOK_NAMESPACE);
     await using session = run();
-    await session.waitFor('note', ({ message }) => message.includes('the controller only runs here'));
+    await session.waitFor('note', ({ message }) => message.includes('the controller just runs here'));
     await session.waitFor('session.ready', undefined, 300_000);
     const line = 'HA= GREETING= settings=';
     expect(session.events).toContainEqual(expect.objectContaining({ type: 'controller.output', line }));

@@ -19,7 +19,7 @@ const UNSCHEDULABLE_GRACE_MS = 10_000;
 
 const LOG_LINES = 10;
 
-const OTHER_IMAGE = `Name an image with Node 20 or newer that its nodes can pull: ${AGAIN} --relay-image REGISTRY/node:24-alpine`;
+const OTHER_IMAGE = `Name an image with Node 20 or newer that the cluster's nodes can pull: ${AGAIN} --relay-image REGISTRY/node:24-alpine`;
 
 const BAD_IMAGE = new Set([
   'ErrImagePull',
@@ -101,7 +101,7 @@ export function refusalHint(refusal: ApiError, { kind, namespace }: ObjectRef): 
   if (/ usage per /.test(message)) return `${get} limitrange -o yaml shows what is allowed.`;
   if (/PodSecurity/.test(message)) return `kubectl get namespace ${namespace} --show-labels shows the level.`;
   if (UNANSWERED_WEBHOOK.test(message))
-    return `A webhook for Pods is not responding. Exclude Pods with the label ${RELAY_LABEL} from it (objectSelector). If it is your operator's own, only the relay could answer it: end devloop up with Ctrl-C, and start it again.`;
+    return `A webhook for Pods is not responding. Exclude Pods with the label ${RELAY_LABEL} from that webhook (objectSelector). If the webhook belongs to your operator, only the relay could answer it: end devloop up with Ctrl-C, and start it again.`;
   if (/webhook|ValidatingAdmissionPolicy/.test(message))
     return `A policy of the cluster forbids it: ask for an exception for Pods with the label ${RELAY_LABEL}.`;
   if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${namespace}`;

@@ -43,7 +43,7 @@ export function relayPermissions(namespace: string): Permission[] {
     ...permissionsOn('Pod', 'get', {
       ...reach,
       subresource: 'proxy',
-      without: 'the relay is slower, since a port-forward is used',
+      without: 'the relay is slower, because devloop uses a port-forward',
     }),
     ...permissionsOn('NetworkPolicy', 'list', {
       namespace,

@@ -83,7 +83,7 @@ function linkerFlag(
   const isLater = (flag: string): boolean => !isBuilt && runsShellCalls(flag);
   const leave = (some: string[], how: string): void => {
     if (found && some.length > 0)
-      sources.push(`without ${summaryOf(some)} of ${found.source}, which devloop ${how}`);
+      sources.push(`without ${summaryOf(some)} from ${found.source}, which devloop ${how}`);
   };
   leave(leftOut.filter(isLater), 'evaluates only when it builds');
   leave(

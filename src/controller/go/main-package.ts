@@ -249,7 +249,8 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   const names = mains.map((main) => main.package);
   const listed =
     names.length === 1 ? `${quoted(names)} does not link` : `none of ${quoted(names.slice(0, SHOWN))} links`;
-  const nor = paths.length > 0 ? ', nor contains the path of a webhook' : '';
+  const lacks = names.length === 1 ? 'does not contain' : 'none contains';
+  const nor = paths.length > 0 ? `, and ${lacks} the path of a webhook` : '';
   return new DevloopError(
     'target.not-found',
     `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,

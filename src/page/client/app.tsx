@@ -30,8 +30,8 @@ function Refusal() {
     <main class="refusal">
       <h1>This link is not valid</h1>
       <p>
-        It belongs to another session, or was used before. Press <kbd>o</kbd> in the terminal in which{' '}
-        <code>devloop up</code> runs for a link that works.
+        It belongs to another session, or was used before. For a link that works, press <kbd>o</kbd> in the
+        terminal of <code>devloop up</code>.
       </p>
     </main>
   );

@@ -51,7 +51,9 @@ export function certificateFinding(
   const object = `Secret ${secret.namespace}/${secret.name}`;
   const distrusting = distrust(service, pair, now);
   const ofCertificate = [...warnings, ...overdue(renewal, now)];
-  const foreign = distrusting.map(({ caller, why }) => `${describe(caller)} will not trust it: ${why}`);
+  const foreign = distrusting.map(
+    ({ caller, why }) => `kube-apiserver will not trust it for ${describe(caller)}: ${why}`,
+  );
   const doubts = [...foreign, ...ofCertificate];
   const proof = [
     ...facts.names.map((name) => `for ${name}`),

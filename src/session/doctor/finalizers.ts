@@ -111,13 +111,13 @@ export function finalizersFinding({
   if (controller !== undefined)
     return {
       verdict: 'ok',
-      answer: `${controller} can remove the finalizer of what is being deleted: ${list}`,
+      answer: `${controller} can remove the finalizers of objects that are being deleted: ${list}`,
       proof,
     };
-  const hint = `\`devloop up\` runs a controller that removes it${resume ? `; in the cluster: ${resume}` : ''}`;
+  const hint = `\`devloop up\` runs a controller that removes them${resume ? `; in the cluster: ${resume}` : ''}`;
   return {
     verdict: 'warn',
-    answer: `no controller is running to remove the finalizer of what is being deleted: ${list}`,
+    answer: `no controller is running to remove the finalizers of objects that are being deleted: ${list}`,
     proof,
     hint,
   };

@@ -29,7 +29,7 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
   await Promise.all(services.map((service) => waitForOne(service).catch(unverified)));
 }
 
-const STILL_HERE = 'calls of kube-apiserver still reach this machine.';
+const STILL_HERE = 'calls from kube-apiserver still reach this machine.';
 
 async function verifyElsewhere(work: Work, prober: Prober): Promise<void> {
   const { reached, cause } = await probeUntil(prober, ELSEWHERE, work.signal);

@@ -51,7 +51,7 @@ function none(failures: Failed[]): DevloopError {
   });
 }
 
-const OVER_SSH = `Over a host that both can reach: ${AGAIN} --route ssh:USER@HOST`;
+const OVER_SSH = `Through an SSH host that the cluster and this machine can both reach: ${AGAIN} --route ssh:USER@HOST`;
 
 /** The user chose a route that does not work: the error names the others. */
 function withOtherRoutes(error: unknown, choice: RouteChoice): unknown {

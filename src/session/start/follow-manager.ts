@@ -78,7 +78,7 @@ function movedTo(port: number | undefined): OtherPort | undefined {
 
 function warn({ emit, signal }: Work, error: unknown): void {
   if (signal.aborted) return;
-  const message = `A new version of the manager was applied, but the controller could not be planned for it: ${messageOf(error)}`;
+  const message = `A new version of the manager was applied, but devloop could not work out how to run the controller for it: ${messageOf(error)}`;
   emit({
     type: 'warning',
     message,

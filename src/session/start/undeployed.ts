@@ -7,7 +7,7 @@ import type { UpOptions } from '../context/options.ts';
 
 /** Printed for an operator that is not deployed. */
 export const RUNS_HERE =
-  'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused: the controller only runs here, as `make run` would run it. If it is deployed, name it with --deployment.';
+  'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused: the controller just runs here, as `make run` would run it. If it is deployed, name it with --deployment.';
 
 /**
  * The controller of an operator that is not deployed can run here if the cluster has its CRDs. Throws 'target.not-found' if it has none of

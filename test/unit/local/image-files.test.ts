@@ -32,7 +32,7 @@ test.each<[string, Omit<Case, 'to'>]>([
   (_, named) => {
     expect(place({ to: AWAY, ...named })).toEqual({
       isPlaced: true,
-      texts: [`${AWAY}\nis mounted from templates, as in its image; only the controller sees it.`],
+      texts: [`${AWAY}\nis mounted from templates, as in the image; only the controller sees it.`],
     });
   },
 );

@@ -54,7 +54,7 @@ it('finds the review whose webhook changed the object', () => {
     'answer',
   ]);
   expect(detailOf(record, 'r-000001').parts).toContainEqual(
-    expect.objectContaining({ name: 'object', note: 'With the changes of review r-000001.' }),
+    expect.objectContaining({ name: 'object', note: 'Includes the changes made in review r-000001.' }),
   );
 });
 

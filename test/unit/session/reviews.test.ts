@@ -56,7 +56,8 @@ it('warns of a set whose answers come from more than one build', async () => {
   expect(warned(await run('save', ['both']))).toEqual([
     {
       type: 'warning',
-      message: '2 reviews of the set were answered by an older build. The newest one may answer differently.',
+      message:
+        '2 reviews of the set were answered by an older build. The newest build may answer differently.',
       hint: 'To record the answers of the current code instead: devloop reviews verify both --update',
     },
   ]);

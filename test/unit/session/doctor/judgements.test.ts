@@ -181,7 +181,9 @@ describe('the certificate', () => {
     const found = judge([call(validating, bundle(ca)), call(mutating, bundle(other))]);
     expect(found).toMatchObject({
       verdict: 'warn',
-      answer: expect.stringMatching(/^MutatingWebhookConfiguration b will not trust it: it does not chain/),
+      answer: expect.stringMatching(
+        /^kube-apiserver will not trust it for MutatingWebhookConfiguration b: it does not chain/,
+      ),
       hint: expect.stringMatching(
         /\nkubectl annotate --overwrite mutatingwebhookconfiguration b cert-manager.io\/inject-ca-from=shop\/serving$/,
       ),
