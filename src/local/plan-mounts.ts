@@ -176,6 +176,8 @@ function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePath
   );
 }
 
+const themOf = (points: MountPoint[]): string => (points.length === 1 ? 'it' : 'them');
+
 /** The mounts that the sources name cause a warning, because the controller is more likely to need them. */
 function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
@@ -189,9 +191,12 @@ function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): voi
     emit({ type: 'warning', message });
   }
   if (missed.length > 0) {
-    const message = `The sources name ${list(missed)}, which only the Pod has: no argument or variable names it, so it is not copied.`;
+    const message = `The sources name ${list(missed)}, which only the Pod has: no argument or variable names ${themOf(missed)}, so devloop does not copy ${themOf(missed)}.`;
     emit({ type: 'warning', message });
   }
   if (rest.length > 0)
-    emit({ type: 'note', message: `Only the Pod has ${list(rest)}:\nno argument or variable names it.` });
+    emit({
+      type: 'note',
+      message: `Only the Pod has ${list(rest)}:\nno argument or variable names ${themOf(rest)}.`,
+    });
 }

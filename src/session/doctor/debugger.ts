@@ -83,7 +83,7 @@ async function refusal(dlv: string, signal: AbortSignal): Promise<Finding | unde
   const tried = await runTool([dlv, 'exec', ...flags, go, '--', 'version'], { signal, input: 'exit\n' });
   if (tried.code === 0) return undefined;
   const said = tried.output.trim().split('\n').at(-1)!;
-  if (!/not permitted|permission denied/i.test(said)) throw new NotChecked(`${dlv} said: ${said}`);
+  if (!/not permitted|permission denied/i.test(said)) throw new NotChecked(`${dlv} printed: ${said}`);
   const answer = `${dlv} is not allowed to debug programs here: ${said}`;
   return { verdict: 'info', answer, hint: CONTAINER };
 }
