@@ -183,7 +183,7 @@ test('for a program that is built and run, commands of the Makefile are run as m
   expect(value).toBe('-s -X main.version=1.2.3 -X main.image=shop:7');
   // One that prints the time, one that fails, and one with an unknown variable.
   expect(source).toContain(
-    'without -X main.built=$(shell date -u +%s) -X main.no=$(shell cat missing) -X main.d=$(shell echo $(D)) of the Makefile, which devloop does not evaluate',
+    'without -X main.built=$(shell date -u +%s) -X main.no=$(shell cat missing) -X main.d=$(shell echo $(D)) from the Makefile, which devloop does not evaluate',
   );
 });
 
@@ -191,10 +191,10 @@ test('for any other program, none is run', async () => {
   const { value, source } = await flagsOf(false);
   expect(value).toBe('-s');
   expect(source).toContain(
-    '-X main.no=$(shell cat missing) of the Makefile, which devloop evaluates only when it builds',
+    '-X main.no=$(shell cat missing) from the Makefile, which devloop evaluates only when it builds',
   );
   expect(source).toContain(
-    'without -X main.built=$(shell date -u +%s) -X main.d=$(shell echo $(D)) of the Makefile, which devloop does not evaluate',
+    'without -X main.built=$(shell date -u +%s) -X main.d=$(shell echo $(D)) from the Makefile, which devloop does not evaluate',
   );
 });
 
