@@ -148,7 +148,7 @@ export const CATALOGUE = {
   'controller.no-toolchain': {
     exit: 6,
     about:
-      'The program that builds the controller (Go) is not installed, or is too old for the checkout, or the build program that you named does not exist.',
+      'Go is not installed, or is too old for the checkout. Or the program that you named for the build does not exist.',
   },
   'controller.no-main': {
     exit: 6,

@@ -454,7 +454,7 @@ describe('devloop refuses', () => {
         await writeFile(join(directory, 'cmd/main.go'), program);
       });
       const hint = 'devloop up --package ./cmd';
-      const message = 'devloop runs nothing';
+      const message = 'devloop has started nothing';
       await refuses(['up'], { code: 'target.not-found', message, hint }, { cwd });
     });
 
