@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { PAUSE_CHOICES, type PauseChoice } from '../config/choices.ts';
 import { ADDRESS, IMAGE, NETWORK } from '../config/forms.ts';
-import type { RouteChoice } from '../config/route-choice.ts';
+import { EXPECTED_ROUTE, type RouteChoice } from '../config/route-choice.ts';
 import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
 import { invalid } from './usage.ts';
@@ -41,7 +41,7 @@ export interface PauseFlags {
 /** Adds the flags that determine how reviews reach this machine. */
 export function addRouteFlags(command: Command): Command {
   return command
-    .option('--route <route>', 'auto, direct, relay, or ssh:[user@]host[:port] (default: auto)', parseRoute)
+    .option('--route <route>', `${EXPECTED_ROUTE} (default: auto)`, parseRoute)
     .option(
       '--address <ip>',
       'address of this machine, or of the SSH host, for the cluster to call',
