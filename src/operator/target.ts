@@ -1,4 +1,4 @@
-import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
+import { describe, isWorkload, type ObjectRef, type WorkloadKind } from '../cluster/api/kinds.ts';
 import type { Labels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
@@ -128,7 +128,7 @@ export function reportTarget({ services, manager }: Target, emit: Emit): void {
   if (manager === undefined) return;
   reportContainer(manager, emit);
   const { kind, namespace, name } = manager.ref;
-  const what = DISCOVERED[kind] ?? 'pod';
+  const what = isWorkload(kind) ? DISCOVERED[kind] : 'pod';
   emit({ type: 'discovered', what, value: `${namespace}/${name}`, source: manager.source });
 }
 
@@ -142,7 +142,7 @@ function reportContainer({ object, container }: TargetManager, emit: Emit): void
   emit({ type: 'note', message });
 }
 
-const DISCOVERED: Record<string, Discovered> = {
+const DISCOVERED: Record<WorkloadKind, Discovered> = {
   Deployment: 'deployment',
   StatefulSet: 'statefulset',
   DaemonSet: 'daemonset',

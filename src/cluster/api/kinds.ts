@@ -81,7 +81,9 @@ export type Kind = keyof typeof KINDS;
 /** The kinds that a manager can run in: those with a Pod template. */
 export const WORKLOAD_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'] as const satisfies Kind[];
 
-export function isWorkload(kind: Kind): boolean {
+export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
+
+export function isWorkload(kind: Kind): kind is WorkloadKind {
   return (WORKLOAD_KINDS as readonly Kind[]).includes(kind);
 }
 
