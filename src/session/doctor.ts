@@ -4,6 +4,7 @@ import { thisMachine } from './context/local-machine.ts';
 import type { DoctorOptions, Io } from './context/options.ts';
 import { certificateCheck } from './doctor/certificate.ts';
 import type { Check, DoctorRun } from './doctor/check.ts';
+import { clockCheck } from './doctor/clock.ts';
 import { accountCheck, clusterCheck } from './doctor/cluster.ts';
 import { debuggerCheck } from './doctor/debugger.ts';
 import { endpointRoutingCheck } from './doctor/endpoint-routing.ts';
@@ -57,5 +58,6 @@ export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
     manifestsCheck,
     envtestCheck,
     debuggerCheck,
+    clockCheck,
   ];
 }

@@ -153,6 +153,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'envtest: unknown',
     // Not every machine has delve.
     expect.stringMatching(/^debugger: (?:ok|info)$/),
+    'clock: ok',
   ]);
   expect(of('cluster')[0]).toMatchObject({
     answer: expect.stringMatching(/^Kubernetes v1\./),
@@ -187,6 +188,20 @@ it('prints columns and words for people, without colours if there is no terminal
   expect(out).toMatch(/^ok {7}cluster {10}Kubernetes v1\./);
   expect(out).toMatch(/^unknown {2}manifests /m);
   expect(out).not.toContain('\x1b');
+});
+
+it.each([
+  ['behind', -1],
+  ['ahead of', 1],
+])('warns if the clock of this machine is ten minutes %s that of the API server', async (where, sign) => {
+  const wrong = `const { now } = Date; Date.now = () => now() + ${sign * 600_000};`;
+  const { code, log, of } = await doctor([], {
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(wrong)}` },
+  });
+  expect(code, log).toBe(0);
+  expect(of('clock')).toEqual([
+    expect.objectContaining({ verdict: 'warn', answer: expect.stringContaining(` 10 minutes ${where} `) }),
+  ]);
 });
 
 it('names what else has a say in the number of Pods, and does not prevent the pause', async () => {
