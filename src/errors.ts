@@ -139,7 +139,7 @@ export const CATALOGUE = {
   },
   'port.in-use': {
     exit: 6,
-    about: 'Another process is using a port that the controller or the debugger needs.',
+    about: 'Another process is using a port that the controller, the debugger or the gateway needs.',
   },
   'port.not-allowed': {
     exit: 6,

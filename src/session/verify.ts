@@ -22,6 +22,7 @@ import { type ManagerWanted, portsOf, startManager } from './verify/manager.ts';
 import { type ApiServer, NO_CLUSTER, startNoCluster } from './verify/no-cluster.ts';
 import { webhookSwitches } from './verify/webhook-switches.ts';
 
+/** Shorter than in `up`: here the manager has nothing to wait for. */
 const READY_SECONDS = 60;
 
 export interface SavedSet {
@@ -51,7 +52,7 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const wanted: ManagerWanted = {
     ...{ checkout, config, webhooks, recordedPackage },
     variables: await unsetSwitches(checkout, { ...io.env, ...config.controller?.env }, io),
-    readySeconds: READY_SECONDS,
+    readySeconds: config.controller?.readySeconds ?? READY_SECONDS,
   };
   if (set.apiServer !== undefined)
     return await compareWith(set, wanted, { server: await namedServer(set.apiServer, io), io });

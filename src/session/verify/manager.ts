@@ -34,7 +34,6 @@ export interface ManagerWanted {
   recordedPackage?: string | undefined;
   /** Variables of its Deployment that the user has not set. */
   variables?: Record<string, string>;
-  /** Shorter than in `up`: here the manager has nothing to wait for. */
   readySeconds: number;
 }
 
