@@ -4,6 +4,11 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** `port 80`, `ports 80, 443` */
+export function withNames(noun: string, names: readonly (string | number)[]): string {
+  return `${noun}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
+}
+
 /** `90s`, `10m` and `2h` in milliseconds; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   const [, number = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(text) ?? [];

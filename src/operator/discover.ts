@@ -4,6 +4,7 @@ import { describe } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import {
@@ -243,7 +244,7 @@ function reportWebhooksOff(
     const message = `No webhook configuration calls the webhooks of this checkout${which}, so they are off, and the controller runs without a route.`;
     emit({ type: 'note', message });
   } else if (services.length > 0 && markerPaths.size > 0 && off.length > 0) {
-    const message = `No webhook configuration calls ${off.join(', ')} of this checkout, so these webhooks are off.`;
+    const message = `No webhook configuration calls ${off.join(', ')} of this checkout, so ${off.length === 1 ? 'this webhook is' : 'these webhooks are'} off.`;
     emit({ type: 'note', message });
   }
 }
@@ -261,9 +262,11 @@ function noWebhook(
   const isOwn = (one: WebhookService): boolean => one.calls.some((call) => isRegistered(one, call, facts));
   const quoted = listed.filter(isOwn).map((one) => `${one.namespace}/${one.name}`);
   const services = quoted.length > 0 ? quoted : ['NAMESPACE/NAME'];
-  const behind = through.map(({ metadata }) => metadata.name).join(', ');
+  const apis = through.map(({ metadata }) => metadata.name);
   const called =
-    behind && ` Its webhooks are called through APIService ${behind}, which cannot be routed here.`;
+    apis.length > 0
+      ? ` Its webhooks are called through ${withNames('APIService', apis)}, which cannot be routed here.`
+      : '';
   const dialed = byUrl.length > 0 ? ` Its webhooks ${calledByUrl(byUrl)}` : '';
   return new DevloopError(
     'target.no-webhook',

@@ -2,6 +2,7 @@ import { createWarner, sleep } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/review.ts';
+import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import type { WaitingReview } from '../report/review.ts';
 import type { Answering, AnsweringBuild } from './answering.ts';
@@ -190,7 +191,9 @@ export class Recorder implements AsyncDisposable {
     }
     this.#waiting.splice(0, done);
     if (this.#missed > 0)
-      this.#warn(`${this.#missed} reviews are not listed: more arrive than devloop can record.`);
+      this.#warn(
+        `devloop could not list ${counted(this.#missed, 'review')}, because more arrive than it can record.`,
+      );
     this.#missed = 0;
     this.#written = this.#recording
       .flush()

@@ -8,6 +8,7 @@ import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
 import { splitName, type Target } from '../operator/target.ts';
+import { withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
@@ -148,7 +149,7 @@ function cannotTell(context: CommandContext, found: Found, options: DownOptions)
 
 function searched(context: CommandContext, found: Found, options: DownOptions) {
   const { context: name, namespaces, incomplete } = searchedIn(context, found, options.namespace);
-  const where = namespaces === undefined ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+  const where = namespaces === undefined ? 'in any namespace' : `in ${withNames('namespace', namespaces)}`;
   return { where: `${where} (context ${name})`, incomplete };
 }
 

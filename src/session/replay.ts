@@ -2,6 +2,7 @@ import { pollUntil, reportWhileWaiting } from '../async.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { answersTls } from '../controller/readiness.ts';
 import { DevloopError } from '../errors.ts';
+import { withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import { type ReplayOptions, replay, replayedEvent } from '../reviews/replay.ts';
@@ -94,7 +95,7 @@ export async function compareAll(
 /** Throws if the session does not use the port, because the session's controller then does not listen on it. */
 function requirePort(port: number, ports: ReadonlyMap<number, number>, { id }: LocalSession): void {
   if (ports.size === 0 || ports.has(port)) return;
-  const message = `The reviews were recorded on port ${port}, and the webhooks of session ${id} are on port ${[...ports.keys()].join(', ')}.`;
+  const message = `The reviews were recorded on port ${port}, and the webhooks of session ${id} are on ${withNames('port', [...ports.keys()])}.`;
   throw new DevloopError('controller.not-ready', message, {
     hint: 'If the port of the webhooks has changed, save the set again: devloop reviews save NAME --update',
   });

@@ -64,7 +64,9 @@ export async function assertForSeveral(cwd: string): Promise<void> {
   if (loaded === undefined || set.length === 0) return;
   throw new DevloopError(
     'usage.invalid',
-    `${loaded.file} sets ${set.join(', ')}, which is for one controller, but several Deployments are named.`,
-    { hint: 'Remove it from devloop.yaml, or run devloop up for each Deployment in a terminal of its own.' },
+    `${loaded.file} sets ${set.join(', ')}, which can apply to only one controller, but several Deployments are named.`,
+    {
+      hint: `Remove ${set.length === 1 ? 'it' : 'them'} from devloop.yaml, or run devloop up for each Deployment in a terminal of its own.`,
+    },
   );
 }

@@ -1,6 +1,8 @@
 /**
  * Finds out whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have NetworkPolicies but do not enforce them.
  */
+
+import { withNames } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { type Labels, selects } from '../api/labels.ts';
@@ -52,7 +54,7 @@ function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[
   const numbers = [...new Set(ports.map(({ port }) => port))];
   return {
     type: 'warning',
-    message: `${named(namespace, policies)} may block kube-apiserver from port ${numbers.join(' and ')} of the relay.`,
+    message: `${named(namespace, policies)} may block kube-apiserver from ${withNames('port', numbers)} of the relay.`,
     hint: `If no reviews arrive: echo '${JSON.stringify(opening(namespace, numbers))}' | kubectl apply -f -`,
   };
 }
@@ -60,12 +62,12 @@ function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[
 function bypassed(namespace: string, policies: NetworkPolicy[]): DevloopEvent {
   return {
     type: 'note',
-    message: `${named(namespace, policies)} protects the operator's Pods but not the relay: traffic that it blocks can now reach the webhook.`,
+    message: `${named(namespace, policies)} ${policies.length === 1 ? 'protects' : 'protect'} the operator's Pods but not the relay, so traffic that used to be blocked can now reach the webhook.`,
   };
 }
 
 function named(namespace: string, policies: NetworkPolicy[]): string {
-  return `NetworkPolicy ${policies.map(({ metadata }) => `${namespace}/${metadata.name}`).join(', ')}`;
+  return policies.map(({ metadata }) => `NetworkPolicy ${namespace}/${metadata.name}`).join(', ');
 }
 
 /** One policy for the relays of all sessions, so it is needed only once. */

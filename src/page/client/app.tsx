@@ -1,3 +1,4 @@
+import { counted } from '../../phrases.ts';
 import { Bar } from './bar.tsx';
 import { Build, Changes, Comparison } from './cluster.tsx';
 import { Detail } from './detail.tsx';
@@ -55,7 +56,7 @@ function Filter({ store }: { store: Store }) {
       <output id="query-result" for="query">
         {query.faults.length > 0
           ? query.faults.join('; ')
-          : `${matching.length} of ${reviews.length} reviews`}
+          : `${matching.length} of ${counted(reviews.length, 'review')}`}
       </output>
     </search>
   );

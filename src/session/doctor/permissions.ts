@@ -47,7 +47,9 @@ export function permissionsFinding(
   withoutLeases: Permission[],
 ): Finding {
   const all =
-    closed.length === 0 ? 'all allowed' : `all allowed, except for the ${closed.join(' and ')} route`;
+    closed.length === 0
+      ? 'all allowed'
+      : `all allowed, except for the ${closed.join(' and ')} ${closed.length === 1 ? 'route' : 'routes'}`;
   const proof = [`${asked.length} SelfSubjectAccessReviews, ${all}`];
   if (withoutLeases.length === 0)
     return { verdict: 'ok', answer: 'the account is allowed to do everything that `up` needs', proof };

@@ -8,6 +8,7 @@ import { isPortBusy, isPortForbidden } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
 import { expandArguments, readPodEnvironment } from '../../operator/environment.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
+import { withNames } from '../../phrases.ts';
 import { checkoutFactsOf } from '../context/context.ts';
 import { requireControllerPort, requirePermittedPort } from '../context/controller-port.ts';
 import { orphanPids } from '../context/session-directories.ts';
@@ -43,7 +44,7 @@ export const portCheck: Check = {
     if (elsewhere.length > 0) return elsewhere;
     return {
       verdict: 'ok',
-      answer: `the controller can listen on port ${ports.join(' and ')}`,
+      answer: `the controller can listen on ${withNames('port', ports)}`,
       proof: ['devloop listened there briefly, on each kind of address'],
     };
   },

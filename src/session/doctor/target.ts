@@ -5,6 +5,7 @@ import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
+import { withNames } from '../../phrases.ts';
 import { targetsOf } from '../context/holders.ts';
 import { requireDefinitions } from '../start/undeployed.ts';
 import { type Check, type DiscoveredOperator, type Finding, findingOf, NotChecked } from './check.ts';
@@ -79,7 +80,7 @@ export function serviceFinding(service: TargetService): Finding {
   const taken = sessionOf(service.service) === undefined ? '' : '; a session has redirected it';
   return {
     verdict: 'ok',
-    answer: `Service ${namespace}/${name} can be redirected${taken}: port ${ports.join(', ')}`,
+    answer: `Service ${namespace}/${name} can be redirected${taken}: ${withNames('port', ports)}`,
     proof: callers.length > 0 ? callers.map((one) => `called by ${one}`) : ['not called by any webhook yet'],
   };
 }
@@ -98,7 +99,7 @@ export function sessionFinding(dead: string[]): Finding {
   }
   return {
     verdict: 'warn',
-    answer: `session ${dead.join(', ')} is dead, and its changes have not been restored`,
+    answer: `${withNames('session', dead)} ${dead.length === 1 ? 'is dead, and its' : 'are dead, and their'} changes have not been restored`,
     proof: ['its label is on the objects', 'its process is gone, or its Lease is not being renewed'],
     hint: 'devloop down (the next `devloop up` restores them, too)',
   };

@@ -41,6 +41,6 @@ export function noticeUninstall(
 }
 
 function uninstalled(callers: string[]): DevloopError {
-  const message = `The operator is uninstalled: nothing calls its webhooks, because ${callers.join(', ')} was deleted.`;
+  const message = `The operator is uninstalled: nothing calls its webhooks, because ${callers.join(', ')} ${callers.length === 1 ? 'was' : 'were'} deleted.`;
   return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
 }

@@ -15,6 +15,7 @@ import { DevloopError } from '../../errors.ts';
 import type { ServedApi } from '../../operator/served-apis.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
+import { withNames } from '../../phrases.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { PauseOptions } from '../context/options.ts';
 
@@ -107,10 +108,10 @@ function volumesLost({ ref }: TargetManager): DevloopError {
 
 function answersThroughApi({ ref }: TargetManager, apis: ServedApi[]): DevloopError {
   const callers = callersOf(apis.flatMap(({ calls }) => calls)).map(describe);
-  const names = apis.map(({ name }) => name).join(', ');
+  const names = apis.map(({ name }) => name);
   return new DevloopError(
     'pause.unsupported',
-    `${describe(ref)} answers ${callers.join(', ')} through APIService ${names}. Such reviews cannot be routed to this machine, so they would fail while devloop pauses it.`,
+    `${describe(ref)} answers ${callers.join(', ')} through ${withNames('APIService', names)}. Such reviews cannot be routed to this machine, so they would fail while devloop pauses it.`,
     { hint: OTHER_WAYS },
   );
 }
