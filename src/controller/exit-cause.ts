@@ -73,7 +73,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern:
       /devloop: this manager runs without a cluster|no matches for kind \\?"\w+\\?" in (?:version \\?"v1\\?"|group \\?"\\?")/,
     explain: () => ({
-      message: 'it reads from the API server when it starts, and it runs without a cluster',
+      message: 'it reads from the API server when it starts, but it runs without a cluster',
       hint: USE_AN_API_SERVER,
     }),
   },

@@ -61,7 +61,7 @@ export function noticeRepeatedErrors(
   };
 }
 
-const MEND = 'Correct what the error names, and save a file of the controller (or press r) to restart it.';
+const MEND = "Fix the cause, then save one of the controller's files (or press r) to restart it.";
 
 export interface LoggedError {
   /** A key that is equal for the same error on another object, or at another time. */

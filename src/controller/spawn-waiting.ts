@@ -87,12 +87,12 @@ function tooLarge({ command, env }: ControllerCommand): NotSpawned {
   const failure =
     large.length > 0
       ? `the system allows at most 128 KiB for one variable or argument, but ${large.map(sizeText).join(', ')}`
-      : `its variables and arguments together have ${kib(total)}, which is more than the system allows`;
+      : `its variables and arguments add up to ${kib(total)}, which is more than the system allows`;
   return { failure, hint: 'Let the controller read long values from a file.' };
 }
 
 function sizeText({ what, bytes }: { what: string; bytes: number }): string {
-  return `${what} has ${kib(bytes)}`;
+  return `${what} is ${kib(bytes)}`;
 }
 
 function kib(bytes: number): string {

@@ -35,7 +35,7 @@ function whyUnfit(program: string, about: string, goVersion: string): DevloopErr
     new DevloopError('debug.no-delve', message, { hint });
   if (delve !== undefined && (delve < go || go < oldestGo(delve)))
     return refused(
-      `The debugger ${program} has the version ${version}, which does not support ${goVersion}.`,
+      `The debugger ${program} is version ${version}, which does not support ${goVersion}.`,
       hint,
     );
   const builder = /^Build Details: *(go\S+)/m.exec(about)?.[1] ?? '';

@@ -45,7 +45,7 @@ export class MessageReader {
     if (!FIELDS.test(fields)) throw new Error('a message does not begin with its header');
     const length = Number(LENGTH.exec(fields)?.[1] ?? Number.NaN);
     if (Number.isNaN(length)) throw new Error('a message has no Content-Length');
-    if (length > LARGEST_MESSAGE) throw new Error(`a message has ${length} bytes`);
+    if (length > LARGEST_MESSAGE) throw new Error(`a message of ${length} bytes is too large`);
     const begin = header + END_OF_HEADER.length;
     this.#needed = begin + length;
     if (this.#bytes.length < this.#needed) return undefined;

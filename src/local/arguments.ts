@@ -101,7 +101,7 @@ function changeFlag(
 const YOUR_KUBECONFIG = { because: 'the controller uses your kubeconfig' };
 const OTHER_KUBECONFIG = {
   because:
-    'the controller uses your kubeconfig. If that file is for another API server, the controller works with the wrong one.',
+    'the controller uses your kubeconfig. If the flag names a file for another API server, the controller now works with the wrong one.',
   isDoubtful: true,
 } as const;
 

@@ -13,7 +13,7 @@ export function missingSecret({
   optional,
 }: SecretCandidate): DevloopError {
   const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
-  const mountedIf = optional ? '. The manager also starts without it' : mounted;
+  const mountedIf = optional ? '. The manager can start without it' : mounted;
   const next = `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`;
   return new DevloopError(
     'certificate.not-found',

@@ -209,7 +209,7 @@ function assertWholeWords(run: string[]): void {
   if (part === undefined) return;
   throw new DevloopError(
     'usage.invalid',
-    `${ARGUMENTS} in \`${part}\` is a part of a word, but it stands for several words.`,
+    `${ARGUMENTS} in \`${part}\` is only part of a word, but it stands for several words.`,
     {
       hint: `Make it a word of its own. With \`sh -c\`: sh -c 'exec node server.mjs "$@"' sh ${ARGUMENTS}`,
     },

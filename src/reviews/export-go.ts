@@ -18,7 +18,7 @@ export function goTest(records: KeptRecord[], setup: WebhookSetup): string {
     '//',
     `//	go test -run ${name} ${where}`,
     '//',
-    '// It needs no cluster. A webhook that asks the API server gets an error.',
+    '// It needs no cluster. A webhook that reads from the API server gets an error.',
     ...(isRedacted
       ? ['// Values that look secret are replaced, so a webhook that reads them may answer differently.']
       : []),

@@ -141,7 +141,7 @@ function sessionsIn({ marked }: Found, named: Named): Traces[] {
 /** The error for an account that is not allowed to list anything. Without an error, a script would conclude that everything is restored. */
 function cannotTell(context: CommandContext, found: Found, options: DownOptions): DevloopError {
   const { where } = searched(context, found, options);
-  const message = `devloop cannot tell whether a session has changed anything ${where}: your account is not allowed to list any of it.`;
+  const message = `devloop cannot tell whether a session has changed anything ${where}: your account is not allowed to list the objects that a session can change.`;
   return new DevloopError('cluster.forbidden', message, {
     hint: `If the operator is in another namespace: ${AGAIN} -n NAMESPACE\nOtherwise use an account that is allowed to list these objects.`,
   });

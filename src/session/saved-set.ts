@@ -72,7 +72,9 @@ const VERDICTS = new Set<ReviewVerdict>(['allowed', 'denied', 'converted']);
 
 function whyRefused({ verdict, message = '' }: ReviewRecord): string | undefined {
   if (!VERDICTS.has(verdict)) return `the controller gave no verdict (${verdict})`;
-  return message.includes(NO_CLUSTER.message) ? 'its webhook asks the API server' : undefined;
+  return message.includes(NO_CLUSTER.message)
+    ? 'its webhook reads from the API server, and the manager ran without one'
+    : undefined;
 }
 
 /**

@@ -129,7 +129,7 @@ function secondTry(io: Io): Io {
 const LOOKS_UP = new RegExp(`${NO_CLUSTER.message}|no matches for kind`);
 
 const WITH_KINDS =
-  "The manager looks up kinds before it serves. devloop starts it again, with a stand-in that lists the kinds of Kubernetes and of the checkout's CRDs.";
+  "The manager looks up kinds before it serves. devloop starts it again, with a stand-in for the API server that lists the built-in kinds and those of the checkout's CRDs.";
 
 /** The API server of a kubeconfig's current context. Rejects if the server does not answer, and leaves it as it is at the end. */
 async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<ApiServer> {

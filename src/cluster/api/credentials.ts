@@ -119,7 +119,7 @@ function tooSlow({ config, context }: Selected, limitMs: number): DevloopError {
   return new DevloopError(
     'cluster.unauthorized',
     `The kubeconfig logs in to context ${context}${how}, which has not answered within ${limitMs / 1000} s.`,
-    { hint: `See what it waits for: kubectl --context ${shellWord(context)} auth whoami` },
+    { hint: `To see what it is waiting for: kubectl --context ${shellWord(context)} auth whoami` },
   );
 }
 

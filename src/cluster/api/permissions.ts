@@ -104,7 +104,7 @@ export function forbidden(
   const elsewhere = guessed ? `If the operator is in another namespace: ${AGAIN} -n NAMESPACE\n` : '';
   return new DevloopError(
     'cluster.forbidden',
-    `Your account lacks permissions; nothing was changed:${lines.join('')}`,
+    `Nothing was changed, because your account lacks these permissions:${lines.join('')}`,
     { hint: `${elsewhere}Ask for them, or use another context. To check one: ${check}` },
   );
 }

@@ -234,7 +234,7 @@ function ambiguous(candidates: Candidate[]): DevloopError {
 function notManager({ package: name }: MainPackage): DevloopError {
   return new DevloopError(
     'target.not-found',
-    `${quoted([name])} has the name of the program in the container's command, but it links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. devloop has started nothing.`,
+    `${quoted([name])} has the name of the program in the container's command, but it links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. Nothing was started.`,
     { hint: `If it is an operator, run:\n${command(name)}` },
   );
 }
@@ -253,7 +253,7 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   const nor = paths.length > 0 ? `, and ${lacks} the path of a webhook` : '';
   return new DevloopError(
     'target.not-found',
-    `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. devloop has started nothing.`,
+    `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. Nothing was started.`,
     { hint: ['If one of them is an operator, name it:', ...names.slice(0, SHOWN).map(command)].join('\n') },
   );
 }

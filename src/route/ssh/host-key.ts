@@ -102,7 +102,7 @@ async function confirmUnknown({ host, key, ask, verdict: { others, authority } }
 function describe(others: KnownLine[], authority: KnownLine | undefined): string {
   if (others.length > 0) {
     const places = others.map(({ type, file, line }) => `${type} in ${file}:${line}`).join(', ');
-    return ` The host has another key there (${places}).`;
+    return ` known_hosts has another key for this host (${places}).`;
   }
   if (!authority) return '';
   return ` ${authority.file}:${authority.line} trusts a certificate authority for it, but devloop cannot check host certificates and needs the host's own key.`;

@@ -32,7 +32,7 @@ export async function slicesBack(
     work.emit({
       type: 'warning',
       message: `${describe(ref)} is restored, but Kubernetes has not written its endpoints yet, so kube-apiserver cannot call it.`,
-      hint: `To see them: ${slicesCommand(ref)}\nIf they do not come, restart kube-controller-manager.`,
+      hint: `To see them: ${slicesCommand(ref)}\nIf they do not appear, restart kube-controller-manager.`,
     });
 }
 

@@ -112,7 +112,7 @@ async function untilServing(
 }
 
 const WAITS_FOR_CLUSTER =
-  'The controller is running, but serves no webhooks: it waits for its API server, and it runs without a cluster.';
+  'The controller is running, but serves no webhooks: it is waiting for an API server, but it runs without a cluster.';
 
 /** A manager that exits is reported with its last lines; so is one that never serves, since its output is not printed here. */
 function withLines(error: unknown, said: string[]): unknown {

@@ -338,7 +338,7 @@ describe('devloop refuses', () => {
 
     it.each([
       [undefined, /there is no dlv/],
-      ['1.2.0', /dlv has the version 1\.2\.0/],
+      ['1.2.0', /dlv is version 1\.2\.0/],
     ])('with delve %s', async (version, message) => {
       const hint = 'go install github.com/go-delve';
       await refuses(
@@ -454,7 +454,7 @@ describe('devloop refuses', () => {
         await writeFile(join(directory, 'cmd/main.go'), program);
       });
       const hint = 'devloop up --package ./cmd';
-      const message = 'devloop has started nothing';
+      const message = 'Nothing was started';
       await refuses(['up'], { code: 'target.not-found', message, hint }, { cwd });
     });
 

@@ -95,7 +95,7 @@ test('the words that stand for the arguments are no part of another word', async
   const io = { emit: () => {}, signal: new AbortController().signal };
   await expect(planProgram(inputs, io)).rejects.toMatchObject({
     code: 'usage.invalid',
-    message: '{args} in `exec node a.mjs {args}` is a part of a word, but it stands for several words.',
+    message: '{args} in `exec node a.mjs {args}` is only part of a word, but it stands for several words.',
     hint: expect.stringContaining('"$@"'),
   });
   const whole = { ...inputs, settings: { run: ['sh', '-c', 'exec node a.mjs "$@"', 'sh', '{args}'] } };
