@@ -74,7 +74,7 @@ export const CATALOGUE = {
   },
   'session.not-found': {
     exit: 2,
-    about: 'No session runs on this machine, or several do and you chose none.',
+    about: 'No session is running on this machine, or several are and you chose none.',
   },
   'session.not-ready': {
     exit: 4,
@@ -87,7 +87,7 @@ export const CATALOGUE = {
   },
   'target.gone': {
     exit: 4,
-    about: 'The operator was uninstalled, or its namespace deleted, while the session ran.',
+    about: 'The operator was uninstalled, or its namespace was deleted, while the session was running.',
   },
   'session.lost': {
     exit: 4,
