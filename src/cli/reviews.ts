@@ -56,7 +56,7 @@ export function reviewsCommand(shell: Shell): Command {
     .option('--side-effects', 'also replay reviews of webhooks that declare side effects')
     .option(
       '--api-server <kubeconfig>',
-      'kubeconfig of a test cluster for the manager of `verify`, whose controllers reconcile the objects there (default: no API server, or that of envtest if one is needed)',
+      'kubeconfig of a test cluster for `verify`; the manager reconciles the objects there (default: no API server, or that of envtest if the manager needs one)',
     );
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
     await runReviews(optionsOf(what, flags, shell.name), outputOptions(flags), shell);

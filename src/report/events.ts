@@ -60,7 +60,7 @@ export type DevloopEvent =
   | { type: 'controller.silent'; pid: number; ms: number }
   /** `expected`: devloop stopped it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
-  /** No controller runs (`why` names the cause), and reviews fail. `controller.ready` follows when one answers again. */
+  /** No controller is running (`why` names the cause), and reviews fail. `controller.ready` follows when one answers again. */
   | { type: 'controller.down'; why: string }
   /** A new build is now serving. `ms` runs from the first changed file until reviews are forwarded again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
@@ -72,7 +72,7 @@ export type DevloopEvent =
   | { type: 'debug.attached'; editor: string }
   /** The last editor has disconnected. devloop removed its breakpoints, and the controller keeps running. */
   | { type: 'debug.left'; editor: string }
-  /** The controller has stopped at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
+  /** The controller has stopped at a breakpoint, or between two steps, and does not answer reviews. `file` is a path. */
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
   /** A step has ended, and the controller has stopped again at another place. */
   | { type: 'debug.stepped'; file?: string; line?: number; function?: string }
@@ -117,7 +117,7 @@ export type DevloopEvent =
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
   /** The result of `devloop reviews list`: each event is one review, oldest first. */
   | { type: 'reviews.listed'; review: ReviewSummary }
-  /** `devloop reviews list`: a review without an answer yet, because it is held or waits for the controller. */
+  /** `devloop reviews list`: a review that has no answer yet, because it is held or is waiting for the controller. */
   | { type: 'reviews.waiting'; review: WaitingReview }
   /** A saved set of the checkout, in `file`. `devloop reviews verify` without a name lists all sets, and then ends with an `error`. */
   | { type: 'reviews.set'; name: string; file: string; reviews: number }
@@ -247,7 +247,7 @@ export interface Searched {
   namespaces?: string[];
   /** The account is not allowed to list all the objects that a session can change. */
   incomplete?: true;
-  /** Only sessions that hold one of these objects, as the user named them, are listed. */
+  /** The objects that the user named; only sessions that hold one of them are listed. */
   names?: string[];
   /** What other sessions hold, if no session holds one of `names`. */
   others?: ObjectName[];
