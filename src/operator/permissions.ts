@@ -49,8 +49,8 @@ export function discoveryPermissions(namespace: string): Permission[] {
     }),
     ...permissionsOn('PodDisruptionBudget', 'list', {
       namespace,
-      why: 'mention what limits evictions of the manager',
-      without: 'devloop does not mention what limits evictions of the manager',
+      why: 'mention the PodDisruptionBudgets of the manager',
+      without: 'devloop does not mention PodDisruptionBudgets of the manager',
     }),
     ...permissionsOn('ConfigMap', 'get', {
       namespace,

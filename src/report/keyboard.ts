@@ -38,7 +38,7 @@ h  hold reviews, or release them
 o  open the page
 p  ignore changed files, or follow them again
 l  hide the controller's log, or show it again
-q  restore everything and leave, as Ctrl-C does`;
+q  restore everything and exit, as Ctrl-C does`;
 
 const CTRL_C = '\x03';
 const CTRL_Z = '\x1a';

@@ -30,7 +30,7 @@ export function debugLine(event: DebugEvent, paint: Paint): string {
     case 'debug.stepped':
       return row('stepped', oneLine(placeOf(event)));
     case 'debug.running':
-      return row('running', 'the controller runs again');
+      return row('running', 'the controller is running again');
     default:
       return event satisfies never;
   }

@@ -74,6 +74,6 @@ export function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer)
 /** What a review without an answer waits for. */
 export const WAITS: Record<WaitsFor, string> = {
   release: 'held',
-  connection: 'until the controller accepts it',
+  connection: 'not yet accepted by the controller',
   answer: 'at the controller',
 };

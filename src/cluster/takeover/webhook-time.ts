@@ -31,7 +31,7 @@ function isTimeout(value: unknown): boolean {
 }
 
 export function webhookTimePermissions(kind: WebhookKind): Permission[] {
-  return permissionsOn(kind, 'get list patch', { why: 'give the webhooks time at a breakpoint' });
+  return permissionsOn(kind, 'get list patch', { why: 'give the webhooks more time at breakpoints' });
 }
 
 /** One webhook of a configuration, as it is now. */

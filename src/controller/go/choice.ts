@@ -145,7 +145,7 @@ function evidenceOf(
   const pathWeight = WEIGHT.paths * share(paths) + (hasMost ? WEIGHT.mostPaths : 0);
   return [
     { weight: hints.ko.includes(main.package) ? WEIGHT.ko : 0, says: 'ko builds it for the Deployment' },
-    { weight: pathWeight, says: `it is built from the packages with ${all} webhook paths` },
+    { weight: pathWeight, says: `its packages contain ${all} webhook paths` },
     { weight: WEIGHT.below * share(pathsBelow), says: 'its subdirectories contain the webhooks' },
     { weight: main.isManager ? WEIGHT.library : 0, says: 'it links a manager library' },
     { weight: main.registersWebhooks ? WEIGHT.registers : 0, says: 'it registers webhooks' },

@@ -77,7 +77,7 @@ export function envtestFinding({ assets, existingCluster, wanted, cluster }: Env
   const tested = minorOf(assets?.version || wanted);
   const running = minorOf(cluster);
   if (tested !== undefined && running !== undefined && tested !== running) {
-    const answer = `tests run against Kubernetes ${tested}, the cluster is ${running}`;
+    const answer = `tests run against Kubernetes ${tested}, but the cluster runs ${running}`;
     return { verdict: 'warn', answer, proof, hint: `setup-envtest use ${running}.x -p path` };
   }
   if (tested === undefined)

@@ -17,7 +17,7 @@ const HASTY_VERIFY_MS = 6_000;
 const NODES = permissionsOn('Node', 'list', {
   why: "find this machine's address",
   without:
-    'the direct route tries only the address that faces the API server, and a controller that reads the name of its node gets none',
+    'the direct route tries only the address that faces the API server, and a controller that reads the name of its node does not get one',
 });
 
 /** kube-apiserver calls an address of this machine. */

@@ -141,7 +141,7 @@ async function leaderStopped(
   { leader, durationSeconds }: Pick<LeaderLease, 'durationSeconds'> & { leader: Pod | undefined },
 ): Promise<void> {
   const name = leader === undefined ? describe(manager.ref) : `Pod ${leader.metadata.name}`;
-  await waitFor(work, { for: `${name} to stop as leader`, limitSeconds: durationSeconds }, async () => {
+  await waitFor(work, { for: `${name} to stop leading`, limitSeconds: durationSeconds }, async () => {
     if (leader === undefined) return false;
     const pods = await podsOf(work.api, manager);
     const now = pods.find(({ metadata }) => metadata.uid === leader.metadata.uid);

@@ -71,7 +71,7 @@ export function pausePermissions(kind: Pause['kind'], namespace: string): Permis
 }
 
 function scalePermissions(kind: Pause['kind'], namespace: string): Permission[] {
-  const why = 'resume a manager whose own webhook blocks that';
+  const why = 'resume a manager whose own webhook blocks changes to it';
   const without = `an operator whose own webhook fails closed on ${kindInfo(kind).plural} might not be restored after a crash`;
   return [
     ...pausePermissions(kind, namespace),
