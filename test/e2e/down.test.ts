@@ -131,7 +131,7 @@ it('a session of which a part cannot be seen is not said to be put back, and kee
   expect(events.at(-1)).toMatchObject({
     type: 'error',
     code: 'cluster.forbidden',
-    message: expect.stringContaining('Deployment in first'),
+    message: expect.stringContaining('deployments in first'),
   });
   expect(events.map(({ type }) => type)).not.toContain('session.restored');
   expect(await markOf('Lease', 'first', 'devloop.deployment.webhook')).toBe('s1');
@@ -342,7 +342,7 @@ it('says where it looked, and what it could not see, where nothing is taken over
   const half = await accountWith('half-blind', {
     first: [{ ...ALL, resources: ['services', 'leases'] }],
   });
-  const warning = { type: 'warning', message: expect.stringContaining('not allowed to list Deployment') };
+  const warning = { type: 'warning', message: expect.stringContaining('not allowed to list deployments') };
   expect(await said(half, 'down', ...first)).toMatchObject([
     warning,
     ...note(/in namespace first .*your account is allowed to list/),

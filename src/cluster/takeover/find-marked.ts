@@ -56,10 +56,13 @@ export interface Unseen {
   namespace?: string;
 }
 
-/** For messages: `Service in shop, Lease in shop`. */
+/** For messages, with the names of the resources as kubectl lists them: `services in shop, leases in shop`. */
 export function unseenText(unseen: Unseen[]): string {
   return unseen
-    .map(({ kind, namespace }) => (namespace === undefined ? kind : `${kind} in ${namespace}`))
+    .map(({ kind, namespace }) => {
+      const { plural } = kindInfo(kind);
+      return namespace === undefined ? plural : `${plural} in ${namespace}`;
+    })
     .join(', ');
 }
 

@@ -135,7 +135,7 @@ it('the dry run fails as down does where the account is not allowed to list what
       if (verb === 'list' && what.startsWith('Deployment')) throw refusal(403, 'Forbidden', 'no');
     },
   };
-  const refused = { code: 'cluster.forbidden', message: expect.stringContaining('Deployment in shop') };
+  const refused = { code: 'cluster.forbidden', message: expect.stringContaining('deployments in shop') };
   await expect(printRestore(work(), await look(), undefined)).rejects.toMatchObject(refused);
   await expect(end()).rejects.toMatchObject(refused);
 });
