@@ -205,7 +205,7 @@ function leave(reason: string): void {
  */
 function surviveBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') unwritten ??= error;
-  leave('output closed');
+  leave('the output was closed');
 }
 
 async function reportUnwritten(error: Error): Promise<number> {
@@ -220,7 +220,7 @@ function surviveCrashes(): void {
     crashed = true;
     // A failed report must not throw: its error would come back here as another crash, endlessly.
     reportBug(error).catch(() => undefined);
-    leave('bug');
+    leave('devloop has crashed');
   });
 }
 

@@ -51,8 +51,7 @@ function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'linge
 
 const STILL_ANSWERING: DevloopEvent = {
   type: 'note',
-  message:
-    'the old controller has not ended yet and still answers; the new one starts when the old one has ended',
+  message: 'the old controller has not exited yet and still answers; the new one starts when it has exited',
 };
 
 /**
@@ -68,7 +67,7 @@ export function onHalfWaited(state: State): Step {
 const KILLED: DevloopEvent = {
   type: 'note',
   message:
-    'the old controller no longer answers but has not ended, and a review waits for the new one, so devloop ends it with SIGKILL',
+    'the old controller no longer answers but has not exited, and a review is waiting for the new one, so devloop ends it with SIGKILL',
 };
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {
