@@ -32,7 +32,8 @@ export interface ClockReading {
 
 export function clockFinding({ fromMs, toMs, serverTime }: ClockReading): Finding {
   const serverMs = Date.parse(serverTime ?? '');
-  if (Number.isNaN(serverMs)) return { verdict: 'unknown', answer: 'the API server does not tell its time' };
+  if (Number.isNaN(serverMs))
+    return { verdict: 'unknown', answer: 'the API server does not report its time' };
   // Only what is certain counts: the call may have taken long, and the server's second may have just begun or be almost over.
   const aheadMs = fromMs - (serverMs + SECOND_MS);
   const behindMs = serverMs - toMs;
