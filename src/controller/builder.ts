@@ -3,9 +3,9 @@ import { messageOf } from '../errors.ts';
 import { type BuildOutcome, buildProgram } from './build.ts';
 import { askGit, buildId } from './build-id.ts';
 import { type BuildProgress, createBuildProgress, packagesToCompile } from './build-progress.ts';
-import type { ControllerPlan, Supervised } from './plan.ts';
 import { type Program, removeProgram } from './programs.ts';
 import type { RestartEvent } from './restart-state.ts';
+import type { ControllerPlan, Supervised } from './supervised.ts';
 
 export interface Builder {
   /** Starts a build as soon as the one before it has ended. */

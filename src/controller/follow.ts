@@ -5,10 +5,10 @@ import { requireFreePort } from '../machine/port.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { noteSources } from './begun-build.ts';
 import { type Builder, createBuilder } from './builder.ts';
-import { makeStandBy, type Supervised, startable } from './plan.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
+import { makeStandBy, type Supervised, startable } from './supervised.ts';
 import { type Watcher, watchSources } from './watch/watch.ts';
 
 type Report = (event: RestartEvent) => void;

@@ -7,6 +7,10 @@ import { buildOnce } from './builder.ts';
 import { endedByItself } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
+import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
+import { reasonOf } from './restart-runs.ts';
+import { type Running, run } from './runner.ts';
+import { createStandBy } from './stand-by.ts';
 import {
   type ControllerPlan,
   type Following,
@@ -15,15 +19,11 @@ import {
   type Supervised,
   type SupervisorPorts,
   startable,
-} from './plan.ts';
-import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
-import { reasonOf } from './restart-runs.ts';
-import { type Running, run } from './runner.ts';
-import { createStandBy } from './stand-by.ts';
+} from './supervised.ts';
 import { readScope, scopeOf } from './watch/scope.ts';
 import { lookAt } from './watch/watch.ts';
 
-export type { ControllerPlan, Gate } from './plan.ts';
+export type { ControllerPlan, Gate } from './supervised.ts';
 
 type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 

@@ -9,7 +9,7 @@ import { AGAIN, DevloopError } from '../errors.ts';
 import { BUILT_IN_PATH } from './match.ts';
 import { hintOfMissing } from './missing.ts';
 import { mountsOf } from './mounts.ts';
-import { runsImage, similarWorkload } from './similar.ts';
+import { runsImage, similarWorkload } from './similar-workload.ts';
 import type { CheckoutFacts } from './sources.ts';
 import { type ChosenService, splitName, type TargetManager, type TargetNames } from './target.ts';
 import type { WebhookCall, WebhookService } from './webhooks.ts';

@@ -5,7 +5,7 @@ import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/review.
 import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import type { WaitingReview } from '../report/review.ts';
-import type { Answering, AnsweringBuild } from './answering.ts';
+import type { Answering, AnsweringBuild } from './answering-build.ts';
 import type { NamedCall } from './names.ts';
 import { type LateRecord, type ReviewRecord, summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';

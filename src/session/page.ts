@@ -128,7 +128,7 @@ function shown(
     replay: (id) => control.replay(id),
     async exported(id, format) {
       const { findRecord } = await import('../reviews/scan.ts');
-      const { exported } = await import('./exported.ts');
+      const { exported } = await import('./reviews/exported.ts');
       await recorder.written();
       const record = await findRecord(directory, id);
       if (record === undefined) return undefined;

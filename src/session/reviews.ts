@@ -13,8 +13,8 @@ import { chooseSession } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
 import { withCrashed } from './context/local-sessions.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
-import { nothingListed } from './nothing-listed.ts';
-import { type ReviewSource, sourceOf } from './review-source.ts';
+import { nothingListed } from './reviews/nothing-listed.ts';
+import { type ReviewSource, sourceOf } from './reviews/review-source.ts';
 
 const LOOK_EVERY_MS = 300;
 
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 300;
 export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
   const checkout = checkoutRoot(io.cwd);
   if (options.action === 'verify' && options.set === undefined) {
-    const { nameSets } = await import('./saved-set.ts');
+    const { nameSets } = await import('./reviews/saved-set.ts');
     return await nameSets(checkout, io.emit);
   }
   const source = await sourceOf(options, checkout, io);
@@ -53,7 +53,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
       return '';
     }
     case 'export': {
-      const { exported } = await import('./exported.ts');
+      const { exported } = await import('./reviews/exported.ts');
       const moved = options.format === 'curl' ? await source.moved?.() : undefined;
       return await exported(options, chosen(options.ids, records, source), {
         checkout,
@@ -95,14 +95,14 @@ async function sendAgain(
   if (action === 'verify') {
     const [{ verifySet }, { updateSet }] = await Promise.all([
       import('./verify.ts'),
-      import('./saved-set.ts'),
+      import('./reviews/saved-set.ts'),
     ]);
     const updating = options.update ? updateSet({ checkout, name }, { records, unread }, io.emit) : undefined;
     const accepts = updating?.accepts;
     await verifySet({ name, records: wanted, checkout, withSideEffects, apiServer, accepts }, io);
     return await updating?.write();
   }
-  const { replayToSession } = await import('./replay.ts');
+  const { replayToSession } = await import('./reviews/replay.ts');
   const all = await withCrashed(await thisMachine(io.env));
   const chosenSession = chooseSession(all, checkout, { wanted: session });
   await replayToSession(chosenSession, wanted, { io, withSideEffects, from: { set, session } });
@@ -192,7 +192,7 @@ async function save(
     .filter(({ request }) => request !== undefined)
     .map(({ isOwnUser: _, ...record }) => record);
   if (kept.length === 0) throw noneOf('saved');
-  const { saveSet } = await import('./saved-set.ts');
+  const { saveSet } = await import('./reviews/saved-set.ts');
   // If the set were outside any checkout, no test would find it.
   const place = isCheckout(checkout) ? checkout : source.checkout;
   const file = await saveSet(place, name, { records: kept, replaces: update });

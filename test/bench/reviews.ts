@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import { startGateway } from '../../src/gateway/gateway.ts';
-import { createAnswering } from '../../src/reviews/answering.ts';
+import { createAnswering } from '../../src/reviews/answering-build.ts';
 import { Recorder } from '../../src/reviews/recorder.ts';
 import { createRecording } from '../../src/reviews/recording.ts';
 import { type Replayed, replay } from '../../src/reviews/replay.ts';

@@ -5,8 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
-import { microTime } from '../../src/cluster/api/micro-time.ts';
-import type { Lease, Service, WebhookConfiguration } from '../../src/cluster/api/objects.ts';
+import {
+  type Lease,
+  microTime,
+  type Service,
+  type WebhookConfiguration,
+} from '../../src/cluster/api/objects.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established, rolledOut as isRolledOut, type WorkloadKind } from '../support/cluster-waits.ts';

@@ -143,6 +143,11 @@ export interface Lease extends KubeObject {
   };
 }
 
+/** The current time in the format of Leases: `2026-01-01T00:00:00.000000Z`. */
+export function microTime(): string {
+  return new Date().toISOString().replace(/(\.\d{3})Z$/, '$1000Z');
+}
+
 export interface Node extends KubeObject {
   status?: { addresses?: { type: string; address: string }[] };
 }

@@ -7,11 +7,12 @@ import {
   openingPort,
   requireFreePort,
 } from '../../machine/port.ts';
+import { sessionListensOn } from '../../machine/process.ts';
 import { portOwner } from '../../machine/system.ts';
 import type { LocalMachine } from './local-machine.ts';
-import type { LocalSession } from './local-sessions.ts';
+import { type LocalSession, localSessions } from './local-sessions.ts';
 import type { UpOptions } from './options.ts';
-import { sessionOnPort } from './session-on-port.ts';
+import { controllersOf } from './session-directories.ts';
 
 /** A process that seems to have ended can keep its port this much longer, because its last thread closes it. */
 const CLOSING_MS = 500;
@@ -98,4 +99,12 @@ export function claimPort(port: number, { claimed, deployment }: Claims): void {
     ...[other, deployment].map((one) => `${AGAIN} --deployment ${one}`),
   ];
   throw new DevloopError('port.in-use', message, { hint: hint.join('\n') });
+}
+
+/** The running session of this machine whose controller listens on the port. */
+export async function sessionOnPort(port: number, machine: LocalMachine): Promise<LocalSession | undefined> {
+  for (const session of await localSessions(machine))
+    for (const pid of await controllersOf(machine, [session.id]))
+      if (await sessionListensOn(pid, port)) return session;
+  return undefined;
 }

@@ -6,7 +6,7 @@ import { routingServiceName, SESSION_LABEL } from '../../cluster/names.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import type { Work } from '../../cluster/work.ts';
 import { newSessionId } from '../context/session-directories.ts';
-import { PROBE_LANGUAGE } from '../route/verify.ts';
+import { PROBE_LANGUAGE } from '../route/probe-until.ts';
 import type { Check, Finding } from './check.ts';
 import { probeTarget } from './routes.ts';
 

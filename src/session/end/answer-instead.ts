@@ -17,8 +17,8 @@ import { ownAnswers } from '../route/gateways.ts';
 import { planRoutes } from '../route/kinds.ts';
 import { openRoute } from '../route/open-route.ts';
 import { routePorts } from '../route/point.ts';
+import { type ProbeResult, probeUntil, serviceProber } from '../route/probe-until.ts';
 import { type OpenRoute, type RouteSettings, type Routing, routeSettings } from '../route/routing.ts';
-import { type ProbeResult, probeUntil, serviceProber } from '../route/verify.ts';
 
 /** How the cluster can reach this machine, and the key pair for the answers. */
 export interface AnswerMeans {

@@ -11,10 +11,10 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import { type Gateways, ownAnswers } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
-import { waitUntilLetGo } from './answering.ts';
 import { MANAGER_READY_SECONDS } from './restore.ts';
 import { refuseUnfinished, reportKept } from './unfinished.ts';
 import { restore } from './until-restored.ts';
+import { waitUntilLetGo } from './wait-until-answering.ts';
 
 /** An hour, so that the cluster is also restored after a long network failure if the terminal stays open. */
 const AWAY_LIMIT_MS = 3_600_000;

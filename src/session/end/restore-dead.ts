@@ -24,9 +24,9 @@ import { listConfigurations, listWebhookServices, servicesCalledBy } from '../..
 import { shellWord } from '../../phrases.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
-import { waitUntilAnswering } from './answering.ts';
 import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
 import { AWAY_LIMIT_MS, restore } from './until-restored.ts';
+import { waitUntilAnswering } from './wait-until-answering.ts';
 
 /** A relay exits a minute after it has lost its client. */
 const RELAY_EXIT_SECONDS = 75;

@@ -9,8 +9,8 @@ import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
+import { notReached, type ProbeResult, probeUntil, serviceProber } from './probe-until.ts';
 import { type OpenRoute, type PointStep, type Routing, removeBeside } from './routing.ts';
-import { notReached, type ProbeResult, probeUntil, serviceProber } from './verify.ts';
 
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;

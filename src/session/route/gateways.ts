@@ -2,7 +2,7 @@ import { isOwnReview } from '../../cluster/takeover/own-reviews.ts';
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
-import type { CalledPath, PostReview } from '../../gateway/served.ts';
+import type { CalledPath, PostReview } from '../../gateway/unserved-paths.ts';
 import { within } from '../../machine/addresses.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';

@@ -11,6 +11,7 @@ import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
 import type { Route } from '../../route/route.ts';
 import { type Gateways, startGateways } from './gateways.ts';
 import { pointToRoutePods } from './point.ts';
+import { notReached } from './probe-until.ts';
 import {
   changesOf,
   type OpenRoute,
@@ -19,7 +20,6 @@ import {
   type Routing,
   serviceNamespaces,
 } from './routing.ts';
-import { notReached } from './verify.ts';
 import { verifyRoute } from './verify-route.ts';
 
 const VERIFY_MS = 20_000;

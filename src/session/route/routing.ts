@@ -7,7 +7,7 @@ import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
 import type { GatewayPlan, GatewaySettings, Gateways } from './gateways.ts';
-import type { ProbeResult } from './verify.ts';
+import type { ProbeResult } from './probe-until.ts';
 
 /** One way for kube-apiserver to reach this machine. kinds.ts lists them all. */
 export interface RouteKind {

@@ -2,8 +2,8 @@ import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { within } from '../../machine/addresses.ts';
 import { startGateways } from './gateways.ts';
 import { pointToRouteAddress } from './point.ts';
+import { notReached } from './probe-until.ts';
 import type { OpenRoute, RouteKind, RouteSettings, Routing } from './routing.ts';
-import { notReached } from './verify.ts';
 import { verifyRoute } from './verify-route.ts';
 
 const VERIFY_MS = 20_000;

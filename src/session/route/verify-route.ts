@@ -6,9 +6,9 @@ import { createProbeService, PROBE_SERVICE_PORT } from '../../cluster/takeover/p
 import { hostPort } from '../../machine/addresses.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
+import type { ProbeResult } from './probe-until.ts';
 import { changesOf, permissionsOf, type Routing } from './routing.ts';
-import type { ProbeResult } from './verify.ts';
-import { otherFamily, type RouteEnds, verifyLike } from './verify-like.ts';
+import { otherFamily, type RouteEnds, verifyLike } from './verify-address.ts';
 
 /** The step that verifies a route before any object of the user is changed. */
 export function verifyStep(target: Target): Step<typeof verifyRoute> {

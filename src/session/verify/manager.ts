@@ -11,7 +11,7 @@ import { USE_AN_API_SERVER } from '../../controller/exit-cause.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
-import { unservedPaths } from '../../gateway/served.ts';
+import { unservedPaths } from '../../gateway/unserved-paths.ts';
 import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type PlannedController, planController } from '../../local/plan.ts';

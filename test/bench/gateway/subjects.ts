@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Gateway, startGateway } from '../../../src/gateway/gateway.ts';
 import type { KeyPair } from '../../../src/gateway/tls.ts';
-import { createAnswering } from '../../../src/reviews/answering.ts';
+import { createAnswering } from '../../../src/reviews/answering-build.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
 import { run } from '../../cluster/run.ts';

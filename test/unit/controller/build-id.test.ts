@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { askGit, buildId } from '../../../src/controller/build-id.ts';
-import { createAnswering, stampOf } from '../../../src/reviews/answering.ts';
+import { createAnswering, stampOf } from '../../../src/reviews/answering-build.ts';
 
 import { directoryWith } from './support/places.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '../../../src/controller/build-progress.ts';
 import { buildOnce } from '../../../src/controller/builder.ts';
 import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
-import type { Supervised } from '../../../src/controller/plan.ts';
+import type { Supervised } from '../../../src/controller/supervised.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { waitingText } from '../../../src/report/waiting.ts';
 import { directoryWith, operatorModule, put } from './support/places.ts';

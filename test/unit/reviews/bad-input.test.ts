@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { detailOf } from '../../../src/page/detail.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { createAnswering } from '../../../src/reviews/answering.ts';
+import { createAnswering } from '../../../src/reviews/answering-build.ts';
 import { differences } from '../../../src/reviews/compare.ts';
 import { readRecording } from '../../../src/reviews/read.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';

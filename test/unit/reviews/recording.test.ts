@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { createAnswering } from '../../../src/reviews/answering.ts';
+import { createAnswering } from '../../../src/reviews/answering-build.ts';
 import { parseRecords, readRecording, readRecords } from '../../../src/reviews/read.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { Prober } from '../../../src/cluster/takeover/probe.ts';
 import type { ProbeAnswer } from '../../../src/cluster/takeover/probe-answer.ts';
-import { probeUntil, type Wanted } from '../../../src/session/route/verify.ts';
+import { probeUntil, type Wanted } from '../../../src/session/route/probe-until.ts';
 
 const US: ProbeAnswer = { reached: true, latencyMs: 1 };
 const PENDING: ProbeAnswer = {

@@ -5,7 +5,7 @@ import type {
   Service,
   WebhookConfiguration,
 } from '../../../src/cluster/api/objects.ts';
-import type { ProbeResult } from '../../../src/session/route/verify.ts';
+import type { ProbeResult } from '../../../src/session/route/probe-until.ts';
 import { verifyRoute } from '../../../src/session/route/verify-route.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DevloopError, messageOf } from '../errors.ts';
-import { counted } from '../phrases.ts';
-import type { Emit } from '../report/events.ts';
-import type { ReviewVerdict } from '../report/review.ts';
-import { readRecords } from '../reviews/read.ts';
-import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
-import { setFile, setNames } from '../reviews/sets.ts';
-import { writeSet } from '../reviews/write-set.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
+import { counted } from '../../phrases.ts';
+import type { Emit } from '../../report/events.ts';
+import type { ReviewVerdict } from '../../report/review.ts';
+import { readRecords } from '../../reviews/read.ts';
+import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
+import { setFile, setNames } from '../../reviews/sets.ts';
+import { writeSet } from '../../reviews/write-set.ts';
+import { NO_CLUSTER } from '../verify/no-cluster.ts';
 import type { Comparing } from './replay.ts';
-import { NO_CLUSTER } from './verify/no-cluster.ts';
 
 /** Resolves to the set's file. Throws 'review.exists' if the set exists and must not be replaced, or 'files.not-written'. */
 export async function saveSet(

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { postToController } from '../../../src/gateway/controller-post.ts';
-import { calledPaths, createServedGate, type ServedCheck } from '../../../src/session/route/served.ts';
+import { calledPaths, createServedGate, type ServedCheck } from '../../../src/session/route/served-gate.ts';
 import { eventually } from '../../support/eventually.ts';
 import { recordEvents } from '../controller/support/events.ts';
 

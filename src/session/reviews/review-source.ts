@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { DevloopError } from '../errors.ts';
-import { type ReadRecording, readRecording, readRecords, type Wanted } from '../reviews/read.ts';
-import type { WaitingReviews } from '../reviews/recorder.ts';
-import { recordingFiles } from '../reviews/recording.ts';
-import { setFile, setNames } from '../reviews/sets.ts';
-import { similarNames } from '../similar.ts';
-import { chooseSession } from './context/choose-session.ts';
-import { thisMachine } from './context/local-machine.ts';
-import { type LocalSession, withCrashed } from './context/local-sessions.ts';
-import type { Io, ReviewsOptions } from './context/options.ts';
-import { type Requests, socketPath } from './control/requests.ts';
+import { DevloopError } from '../../errors.ts';
+import { type ReadRecording, readRecording, readRecords, type Wanted } from '../../reviews/read.ts';
+import type { WaitingReviews } from '../../reviews/recorder.ts';
+import { recordingFiles } from '../../reviews/recording.ts';
+import { setFile, setNames } from '../../reviews/sets.ts';
+import { similarNames } from '../../similar.ts';
+import { chooseSession } from '../context/choose-session.ts';
+import { thisMachine } from '../context/local-machine.ts';
+import { type LocalSession, withCrashed } from '../context/local-sessions.ts';
+import type { Io, ReviewsOptions } from '../context/options.ts';
+import { type Requests, socketPath } from '../control/requests.ts';
 
 const ASK_MS = 2_000;
 
@@ -76,7 +76,7 @@ async function askIfPossible<Name extends 'waiting' | 'replaying'>(
   { emit, signal }: Io,
 ): Promise<Requests[Name]['answer'] | undefined> {
   if (!existsSync(socketPath(session.directory))) return undefined;
-  const { askSession } = await import('./control/client.ts');
+  const { askSession } = await import('../control/client.ts');
   return await askSession(session, what, {}, { emit, signal, limitMs: ASK_MS }).catch((error) => {
     if (error instanceof DevloopError) return undefined;
     throw error;

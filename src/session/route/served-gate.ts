@@ -5,7 +5,7 @@ import { nameAnother } from '../../controller/exit-cause.ts';
 import type { Gate } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
 import { asCalled } from '../../gateway/paths.ts';
-import { type CalledPath, unservedPaths } from '../../gateway/served.ts';
+import { type CalledPath, unservedPaths } from '../../gateway/unserved-paths.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Gateways } from './gateways.ts';
 

@@ -1,8 +1,8 @@
-import { sleep } from '../async.ts';
-import { messageOf } from '../errors.ts';
-import type { DevloopEvent, Emit } from '../report/events.ts';
-import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
-import type { ReplayOptions } from '../reviews/replay.ts';
+import { sleep } from '../../async.ts';
+import { messageOf } from '../../errors.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
+import type { ReplayOptions } from '../../reviews/replay.ts';
 
 /** Limits for the reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
 const MOST_RECORDS = 200;
@@ -74,7 +74,7 @@ async function replayKept(
   { emit, build, signal, ...where }: Where & { emit: Emit; build: string | undefined; signal: AbortSignal },
 ): Promise<void> {
   // Loaded only when it is needed.
-  const { replay, replayedEvent } = await import('../reviews/replay.ts');
+  const { replay, replayedEvent } = await import('../../reviews/replay.ts');
   const started = performance.now();
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
   const count = { replayed: 0, changed: 0, leftOut: 0 };

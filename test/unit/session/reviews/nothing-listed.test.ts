@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { ReviewFilter } from '../../../src/reviews/select.ts';
-import { nothingListed } from '../../../src/session/nothing-listed.ts';
-import { reviewOf, waitingReview } from '../../support/session-facts.ts';
+import type { ReviewFilter } from '../../../../src/reviews/select.ts';
+import { nothingListed } from '../../../../src/session/reviews/nothing-listed.ts';
+import { reviewOf, waitingReview } from '../../../support/session-facts.ts';
 
 const REVIEWS = [reviewOf(1), reviewOf(2), waitingReview()];
 

@@ -1,14 +1,14 @@
-import { pollUntil, reportWhileWaiting } from '../async.ts';
-import { jsonPath } from '../config/json-path.ts';
-import { answersTls } from '../controller/readiness.ts';
-import { DevloopError } from '../errors.ts';
-import { withNames } from '../phrases.ts';
-import type { Emit } from '../report/events.ts';
-import type { ReviewRecord } from '../reviews/record.ts';
-import { type ReplayOptions, replay, replayedEvent } from '../reviews/replay.ts';
-import type { LocalSession } from './context/local-sessions.ts';
-import type { Io } from './context/options.ts';
-import { askSession } from './control/client.ts';
+import { pollUntil, reportWhileWaiting } from '../../async.ts';
+import { jsonPath } from '../../config/json-path.ts';
+import { answersTls } from '../../controller/readiness.ts';
+import { DevloopError } from '../../errors.ts';
+import { withNames } from '../../phrases.ts';
+import type { Emit } from '../../report/events.ts';
+import type { ReviewRecord } from '../../reviews/record.ts';
+import { type ReplayOptions, replay, replayedEvent } from '../../reviews/replay.ts';
+import type { LocalSession } from '../context/local-sessions.ts';
+import type { Io } from '../context/options.ts';
+import { askSession } from '../control/client.ts';
 
 /** How many reviews are sent at once: a person waits for the result, and the controller usually has nothing else to do. */
 const AT_ONCE = 4;

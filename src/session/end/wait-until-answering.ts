@@ -12,7 +12,7 @@ import type { TakenObject } from '../../operator/closed-webhooks.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { WebhookService } from '../../operator/webhooks.ts';
-import { PROBE_LANGUAGE, PROBES, probeUntil, serviceProber } from '../route/verify.ts';
+import { PROBE_LANGUAGE, PROBES, probeUntil, serviceProber } from '../route/probe-until.ts';
 
 const LIMIT_MS = 10_000;
 const ELSEWHERE = { wanted: 'other', limitMs: LIMIT_MS } as const;

@@ -13,8 +13,8 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
+import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './probe-until.ts';
 import { type OpenRoute, type Routing, removeBeside } from './routing.ts';
-import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './verify.ts';
 
 export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
 

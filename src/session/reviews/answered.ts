@@ -1,16 +1,16 @@
-import { accountOf } from '../cluster/api/account.ts';
-import type { ClusterApi } from '../cluster/api/client.ts';
-import { jsonPath } from '../config/json-path.ts';
-import { DevloopError } from '../errors.ts';
-import { targetPorts } from '../operator/target.ts';
-import type { DevloopEvent, Emit } from '../report/events.ts';
-import { type Answering, createAnswering } from '../reviews/answering.ts';
-import { Recorder, type WaitingReviews } from '../reviews/recorder.ts';
-import { createRecording } from '../reviews/recording.ts';
-import type { Replayed } from '../reviews/replay.ts';
-import type { ReplayedEvent, ReplayFacts } from './control/control.ts';
-import { createReplaying } from './replaying.ts';
-import type { Session } from './start/session.ts';
+import { accountOf } from '../../cluster/api/account.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { jsonPath } from '../../config/json-path.ts';
+import { DevloopError } from '../../errors.ts';
+import { targetPorts } from '../../operator/target.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { type Answering, createAnswering } from '../../reviews/answering-build.ts';
+import { Recorder, type WaitingReviews } from '../../reviews/recorder.ts';
+import { createRecording } from '../../reviews/recording.ts';
+import type { Replayed } from '../../reviews/replay.ts';
+import type { ReplayedEvent, ReplayFacts } from '../control/control.ts';
+import type { Session } from '../start/session.ts';
+import { createReplaying } from './replay-after-restart.ts';
 
 /** What a session does with answered reviews: it records them, and with `--replay` sends them again after each restart. */
 export interface Answered extends AsyncDisposable {
@@ -48,13 +48,13 @@ export function createAnswered(
     },
     facts: () => ({ paths: named, build: answering.now().build, ports: portsOf(target, moved) }),
     async replay(id) {
-      const { findRecord } = await import('../reviews/scan.ts');
+      const { findRecord } = await import('../../reviews/scan.ts');
       await recorder.written();
       const record = await findRecord(files.directory, id);
       if (record === undefined)
         throw new DevloopError('review.not-found', `Review ${id} is no longer recorded.`);
       // Loaded only when it is needed, like the module above.
-      const { replay, replayedEvent } = await import('../reviews/replay.ts');
+      const { replay, replayedEvent } = await import('../../reviews/replay.ts');
       const found: ReplayedEvent[] = [];
       const onReplayed = (one: Replayed): void => void found.push(replayedEvent(one));
       await replay([record], { paths, moved, withSideEffects: false, atOnce: 1, signal, onReplayed });

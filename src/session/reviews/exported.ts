@@ -1,10 +1,10 @@
-import { DevloopError } from '../errors.ts';
-import { findWebhookSetups } from '../operator/webhook-setup.ts';
-import type { Emit } from '../report/events.ts';
-import { curlCommand, plainJson, requireKept } from '../reviews/export.ts';
-import { goTest } from '../reviews/export-go.ts';
-import type { ReviewRecord } from '../reviews/record.ts';
-import type { ReviewsOptions } from './context/options.ts';
+import { DevloopError } from '../../errors.ts';
+import { findWebhookSetups } from '../../operator/webhook-setup.ts';
+import type { Emit } from '../../report/events.ts';
+import { curlCommand, plainJson, requireKept } from '../../reviews/export.ts';
+import { goTest } from '../../reviews/export-go.ts';
+import type { ReviewRecord } from '../../reviews/record.ts';
+import type { ReviewsOptions } from '../context/options.ts';
 
 /**
  * The requests as JSON, as one curl command each, or as one Go test. Warns if secret values are replaced, or if the test has a line to fill

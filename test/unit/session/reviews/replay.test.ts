@@ -2,13 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ReviewRecord } from '../../../src/reviews/record.ts';
-import type { Handlers } from '../../../src/session/control/requests.ts';
-import { openSocket } from '../../../src/session/control/socket.ts';
-import { afterReplay, afterVerify, compareAll, replayToSession } from '../../../src/session/replay.ts';
-import { freePort } from '../../support/free-port.ts';
-import { reviewOf } from '../../support/session-facts.ts';
-import { Controller } from '../gateway/support.ts';
+import type { ReviewRecord } from '../../../../src/reviews/record.ts';
+import type { Handlers } from '../../../../src/session/control/requests.ts';
+import { openSocket } from '../../../../src/session/control/socket.ts';
+import {
+  afterReplay,
+  afterVerify,
+  compareAll,
+  replayToSession,
+} from '../../../../src/session/reviews/replay.ts';
+import { freePort } from '../../../support/free-port.ts';
+import { reviewOf } from '../../../support/session-facts.ts';
+import { Controller } from '../../gateway/support.ts';
 
 const record = (number: number, port: number): ReviewRecord => ({
   ...{ v: 1, ...reviewOf(number), port, request: { request: { uid: 'u' } } },

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { DevloopEvent } from '../../../src/report/events.ts';
-import type { ReviewRecord } from '../../../src/reviews/record.ts';
-import { recordOf } from '../../../src/reviews/summarize.ts';
-import { createReplaying } from '../../../src/session/replaying.ts';
-import { eventually } from '../../support/eventually.ts';
-import { Controller } from '../gateway/support.ts';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
+import type { ReviewRecord } from '../../../../src/reviews/record.ts';
+import { recordOf } from '../../../../src/reviews/summarize.ts';
+import { createReplaying } from '../../../../src/session/reviews/replay-after-restart.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { Controller } from '../../gateway/support.ts';
 
 let allowed = true;
 const controller = new Controller(async (incoming, response) => {

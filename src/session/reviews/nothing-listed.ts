@@ -1,7 +1,7 @@
-import { counted } from '../phrases.ts';
-import type { ReviewSummary, WaitingReview } from '../report/review.ts';
-import { type ReviewFilter, selects } from '../reviews/select.ts';
-import { didYouMean } from '../similar.ts';
+import { counted } from '../../phrases.ts';
+import type { ReviewSummary, WaitingReview } from '../../report/review.ts';
+import { type ReviewFilter, selects } from '../../reviews/select.ts';
+import { didYouMean } from '../../similar.ts';
 
 type Listed = ReviewSummary | WaitingReview;
 

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';
-import { type CalledPath, unservedPaths } from '../../../src/gateway/served.ts';
+import { type CalledPath, unservedPaths } from '../../../src/gateway/unserved-paths.ts';
 import { Controller, NAME, setUp } from './support.ts';
 
 const NEVER = new AbortController().signal;
