@@ -70,14 +70,21 @@ export async function reportWhileWaiting<T>(
 
 const QUIET_MS = 5_000;
 
-/** Emits warnings, but each message at most once in five seconds: a cluster that retries can send many reviews a second. */
+/** In a message such as `within 0.8 s`, the same thing may happen after 0.9 s the next time. */
+const SECONDS = /\d+(?:\.\d+)? s\b/g;
+
+/**
+ * Emits warnings, but each message at most once in five seconds, whatever times it names: a cluster that retries can send many reviews a
+ * second.
+ */
 export function createWarner(emit: Emit): (message: string) => void {
   const lastEmitted = new Map<string, number>();
   return (message) => {
     const now = performance.now();
     for (const [old, time] of lastEmitted) if (now - time > QUIET_MS) lastEmitted.delete(old);
-    if (lastEmitted.has(message)) return;
-    lastEmitted.set(message, now);
+    const key = message.replace(SECONDS, 's');
+    if (lastEmitted.has(key)) return;
+    lastEmitted.set(key, now);
     emit({ type: 'warning', message });
   };
 }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ObjectRef } from '../api/kinds.ts';
+import { DevloopError } from '../../errors.ts';
+import { isNotFound } from '../api/errors.ts';
+import { describe, type ObjectRef } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { createMarked, inRounds } from '../marks/change.ts';
 import { ANY_SESSION, probeConfigurationName } from '../names.ts';
@@ -70,7 +72,7 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       await createMarked({ ...work, emit: () => {} }, ref, created);
       let writtenAt = performance.now();
       const write = async (path: string, value: unknown): Promise<void> => {
-        await inRounds(work, ref, () => work.api.patch(ref, 'json', [{ op: 'add', path, value }]));
+        await inRounds(work, ref, () => patchProbe(work, ref, path, value));
         writtenAt = performance.now();
       };
       work.emit({ type: 'change', ...change, object: ref });
@@ -108,6 +110,17 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       };
     },
   };
+}
+
+/** Whoever ends a session of another machine deletes its temporary objects first. */
+async function patchProbe({ api }: Work, ref: ObjectRef, path: string, value: unknown): Promise<void> {
+  try {
+    await api.patch(ref, 'json', [{ op: 'add', path, value }]);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const message = `Somebody else deleted ${describe(ref)}, with which devloop was verifying the route.`;
+    throw new DevloopError('session.lost', message, { hint: 'devloop status' });
+  }
 }
 
 /** The probes that the gateway answers when one object triggers all but the first; none if anything refuses that object. */

@@ -232,7 +232,7 @@ describe('devloop refuses', () => {
       ]);
       const message = await refuses(
         ['up'],
-        { code: 'cluster.forbidden', message: 'nothing was changed', hint: 'auth can-i patch services' },
+        { code: 'cluster.forbidden', message: 'Nothing was changed', hint: 'auth can-i patch services' },
         { env: { KUBECONFIG } },
       );
       const here = `in namespace ${NAMESPACE}`;
@@ -253,7 +253,7 @@ describe('devloop refuses', () => {
       const KUBECONFIG = await cluster.kubeconfigFor('nobody');
       const message = await refuses(
         ['up', '-n', NAMESPACE],
-        { code: 'cluster.forbidden', message: 'nothing was changed', hint: 'auth can-i' },
+        { code: 'cluster.forbidden', message: 'Nothing was changed', hint: 'auth can-i' },
         { env: { KUBECONFIG } },
       );
       expect(message).toContain('mutatingwebhookconfigurations');

@@ -80,6 +80,19 @@ it('a server that allows everything does not keep the connection over which the 
   expect(await probes.once()).toMatchObject({ reached: true });
 });
 
+it('a configuration that another session deletes ends the session, which is then lost', async () => {
+  await using probes = await prober();
+  learn();
+  answers = 'nothing';
+  await probes.once();
+  const [name] = cluster.names(CONFIGURATION);
+  cluster.drop(CONFIGURATION, name!);
+  await expect(probes.once()).rejects.toMatchObject({
+    code: 'session.lost',
+    message: expect.stringContaining(name!),
+  });
+});
+
 it('one object asks for all others, each of which has to answer with a warning', async () => {
   const { create } = cluster.api;
   let warned = (nonces: string[]): string[] => nonces;
