@@ -84,8 +84,13 @@ function emptyReview(reviews: CalledPath['reviews']): object {
     return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request };
   }
   const group = { group: 'devloop.dev', version: 'v1' };
+  const [kind, resource] = [
+    { ...group, kind: 'Nothing' },
+    { ...group, resource: 'nothings' },
+  ];
   const request = {
-    ...{ uid, kind: { ...group, kind: 'Nothing' }, resource: { ...group, resource: 'nothings' } },
+    // kube-apiserver always sets all four, so some handlers do not check whether they are there.
+    ...{ uid, kind, resource, requestKind: kind, requestResource: resource },
     // A webhook that checks creations, updates or deletions has nothing to check for this operation.
     ...{ operation: 'CONNECT', name: '', userInfo: { username: 'devloop' }, dryRun: true },
   };

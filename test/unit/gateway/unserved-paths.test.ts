@@ -89,6 +89,8 @@ test('the review that is sent is complete, of no kind that exists, and a dry run
       request: {
         uid: expect.any(String),
         kind: { group: 'devloop.dev' },
+        requestKind: { group: 'devloop.dev' },
+        requestResource: { resource: 'nothings' },
         operation: 'CONNECT',
         dryRun: true,
       },
