@@ -29,6 +29,8 @@ export interface ReadinessOptions {
 }
 
 const POLL_MS = 10;
+/** Many controllers log each handshake that fails, for example until their certificate has been issued. */
+const LONGEST_PAUSE_MS = 100;
 const HANDSHAKE_MS = 1000;
 /** A controller whose port another process has taken usually exits within this time. */
 const STRANGER_MS = 1500;
@@ -37,22 +39,33 @@ const STRANGER_POLL_MS = 150;
 const WANTS_CLIENT_CERTIFICATE = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED)/;
 
 /** Whether a TLS server completes a handshake; its certificate is not verified here. */
-export function answersTls({ host, port }: Endpoint): Promise<boolean> {
+export async function answersTls(endpoint: Endpoint): Promise<boolean> {
+  return (await handshake(endpoint)) === 'completed';
+}
+
+/** failed: something accepted the connection, but has perhaps no certificate yet. */
+type Handshake = 'completed' | 'failed' | 'refused';
+
+function handshake({ host, port }: Endpoint): Promise<Handshake> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, ...UNVERIFIED });
-    const answer = (answers: boolean) => {
+    let otherwise: Handshake = 'refused';
+    const answer = (completed: boolean) => {
       // The connection is closed in an orderly way, since the controller would log a broken handshake.
-      if (answers) socket.end();
+      if (completed) socket.end();
       else socket.destroy();
-      resolve(answers);
+      resolve(completed ? 'completed' : otherwise);
     };
     socket.setTimeout(HANDSHAKE_MS, () => answer(false));
+    socket.once('connect', () => {
+      otherwise = 'failed';
+    });
     socket.once('secureConnect', () => answer(true));
     socket.once('error', (error: NodeJS.ErrnoException) =>
       answer(WANTS_CLIENT_CERTIFICATE.test(error.code ?? '')),
     );
     // A server can close the connection in the middle of the handshake without an error.
-    socket.once('close', () => resolve(false));
+    socket.once('close', () => resolve(otherwise));
   });
 }
 
@@ -97,8 +110,14 @@ function servesFrom(
   { signal, onStranger, listensOn = groupListensOn }: ReadinessOptions,
 ): () => Promise<boolean> {
   let strangerSince: number | undefined;
+  let pauseMs = 0;
   return async () => {
-    if (!(await answersTls(webhook))) return false;
+    const answer = await handshake(webhook);
+    if (answer === 'failed') {
+      await sleep(pauseMs, signal);
+      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs + POLL_MS);
+    }
+    if (answer !== 'completed') return false;
     if (group === undefined || (await listensOn(group, webhook.port))) return true;
     strangerSince ??= performance.now();
     if (performance.now() - strangerSince < STRANGER_MS) {

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { exitCause, exitedError } from '../../../src/controller/exit-cause.ts';
 import { startController } from '../../../src/controller/process.ts';
@@ -39,6 +40,20 @@ test('neither a closed port nor one without TLS answers', async () => {
   expect(await answersTls({ host: '127.0.0.1', port: (server.address() as { port: number }).port })).toBe(
     false,
   );
+});
+
+test('a controller that has no certificate yet is asked less and less often, since it logs each failed handshake', async () => {
+  let handshakes = 0;
+  const server = createTlsServer(() => {});
+  server.on('tlsClientError', () => handshakes++);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const webhook = { host: '127.0.0.1', port: (server.address() as { port: number }).port };
+  const { ready } = await start(['sleep', '60'], { webhook, deadlineMs: 1_500 });
+  await expect(ready).rejects.toMatchObject({ code: 'controller.not-ready' });
+  // Without pauses there would be more than a hundred.
+  expect(handshakes).toBeGreaterThan(0);
+  expect(handshakes).toBeLessThan(30);
 });
 
 test('one whose port somebody else has taken in the meantime is not ready, but exits', async () => {
