@@ -1,3 +1,4 @@
+import type { SelfReview } from '../../cluster/api/account.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { DevloopError, type ErrorCode } from '../../errors.ts';
@@ -44,6 +45,7 @@ export interface DoctorRun {
   root: string;
   context: Promise<CommandContext>;
   version: Promise<Version>;
+  self: Promise<SelfReading>;
   operator: Promise<DiscoveredOperator>;
   /** How `up` would pause the manager. */
   pause: Promise<PauseStep[]>;
@@ -72,6 +74,13 @@ export interface Refused {
 export interface Version {
   gitVersion: string;
   latencyMs: number;
+}
+
+/** What the API server says about this account, and when, on the clock of `Date.now()`, it was asked and had answered. */
+export interface SelfReading {
+  review: SelfReview | undefined;
+  fromMs: number;
+  toMs: number;
 }
 
 /** Thrown when something that the check needs is missing. Another check reports why. */

@@ -1,6 +1,5 @@
-import { selfReview } from '../../cluster/api/account.ts';
 import { counted } from '../../phrases.ts';
-import { type Check, type Finding, neededOfCluster } from './check.ts';
+import type { Check, Finding, SelfReading } from './check.ts';
 
 const MINUTE_MS = 60_000;
 /** A smaller difference seldom matters, because many issuers date their certificates back by some minutes. */
@@ -13,19 +12,13 @@ export const clockCheck: Check = {
   name: 'clock',
   limitSeconds: 30,
   optional: true,
-  async run({ context, version }, signal) {
-    const { api } = await neededOfCluster(context);
-    await neededOfCluster(version);
-    const fromMs = Date.now();
-    const review = await selfReview(api, { signal });
-    return clockFinding({ fromMs, toMs: Date.now(), serverTime: review?.metadata?.creationTimestamp });
+  async run({ self }) {
+    const { review, ...asked } = await self;
+    return clockFinding({ ...asked, serverTime: review?.metadata?.creationTimestamp });
   },
 };
 
-/** `fromMs` and `toMs`: when the API server was asked and had answered, on the clock of `Date.now()`. */
-export interface ClockReading {
-  fromMs: number;
-  toMs: number;
+export interface ClockReading extends Pick<SelfReading, 'fromMs' | 'toMs'> {
   /** What the API server's clock showed in between, such as `2026-01-01T00:00:00Z`. */
   serverTime: string | null | undefined;
 }

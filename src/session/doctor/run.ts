@@ -17,7 +17,7 @@ import {
   neededOperator,
   type Refused,
 } from './check.ts';
-import { readVersion } from './cluster.ts';
+import { readSelf, readVersion } from './cluster.ts';
 import { allowedTo } from './permissions.ts';
 import { judgeToolchain } from './toolchain.ts';
 
@@ -38,6 +38,7 @@ export function doctorRun(
   const pause = shared(operator.then(({ target }) => planOfPause(base, target)));
   return {
     ...base,
+    self: shared(reached.then(async () => await readSelf((await context).api))),
     operator,
     pause,
     permissions: shared(reached.then(() => allowedTo({ ...base, operator, pause }))),
