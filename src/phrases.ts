@@ -9,6 +9,11 @@ export function withNames(noun: string, names: readonly (string | number)[]): st
   return `${noun}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
 }
 
+/** `in namespace shop`, `in namespaces shop, other`; for an empty list `in any namespace`. */
+export function inNamespaces(namespaces: readonly string[]): string {
+  return namespaces.length === 0 ? 'in any namespace' : `in ${withNames('namespace', namespaces)}`;
+}
+
 /** `90s`, `10m` and `2h` in milliseconds; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   const [, number = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-import { counted, shellWord, withNames, writerText } from '../phrases.ts';
+import { counted, inNamespaces, shellWord, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
 import {
   comparedReviews,
@@ -265,9 +265,9 @@ function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): strin
   const nobody =
     names === undefined ? 'No operator is taken over' : `Nobody has taken over ${names.join(', ')}`;
   const limit = incomplete ? ', among the objects that your account is allowed to list' : '';
-  const where = namespaces.length === 0 ? 'in any namespace' : `in ${withNames('namespace', namespaces)}`;
   const held = others.length === 0 ? '' : ` Other sessions hold ${others.map(objectText).join(', ')}.`;
-  if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context})${limit}.${held}`);
+  if (sessions.length === 0)
+    return oneLine(`${nobody} ${inNamespaces(namespaces)} (context ${context})${limit}.${held}`);
   return sessions.map((session) => statusBlock(session, paint)).join('\n\n');
 }
 

@@ -8,7 +8,7 @@ import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
 import { splitName, type Target } from '../operator/target.ts';
-import { withNames } from '../phrases.ts';
+import { inNamespaces } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
@@ -149,8 +149,7 @@ function cannotTell(context: CommandContext, found: Found, options: DownOptions)
 
 function searched(context: CommandContext, found: Found, options: DownOptions) {
   const { context: name, namespaces, incomplete } = searchedIn(context, found, options.namespace);
-  const where = namespaces === undefined ? 'in any namespace' : `in ${withNames('namespace', namespaces)}`;
-  return { where: `${where} (context ${name})`, incomplete };
+  return { where: `${inNamespaces(namespaces ?? [])} (context ${name})`, incomplete };
 }
 
 function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
