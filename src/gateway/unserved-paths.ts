@@ -84,10 +84,8 @@ function emptyReview(reviews: CalledPath['reviews']): object {
     return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request };
   }
   const group = { group: 'devloop.dev', version: 'v1' };
-  const [kind, resource] = [
-    { ...group, kind: 'Nothing' },
-    { ...group, resource: 'nothings' },
-  ];
+  const kind = { ...group, kind: 'Nothing' };
+  const resource = { ...group, resource: 'nothings' };
   const request = {
     // kube-apiserver always sets all four, so some handlers do not check whether they are there.
     ...{ uid, kind, resource, requestKind: kind, requestResource: resource },
