@@ -44,7 +44,8 @@ export async function keptOnDisk(): Promise<string> {
   const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(40)}${remove}`);
   const packages = (await readFile(INSTALLED_PACKAGES, 'utf8').catch(() => '')).split(/\s+/).filter(Boolean);
   const names = [...new Set(packages)].join(' ');
-  if (names !== '') lines.push(`          ${'Debian packages'.padEnd(40)}apt-get remove ${names}`);
+  if (names !== '')
+    lines.push(`          ${'Debian packages installed for this'.padEnd(40)}apt-get remove ${names}`);
   if (await isLinked())
     lines.push(`          ${'the command devloop'.padEnd(40)}npm unlink --global kube-devloop`);
   return ['Kept on this machine, to start faster the next time, and how to remove it:', ...lines].join('\n');

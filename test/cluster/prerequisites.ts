@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access, appendFile, mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { CACHE, INSTALLED_PACKAGES } from './cache.ts';
@@ -22,6 +22,12 @@ const packages: Record<string, string> = {
 export const SSH_PACKAGES = { sshd: 'openssh-server', ssh: 'openssh-client' };
 const pluginPackage = 'containernetworking-plugins';
 const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
+/** The services that Debian starts when it installs a package. The cluster and the tests start these programs on their own. */
+const services: Record<string, string[]> = {
+  containerd: ['containerd.service'],
+  'openssh-server': ['ssh.service', 'ssh.socket'],
+};
+const SYSTEMD_RUNS = '/run/systemd/system';
 const installMinutes = 10;
 
 /**
@@ -56,6 +62,7 @@ async function install(log: Log, needed: Record<string, string>): Promise<void> 
     await run('apt-get', ['--quiet', ...command], { env });
     await mkdir(CACHE, { recursive: true });
     await appendFile(INSTALLED_PACKAGES, `${missing.join('\n')}\n`);
+    await stopServices(missing);
   } catch (cause) {
     throw new Error(`the test cluster needs more programs: apt-get update && apt-get ${command.join(' ')}`, {
       cause,
@@ -64,6 +71,16 @@ async function install(log: Log, needed: Record<string, string>): Promise<void> 
   const still = await missingPackages(needed);
   if (still.length > 0)
     throw new Error(`installed, but not found in PATH: the programs of ${still.join(' ')}`);
+}
+
+/** Nobody who runs the tests wants an SSH server on this machine from then on. */
+async function stopServices(installed: string[]): Promise<void> {
+  const units = installed.flatMap((name) => services[name] ?? []);
+  if (units.length === 0 || !existsSync(SYSTEMD_RUNS)) return;
+  for (const unit of units) {
+    // ssh.socket exists on Ubuntu only.
+    await run('systemctl', ['disable', '--now', unit]).catch(() => undefined);
+  }
 }
 
 async function missingPackages(needed: Record<string, string>): Promise<string[]> {

@@ -52,7 +52,7 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
     removes('npm packages', `rm -rf ${ROOT}/node_modules`),
     removes("Go's builds", 'go clean -cache'),
     removes("Go's modules", 'go clean -modcache'),
-    expect.stringMatching(/^ +Debian packages +apt-get remove runc nftables$/),
+    expect.stringMatching(/^ +Debian packages installed for this +apt-get remove runc nftables$/),
     expect.stringMatching(/^ +the command devloop +npm unlink --global kube-devloop$/),
   ]);
 });
