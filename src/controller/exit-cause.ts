@@ -35,7 +35,7 @@ const NAMESPACE_FILE_COMMAND =
 
 /** What to do about a manager that needs an API server and runs without a cluster. */
 export const USE_AN_API_SERVER =
-  'let it use the API server of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nor one that has the objects it needs: devloop reviews verify NAME --api-server KUBECONFIG';
+  'let it use the API server of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nor that of a test cluster in which the operator is deployed: devloop reviews verify NAME --api-server KUBECONFIG';
 
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
 const KNOWN_CAUSES: KnownCause[] = [

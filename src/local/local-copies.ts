@@ -54,7 +54,7 @@ function localText(
 ): string {
   const changed = isElectable ? undefined : fileWithoutElection(text);
   if (changed !== undefined) {
-    const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
+    const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod.`;
     emit({ type: 'note', message });
   }
   const free = fileOnFreePorts(changed ?? text, busyPorts, ({ name: setting, before, after, port }) => {

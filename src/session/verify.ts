@@ -77,7 +77,17 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const message = `${messageOf(failure.error)}\nThat was without a cluster, so devloop tries again with the API server in ${assets}.`;
   io.emit({ type: 'note', message });
   await using server = await startEnvtest(assets, checkout, io);
-  await compareWith(set, wanted, { server, io: secondTry(io) });
+  await compareWith(set, wanted, { server, io: secondTry(io) }).catch((error) => {
+    throw withNextTry(error, set.name);
+  });
+}
+
+/** A manager that does not start with an empty API server either may need what its deployment creates. */
+function withNextTry(error: unknown, name: string): unknown {
+  if (!hasCode(error, 'controller.exited') && !hasCode(error, 'controller.not-ready')) return error;
+  const { code, message, hint } = error as DevloopError;
+  const next = `If it needs objects that its deployment creates, such as a Secret, use a test cluster in which the operator is deployed: devloop reviews verify ${name} --api-server KUBECONFIG`;
+  return new DevloopError(code, message, { hint: [hint, next].filter(Boolean).join('\n'), cause: error });
 }
 
 /** The switches of the manifests that the user has not set. */
@@ -141,7 +151,7 @@ async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<
     type: 'warning',
     message: `The manager uses the API server of context ${context} (${server}), so its controllers reconcile the objects there.`,
   });
-  return { kubeconfig: files[0]!, async [Symbol.asyncDispose]() {} };
+  return { kubeconfig: files[0]!, isNamed: true, async [Symbol.asyncDispose]() {} };
 }
 
 /** Whether the manager did not start or answered differently, perhaps because it had no cluster to read from. */

@@ -398,9 +398,12 @@ describe.each(CONTROL_PLANES)(
       expect(reading.events).toContainEqual(
         expect.objectContaining({ type: 'note', message: expect.stringContaining(assets) }),
       );
-      // The same with an API server that the user names.
+      // The same with an API server that the user names. The operator is deployed there, so its arguments count.
       const named = await verify({}, '--api-server', cluster.kubeconfig);
       expect(named.code, named.log).toBe(0);
+      expect(named.events).toContainEqual(
+        expect.objectContaining({ type: 'note', message: expect.stringContaining('--leader-elect=false') }),
+      );
       expect(named.events).toContainEqual(
         expect.objectContaining({
           type: 'warning',

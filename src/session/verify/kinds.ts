@@ -93,7 +93,8 @@ const OF_A_CRD = /^kind:\s*CustomResourceDefinition\s*$/m;
 
 function isDefinition(value: unknown): value is Definition {
   const { kind, metadata, spec } = (value ?? {}) as Partial<Definition & { kind: string }>;
-  const isWhole = typeof metadata?.name === 'string' && typeof spec === 'object' && spec !== null;
+  // A patch of a CRD, as kustomize merges it, has the same kind and name.
+  const isWhole = typeof metadata?.name === 'string' && typeof spec?.group === 'string';
   return kind === 'CustomResourceDefinition' && isWhole;
 }
 

@@ -16,12 +16,13 @@ import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '..
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type PlannedController, planController } from '../../local/plan.ts';
 import { readCheckout } from '../../operator/sources.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Target, TargetManager } from '../../operator/target.ts';
 import { shortened } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
 import { keptProgram } from '../start/controller.ts';
+import { deployedManager } from './deployed.ts';
 import type { ApiServer } from './no-cluster.ts';
 
 /** What to start, and how to see that it serves. */
@@ -49,6 +50,8 @@ const NAMESPACE = 'default';
 const REGISTERED_MS = 2_000;
 /** How many lines of a manager that never serves are shown. */
 const MOST_LINES = 10;
+/** A line of a stack as Go prints it: a function, or below it the file. */
+const IN_A_STACK = /^\s|^[\w./*()[\]-]+\.[\w./*()[\]-]+$/;
 /** A log line can contain a whole stack. */
 const LONGEST_LINE = 300;
 /** The share of the time to get ready that a manager gets after the stand-in has refused it something. */
@@ -73,12 +76,13 @@ export async function startManager(
   const said: string[] = [];
   const emit: Emit = (event) => {
     if (event.type === 'controller.started') build = event.build;
-    if (event.type === 'controller.output') said.push(event.line);
+    if (event.type === 'controller.output' && !IN_A_STACK.test(event.line)) said.push(event.line);
     said.splice(0, said.length - MOST_LINES);
     // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
   };
-  const planned = await plan(wanted, { files, kubeconfig }, { ...io, emit });
+  const isNamed = server.isNamed ?? false;
+  const planned = await plan(wanted, { files, kubeconfig, isNamed }, { ...io, emit });
   await writeNeededFiles(planned.needed);
   await writeOwnPair(files, planned.hardCoded);
   const controller = { ...planned.plan, readyMs: wanted.readySeconds * 1000 };
@@ -125,7 +129,7 @@ function withLines(error: unknown, said: string[]): unknown {
 }
 
 const NEVER_SERVES =
-  'It may listen on another port, wait for its certificate, or need a variable or an argument of its Deployment, which `verify` does not read. Set it in devloop.yaml: controller.env, or controller.run with the arguments.';
+  'It may listen on another port, wait for its certificate, or need a variable or an argument of its Deployment, which `verify` reads only in a cluster that you name with --api-server. Set it in devloop.yaml: controller.env, or controller.run with the arguments.';
 
 /** A file of the user's is used where it is, so that no secret is copied. */
 async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Promise<string> {
@@ -137,21 +141,24 @@ async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Pro
 
 async function plan(
   { checkout, config, webhooks, recordedPackage, variables }: ManagerWanted,
-  { files, kubeconfig }: { files: LocalFiles; kubeconfig: string },
+  { files, kubeconfig, isNamed }: { files: LocalFiles; kubeconfig: string; isNamed: boolean },
   io: Io,
 ): Promise<PlannedController> {
   await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, checkout));
+  const facts = await readCheckout(checkout);
+  const deployed = isNamed ? await deployedManager(api, { facts, config }, io.emit) : undefined;
+  const mounts = deployed?.keyPairMounts ?? [];
   return await planController(
     {
-      ...{ api, files, target: targetOf(webhooks) },
-      checkout: { root: checkout, facts: await readCheckout(checkout) },
+      ...{ api, files, target: targetOf(webhooks, deployed?.manager) },
+      checkout: { root: checkout, facts },
       settings: config.controller ?? {},
       isBuilt: true,
       recordedPackage,
       chosen: { kubeconfig },
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
       env: { ...io.env, ...variables },
-      keyPairMounts: [DEFAULT_DIRECTORY],
+      keyPairMounts: mounts.length > 0 ? mounts : [DEFAULT_DIRECTORY],
       stateFile: processRecord(files.directory, 'controller'),
       keptProgram: keptProgram(io.env, checkout),
     },
@@ -159,8 +166,8 @@ async function plan(
   );
 }
 
-/** What discovery would find in a cluster that has the webhooks but no manager. */
-function targetOf(webhooks: ManagerWanted['webhooks']): Target {
+/** What discovery would find in a cluster that has the webhooks, and the manager if it is deployed. */
+function targetOf(webhooks: ManagerWanted['webhooks'], manager?: TargetManager): Target {
   const from = { kind: 'ValidatingWebhookConfiguration' as const, name: NAME };
   const calls = webhooks.map((one) => ({ ...one, from, name: NAME, caBundle: '', groups: [] }));
   const service = {
@@ -169,7 +176,9 @@ function targetOf(webhooks: ManagerWanted['webhooks']): Target {
   };
   const ports = portsOf(webhooks).map((port) => ({ name: String(port), port, targetPort: port }));
   const serverName = `${NAME}.${NAMESPACE}.svc`;
-  return { services: [{ service, serverName, calls, ports, source: '' }], namespace: NAMESPACE };
+  const services = [{ service, serverName, calls, ports, source: '' }];
+  if (manager === undefined) return { services, namespace: NAMESPACE };
+  return { services, manager, namespace: manager.ref.namespace ?? NAMESPACE };
 }
 
 export function portsOf(webhooks: ManagerWanted['webhooks']): number[] {

@@ -8,6 +8,8 @@ import { discoveryOf, type ServedKind } from './kinds.ts';
 export interface ApiServer extends AsyncDisposable {
   /** The path of a kubeconfig, or its content if no file has it yet. */
   kubeconfig: string | object;
+  /** Whether the user has named it, so the operator can be deployed there. */
+  isNamed?: boolean;
   /** Resolves when the manager has asked for something that only a cluster has. */
   refused?: Promise<void>;
 }

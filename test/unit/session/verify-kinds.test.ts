@@ -81,6 +81,7 @@ it('a manager that waits for its API server is not waited for as long, and its l
   const asks = `
     const { clusters } = JSON.parse(require('node:fs').readFileSync(process.env.KUBECONFIG, 'utf8'));
     fetch(clusters[0].cluster.server + '/api/v1/secrets').then((one) => one.text()).then((text) => console.log(text.repeat(9)));
+    console.log('k8s.io/client-go/tools/cache.(*controller).Run\\n\\t/go/pkg/mod/k8s.io/client-go/controller.go:72');
     setInterval(() => {}, 1000);`;
   const checkout = await directoryWith({ '.git/HEAD': '' });
   await using server = await startNoCluster();
@@ -118,7 +119,13 @@ spec:
     'config/crd/empty.yaml': 'kind: CustomResourceDefinition\nmetadata: {name: x}\nspec: null\n',
     'charts/templates/crd.yaml': 'kind: CustomResourceDefinition\n{{- if .Values.crds }}\n',
   });
-  const kinds = (await definitionsIn(checkout)).flatMap(kindsOf);
+  const definitions = await definitionsIn(checkout);
+  // A patch is not a CRD that could be installed.
+  expect(definitions.map(({ metadata }) => metadata.name).sort()).toEqual([
+    'shops.all.example.com',
+    'shops.shop.example.com',
+  ]);
+  const kinds = definitions.flatMap(kindsOf);
   expect(kinds.map(({ group, version, isNamespaced }) => [group, version, isNamespaced]).sort()).toEqual([
     ['all.example.com', 'v1', false],
     ['all.example.com', 'v2', false],

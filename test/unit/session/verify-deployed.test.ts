@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { deployedManager } from '../../../src/session/verify/deployed.ts';
+import { refusal } from '../../support/fake-cluster.ts';
+import { checkoutFacts, clusterWithTable, install } from '../../support/operators.ts';
+
+const PATH = '/validate-shop-example-com-v1-order';
+const facts = checkoutFacts(['shop.example.com'], [PATH], ['shop']);
+
+function lookIn(cluster: ReturnType<typeof clusterWithTable>) {
+  const events: DevloopEvent[] = [];
+  const found = deployedManager(cluster.api, { facts, config: {} }, (event) => void events.push(event));
+  return found.then((manager) => ({ manager, notes: events.filter(({ type }) => type === 'note') }));
+}
+
+it('a manager that is deployed behind the named API server is found, as `up` would find it', async () => {
+  const cluster = clusterWithTable();
+  install(cluster, {
+    ...{ namespace: 'shop-system', service: 'hooks', deployment: 'shop-manager' },
+    webhooks: [{ path: PATH, group: 'shop.example.com' }],
+  });
+  const { manager, notes } = await lookIn(cluster);
+  expect(manager?.manager.ref).toMatchObject({ namespace: 'shop-system', name: 'shop-manager' });
+  expect(notes).toEqual([]);
+});
+
+it('without a deployed manager, or without permission to look, verify goes on and says what is missing', async () => {
+  const empty = await lookIn(clusterWithTable());
+  const closed = clusterWithTable();
+  closed.hook.before = () => {
+    throw refusal(403, 'Forbidden', 'webhooks are forbidden');
+  };
+  const forbidden = await lookIn(closed);
+  for (const { manager, notes } of [empty, forbidden]) {
+    expect(manager).toBeUndefined();
+    expect(notes).toEqual([expect.objectContaining({ message: expect.stringContaining('its Deployment') })]);
+  }
+});
