@@ -159,14 +159,15 @@ export function isText(content: Buffer): boolean {
   return !content.includes(0);
 }
 
-function reportCopy({ path, isFile, lacking }: MountedVolume, to: string, emit: Emit): void {
-  emit({
-    type: 'note',
-    message: `The mounted ${isFile ? 'file' : 'directory'} ${path}\nis copied to ${to}.`,
-  });
+function reportCopy({ path, isFile, files, lacking }: MountedVolume, to: string, emit: Emit): void {
+  const isEmpty = Object.keys(files).length === 0;
+  const message = isEmpty
+    ? `For the mounted directory ${path}\nan empty one is created: ${to}.`
+    : `The mounted ${isFile ? 'file' : 'directory'} ${path}\nis copied to ${to}.`;
+  emit({ type: 'note', message });
   if (lacking.length === 0) return;
-  const message = `The controller finds ${path} in ${to}, but without ${lacking.join(', ')}.`;
-  emit({ type: 'warning', message });
+  const without = `The controller finds ${path} in ${to}, but without ${lacking.join(', ')}.`;
+  emit({ type: 'warning', message: without });
 }
 
 function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePaths): boolean {
