@@ -9,7 +9,7 @@ export const SESSION_LABEL = 'devloop.dev/session';
 /** The annotation on every object that a session changes: the changed fields before and after. */
 export const UNDO_ANNOTATION = 'devloop.dev/undo';
 /**
- * The label that replaces UNDO_ANNOTATION on a paused Deployment or StatefulSet; its value is the number of replicas. It is not an
+ * The label that replaces UNDO_ANNOTATION on a paused Deployment or StatefulSet; its value begins with the number of replicas. It is not an
  * annotation, because Kubernetes' controllers copy annotations to ReplicaSets and ControllerRevisions, and never remove them there.
  */
 export const REPLICAS_LABEL = 'devloop.dev/replicas';

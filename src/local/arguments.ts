@@ -66,7 +66,11 @@ export function localArguments(
     const argument = args[index]!;
     const became = rewritePaths(argument, conditions.paths);
     if (became !== argument)
-      changes.push({ argument: [argument], became: [became], because: 'on this machine, the mounted files are there' });
+      changes.push({
+        argument: [argument],
+        became: [became],
+        because: 'on this machine, the mounted files are there',
+      });
     result.push(became);
   }
   return { args: result, changes };

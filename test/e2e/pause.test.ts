@@ -31,7 +31,7 @@ import { dryRun, expectAsPlanned } from '../support/planned-changes.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
 import { application, DEPLOYMENT, NAMESPACE, rolledOut, SAMPLE } from '../support/sample-operator.ts';
 import { checkoutShop, shopInStatefulSet } from '../support/shop-settings.ts';
-import { snapshot } from '../support/snapshot.ts';
+import { fieldOwners, snapshot } from '../support/snapshot.ts';
 
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
 
@@ -148,12 +148,22 @@ async function reviewHistory(): Promise<void> {
   await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify({ apiVersion, ...configuration }) });
 }
 
+/** The pause adds a key to the node selector of somebody else, who owns it as a whole. */
+async function applyNodeSelector(): Promise<void> {
+  const spec = { template: { spec: { nodeSelector: { 'kubernetes.io/os': 'linux' } } } };
+  const metadata = { name: 'hooks', namespace: HOOK_NAMESPACE, labels: { team: 'hooks' } };
+  await cluster.apply([{ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec }], 'team');
+  await eventually(() => hooksAtRest(cluster, 'DaemonSet', 1));
+}
+
 describe('a manager in a DaemonSet', () => {
   beforeAll(() => replaceBy('DaemonSet', 1));
 
   it('is paused, and restored with its history after a crash, which its webhook reviews', async () => {
+    await applyNodeSelector();
     await reviewHistory();
     const before = await snapshot(cluster, HOOK_NAMESPACE);
+    const owners = await fieldOwners(cluster, HOOK_NAMESPACE);
     const planned = await plannedUp();
     await using session = up();
     await session.waitFor('session.ready');
@@ -172,6 +182,7 @@ describe('a manager in a DaemonSet', () => {
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
     await atRest('DaemonSet', 1, before);
+    expect(await fieldOwners(cluster, HOOK_NAMESPACE)).toEqual(owners);
     await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'history']);
   });
 

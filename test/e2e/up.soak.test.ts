@@ -21,7 +21,7 @@ import {
   NAMESPACE,
   SERVICE,
 } from '../support/sample-operator.ts';
-import { snapshot } from '../support/snapshot.ts';
+import { fieldOwners, snapshot } from '../support/snapshot.ts';
 
 /** The text in the sample operator that a person sees if the image is missing. */
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
@@ -34,6 +34,7 @@ describe.each(CONTROL_PLANES)(
     let cluster: TestCluster;
     let checkout: Awaited<ReturnType<typeof checkoutSample>>;
     let before: Awaited<ReturnType<typeof snapshot>>;
+    let owners: object[];
     let up: DevloopRun | undefined;
     let edits = 0;
     const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
@@ -86,6 +87,7 @@ describe.each(CONTROL_PLANES)(
       // From now on, git sees a change that is not committed.
       await say();
       before = await snapshot(cluster, NAMESPACE);
+      owners = await fieldOwners(cluster, NAMESPACE);
     });
 
     // One session for all tests, as for a person at work. A test that ends the session sets it to undefined.
@@ -364,6 +366,7 @@ describe.each(CONTROL_PLANES)(
       });
       expect(lost).toEqual([]);
       expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      expect(await fieldOwners(cluster, NAMESPACE)).toEqual(owners);
       expect(await recordings()).toEqual([]);
       await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
 

@@ -68,6 +68,17 @@ export async function snapshots(cluster: Readable, namespaces: string[]): Promis
   });
 }
 
+const OWNED = ['Service', 'Deployment', 'StatefulSet', 'DaemonSet'];
+
+/** Who owns which fields of the objects that a take-over changes. They are as before if nobody else has written meanwhile. */
+export async function fieldOwners(cluster: Readable, namespace: string): Promise<Json[]> {
+  const lists = await Promise.all(OWNED.map((kind) => list(cluster, kind)));
+  return lists
+    .flat()
+    .filter(({ metadata }) => (metadata as Json).namespace === namespace)
+    .map(ownerFacts);
+}
+
 async function list(cluster: Readable, kind: string): Promise<Json[]> {
   const plural = kind === 'Endpoints' ? 'endpoints' : `${kind.toLowerCase()}s`;
   const { items } = (await cluster.read(`/${GROUPS[kind]}/${plural}`)) as { items: Json[] };
@@ -115,6 +126,17 @@ function sliceFacts(slice: Json): Json {
     endpoints: endpoints
       .filter(({ conditions }) => conditions?.terminating !== true)
       .map((endpoint) => ({ targets: endpoint.targetRef?.kind, ready: endpoint.conditions?.ready })),
+  };
+}
+
+/** Who owns which fields, apart from the status, which Kubernetes' controllers write. */
+function ownerFacts(object: Json): Json {
+  const { managedFields = [] } = object.metadata as { managedFields?: Json[] };
+  return {
+    object: `${object.kind} ${nameOf(object)}`,
+    owners: managedFields
+      .filter(({ subresource }) => subresource !== 'status')
+      .map(({ manager, operation, fieldsV1 }) => ({ manager, operation, fieldsV1 })),
   };
 }
 

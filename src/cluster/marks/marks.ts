@@ -16,6 +16,8 @@ export interface FieldChange {
   after?: Json;
   /** Who owned `before`, if that is known and the mark has room for it. */
   owners?: Owner[];
+  /** The ids of these owners, from a mark that has no room for more. */
+  ownerIds?: string[];
 }
 
 export interface Undo {
@@ -77,7 +79,10 @@ function withBelievableOwners({ owners, ...field }: FieldChange): FieldChange {
   return ownedBy(field, Array.isArray(owners) ? owners.slice(0, MOST_OWNERS).filter(isOwner) : []);
 }
 
-export function ownedBy({ owners: _, ...field }: FieldChange, owners: Owner[] = []): FieldChange {
+export function ownedBy(
+  { owners: _, ownerIds: __, ...field }: FieldChange,
+  owners: Owner[] = [],
+): FieldChange {
   return owners.length === 0 ? field : { ...field, owners };
 }
 

@@ -1,4 +1,5 @@
 /** Who owns the fields of an object according to its managedFields, and who owns them again after a session. */
+import { createHash } from 'node:crypto';
 import { USER_AGENT } from '../api/login.ts';
 import type { KubeObject, ManagedFields } from '../api/objects.ts';
 
@@ -22,6 +23,20 @@ export function ownersOf(object: KubeObject, path: string[]): Owner[] {
   return entriesOf(object)
     .filter((one) => !isOwn(one) && partOf(one.fieldsV1, path) !== undefined)
     .map(ownerIn);
+}
+
+/** The owners in the object's managedFields that have one of these ids. */
+export function ownersWithIds(object: KubeObject, ids: string[]): Owner[] {
+  return entriesOf(object)
+    .filter((one) => !isOwn(one))
+    .map(ownerIn)
+    .filter((owner) => ids.includes(ownerId(owner)));
+}
+
+/** Names an owner, and the time of its last write, in a few characters. Anybody can write an id, but it only selects among real owners. */
+export function ownerId({ manager, operation, apiVersion, subresource, time }: Owner): string {
+  const owner = JSON.stringify([manager, operation, apiVersion, subresource, time]);
+  return createHash('sha256').update(owner).digest('hex').slice(0, 8);
 }
 
 /** The part of an owner's field tree that contains this field; undefined if the owner does not own the field. */

@@ -11,7 +11,7 @@ import {
   sessionOf,
   write,
 } from './marks.ts';
-import { type Owner, ownersOf } from './owners.ts';
+import { type Owner, ownersOf, ownersWithIds } from './owners.ts';
 import { covers, hasPlace, valueAt } from './paths.ts';
 
 /** What a restore does with one field. */
@@ -87,8 +87,21 @@ function undoField(object: KubeObject, change: FieldChange): FieldUndo {
   const theirs = withoutOwn(change, now);
   const isOwn = same(now, after) || (same(theirs, undefined) && !same(now, undefined));
   const kept = !isOwn && !same(theirs, before);
-  const owners = same(now, after) ? (change.owners ?? []) : ownersOf(object, path);
-  return { path, now, before, to: kept ? theirs : before, kept, owners };
+  const owners = ownersOf(object, path);
+  // A restore in two steps has already written the old value.
+  const isOurs = same(now, after) || (same(now, before) && owners.length === 0);
+  return {
+    path,
+    now,
+    before,
+    to: kept ? theirs : before,
+    kept,
+    owners: isOurs ? earlierOwners(object, change) : owners,
+  };
+}
+
+function earlierOwners(object: KubeObject, { owners = [], ownerIds = [] }: FieldChange): Owner[] {
+  return [...owners, ...ownersWithIds(object, ownerIds)];
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Json, KubeObject } from '../../cluster/api/objects.ts';
 import { type FieldChange, type OwnChange, same } from '../../cluster/marks/marks.ts';
 import { type Difference, type Observed, observe } from '../../cluster/marks/observe.ts';
-import { isSameOwner, OWN_MANAGER } from '../../cluster/marks/owners.ts';
+import { isSameOwner, OWN_MANAGER, type Owner, ownerId } from '../../cluster/marks/owners.ts';
 import { valueAt } from '../../cluster/marks/paths.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
@@ -105,7 +105,11 @@ function isRestored(
   const isBack = changes.every(({ path, before }) => same(valueAt(object, path), before));
   const isUnmarked = session === undefined || own.isResuming?.(object) === true;
   const isReturned = ({ change, owners }: Difference): boolean =>
-    isUnmarked && owners.every((owner) => change.owners?.some((before) => isSameOwner(before, owner)));
+    isUnmarked && owners.every((owner) => isEarlierOwner(owner, change));
   const isByDevloop = (one: Difference): boolean => one.by?.manager === OWN_MANAGER || isReturned(one);
   return isBack && differing.length > 0 && differing.every(isByDevloop);
+}
+
+function isEarlierOwner(owner: Owner, { owners = [], ownerIds = [] }: FieldChange): boolean {
+  return owners.some((before) => isSameOwner(before, owner)) || ownerIds.includes(ownerId(owner));
 }

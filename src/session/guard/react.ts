@@ -112,7 +112,7 @@ async function resist(
   return await followUp(guarded, memory);
 }
 
-/** The changes as the mark can store them: a label has no room for owners. */
+/** The changes as the mark can store them: a label has room only for the ids of owners. */
 function asStored({ store }: OwnChange, fields: FieldChange[]): FieldChange[] {
   return store.read(store.write({ v: 1, fields }))?.fields ?? fields;
 }

@@ -107,6 +107,7 @@ describe('after a restore', () => {
   const hook: ObjectRef = { kind: 'Service', namespace: 'shop', name: 'hook' };
   const manager: ObjectRef = { kind: 'Deployment', namespace: 'shop', name: 'manager' };
   const applier = { manager: 'kubectl', isForced: false };
+  const REPLICAS = ['spec', 'replicas'];
   let cluster: FakeCluster;
   const work = (sessionId = 's1') => ({
     api: cluster.as('devloop'),
@@ -160,13 +161,45 @@ describe('after a restore', () => {
     },
   );
 
-  it('the replicas of a Deployment, whose label has no room for an owner, have none', async () => {
-    const { apply } = deploymentPause.pause({ ref: manager, object: read(manager) as Workload });
-    await apply(work());
+  const pauseManager = async (): Promise<void> => {
+    await deploymentPause.pause({ ref: manager, object: read(manager) as Workload }).apply(work());
+  };
+
+  it('the replicas of a Deployment, whose label keeps the ids of their owners, have all of them again', async () => {
+    cluster.apply(manager, { spec: { replicas: 2, selector: {} } }, applier);
+    const before = read(manager);
+    await pauseManager();
+    expect(ownersOf(read(manager), REPLICAS)).toEqual([]);
+    expect(read(manager).metadata.labels).toMatchObject({
+      'devloop.dev/replicas': expect.stringMatching(/^2(-[0-9a-f]{8}){2}$/),
+    });
     await deploymentPause.restore(work(), manager);
-    const { metadata } = read(manager);
-    expect(ownersOf({ metadata }, ['spec', 'replicas'])).toEqual([]);
-    expect(managersOf({ metadata })).toEqual(['helm']);
+    expect(ownersOf(before, REPLICAS)).toHaveLength(2);
+    expect(read(manager).metadata.managedFields).toEqual(before.metadata.managedFields);
+  });
+
+  it('the replicas of a Deployment that its own webhook blocks have their owner again', async () => {
+    const before = read(manager);
+    await pauseManager();
+    // As the subresource `scale` does it, which webhooks do not review.
+    await work().api.patch(manager, 'merge', { spec: { replicas: 2 } });
+    await deploymentPause.restore(work(), manager);
+    expect(read(manager).metadata.managedFields).toEqual(before.metadata.managedFields);
+  });
+
+  it.each([
+    ['has written since', LATER],
+    ['owned nothing else, so that its entry is gone', undefined],
+  ])('the replicas of a Deployment whose owner %s have none', async (_, time) => {
+    await pauseManager();
+    cluster.edit('Deployment', 'manager', 'shop', ({ metadata }) => {
+      const others = metadata.managedFields!.filter((one) => one.manager === 'devloop');
+      const helm = metadata.managedFields!.filter((one) => one.manager === 'helm');
+      metadata.managedFields = [...others, ...(time ? helm.map((one) => ({ ...one, time })) : [])];
+    });
+    await deploymentPause.restore(work(), manager);
+    expect(ownersOf(read(manager), REPLICAS)).toEqual([]);
+    expect(managersOf(read(manager))).not.toContain('devloop');
     cluster.apply(manager, { spec: { replicas: 3 } }, applier);
     expect(read(manager)).toMatchObject({ spec: { replicas: 3 } });
   });

@@ -121,7 +121,17 @@ describe('an undo that devloop cannot have written', () => {
       spec: { replicas: 0 },
     });
     const own = ownChangeOf('Deployment')!;
-    for (const replicas of ['', '-1', '1e3', '0x2', '99999999999'])
+    for (const replicas of [
+      '',
+      '-1',
+      '1e3',
+      '0x2',
+      '99999999999',
+      '2-',
+      '2-1f2e3d4',
+      '-1f2e3d4c',
+      '2-1f2e3d4c-x',
+    ])
       expect(planUndo(deployment({ 'devloop.dev/replicas': replicas }), own)).toHaveProperty('fault');
     expect(planUndo(deployment({}), own)).toHaveProperty('fault');
     expect(planUndo(deployment({ 'devloop.dev/replicas': '2' }), own)).toMatchObject({

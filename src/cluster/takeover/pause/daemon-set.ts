@@ -3,11 +3,12 @@ import { type ObjectRef, refOf } from '../../api/kinds.ts';
 import { permissionsOn } from '../../api/permissions.ts';
 import type { ControllerRevision, Workload } from '../../api/workloads.ts';
 import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
-import { type OwnChange, sessionOf, type UndoStore } from '../../marks/marks.ts';
+import { type OwnChange, sessionOf } from '../../marks/marks.ts';
 import { valueAt } from '../../marks/paths.ts';
 import { undoOf } from '../../marks/undo.ts';
 import { PAUSED } from '../../names.ts';
 import type { Work } from '../../work.ts';
+import { inLabel } from './label-store.ts';
 import type { Pause } from './pause.ts';
 import { refusedByEvents } from './refusals.ts';
 import { pausePermissions } from './scale.ts';
@@ -20,22 +21,16 @@ const DETAIL = `node selector ${PAUSED} added, which no node has`;
 /** The label's value while the DaemonSet is being restored, so that a session that is still running notices the restore. */
 const RESUMING = 'resuming';
 
-/**
- * A pause changes only this one key of the template, so the label alone is enough to undo it. It is not an annotation, because the
- * DaemonSet controller copies annotations to each revision of the template.
- */
-const BY_LABEL: UndoStore = {
-  map: 'labels',
-  key: PAUSED,
+/** A pause adds only this one key to the template, so there is no value to keep. */
+const BY_LABEL = inLabel(PAUSED, {
   write: () => 'true',
-  read: (text) =>
-    text === 'true' || text === RESUMING ? { v: 1, fields: [{ path: SELECTED, after: 'true' }] } : undefined,
-};
+  read: (value) => (value === 'true' || value === RESUMING ? { path: SELECTED, after: 'true' } : undefined),
+});
 
 const OWN: OwnChange = {
   store: BY_LABEL,
   fields: [{ path: SELECTED, isOwn: ({ before, after }) => before === undefined && after === 'true' }],
-  isResuming: ({ metadata }) => metadata.labels?.[PAUSED] === RESUMING,
+  isResuming: ({ metadata }) => metadata.labels?.[PAUSED]?.startsWith(RESUMING) === true,
 };
 
 /** A DaemonSet has no replicas, but its controller deletes its Pods on nodes that the node selector does not match. */
@@ -79,8 +74,9 @@ async function resume(work: Work, ref: ObjectRef): Promise<boolean> {
     if (object === undefined || sessionOf(object) !== sessionId) return true;
     if ('fault' in undoOf(object, OWN)) return false;
     if (valueAt(object, SELECTED) !== 'true') return true;
-    const { resourceVersion } = object.metadata;
-    const metadata = { resourceVersion, labels: { [PAUSED]: RESUMING } };
+    const { resourceVersion, labels } = object.metadata;
+    const resuming = labels![PAUSED]!.replace('true', RESUMING);
+    const metadata = { resourceVersion, labels: { [PAUSED]: resuming } };
     const template = { spec: { nodeSelector: { [PAUSED]: null } } };
     await api.patch(ref, 'merge', { metadata, spec: { template } }).catch(conflictIfGone);
     return true;

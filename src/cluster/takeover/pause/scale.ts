@@ -3,28 +3,21 @@ import { kindInfo, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
 import type { Workload } from '../../api/workloads.ts';
 import { applyChange, inRounds, patchSeen, restoreChange } from '../../marks/change.ts';
-import {
-  type FieldChange,
-  markedPatch,
-  type OwnChange,
-  sessionOf,
-  type UndoStore,
-} from '../../marks/marks.ts';
+import { type FieldChange, markedPatch, type OwnChange, ownedBy, sessionOf } from '../../marks/marks.ts';
+import { ownersOf } from '../../marks/owners.ts';
 import { undoOf } from '../../marks/undo.ts';
 import { REPLICAS_LABEL } from '../../names.ts';
 import type { Work } from '../../work.ts';
+import { inLabel } from './label-store.ts';
 import type { Manager, Pause, PauseStep } from './pause.ts';
 
 const REPLICAS = ['spec', 'replicas'];
 
-/** Keeps the number of replicas in a label: see REPLICAS_LABEL. */
-const IN_LABEL: UndoStore = {
-  map: 'labels',
-  key: REPLICAS_LABEL,
-  write: ({ fields }) => String(fields[0]?.before ?? 1),
-  read: (text) =>
-    /^\d+$/.test(text) ? { v: 1, fields: [{ path: REPLICAS, before: Number(text), after: 0 }] } : undefined,
-};
+/** Keeps the number of replicas. */
+const IN_LABEL = inLabel(REPLICAS_LABEL, {
+  write: ({ before }) => String(before ?? 1),
+  read: (value) => (/^\d+$/.test(value) ? { path: REPLICAS, before: Number(value), after: 0 } : undefined),
+});
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 const OWN: OwnChange = {
@@ -91,7 +84,7 @@ async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
     const { replicas: now = 1 } = object.spec;
     if (now === after) return;
     if (now === before) return await scale(work, ref, object, 0);
-    const fields = [{ path: REPLICAS, before: now, after: 0 }];
+    const fields = [ownedBy({ path: REPLICAS, before: now, after: 0 }, ownersOf(object, REPLICAS))];
     await patchSeen(work.api, ref, object, markedPatch(object, work.sessionId, fields, IN_LABEL));
     work.emit({ type: 'change', action: 'update', object: ref, detail: `replicas ${now} -> 0` });
   });
@@ -125,7 +118,8 @@ async function changeMarked(
 function scaleDown(manager: Manager, follow: Follow): PauseStep {
   const { ref, object } = manager;
   // If a dead session left the manager paused, it is restored first, to the number in this label.
-  const before = object.metadata.labels?.[REPLICAS_LABEL] ?? object.spec.replicas ?? 1;
+  const marked = IN_LABEL.read(object.metadata.labels?.[REPLICAS_LABEL] ?? '')?.fields[0]?.before;
+  const before = marked ?? object.spec.replicas ?? 1;
   const detail = `replicas ${before} -> 0`;
   return {
     changes: [{ action: 'update', object: ref, detail }],
