@@ -22,7 +22,7 @@ export function doctorCommand(shell: Shell): Command {
   const command = new Command('doctor')
     .summary('check whether `up` would work here')
     .description(
-      'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the proof of each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
+      'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the evidence for each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
     );
   addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: DoctorFlags) => {
     await shell.run(outputOptions(flags, true), async (io) => {

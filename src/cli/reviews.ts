@@ -66,7 +66,7 @@ export function reviewsCommand(shell: Shell): Command {
     ['show 41', 'Show review r-000041: its object, what the client and the webhook changed, and the answer'],
     ['export 41 > review.json', 'Write its AdmissionReview to a file'],
     ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],
-    ['export 41 42 -o go', "Print a test for the operator's own suite that expects the same answers"],
+    ['export 41 42 -o go', "Print a test that expects the same answers, for the operator's own suite"],
     ['save create-web 41 42', 'Save two reviews in testdata/reviews/create-web.ndjson'],
     ['replay --set create-web', 'Send a saved set to the running controller, and show which answers differ'],
     [

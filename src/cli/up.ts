@@ -51,12 +51,12 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--take-over', 'take over even if a live session holds the operator')
-    .option('--open', 'open a page in the browser that shows each review and the session')
+    .option('--open', 'open a page that shows each review and the session, in the browser')
     .option('--dry-run', 'print what would change, and stop')
     .addOption(
       new Option(
         '--on-timeout <answer>',
-        'answer for reviews that the controller does not answer in time: an error (fail, the default), or a verdict',
+        'how to answer reviews that the controller does not answer in time: with an error (fail, the default), or a verdict',
       ).choices(ON_TIMEOUT_CHOICES),
     )
     .addOption(
