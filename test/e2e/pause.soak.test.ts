@@ -129,6 +129,9 @@ describe.runIf(SOAK)('a manager that is paused', () => {
     const metadata = { name: 'none', namespace: HOOK_NAMESPACE };
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { pods: '0' } } };
     await cluster.apply([quota]);
+    // kube-apiserver admits Pods until it has seen the quota.
+    const used = ['-n', HOOK_NAMESPACE, 'get', 'resourcequota', 'none', '-o', 'jsonpath={.status.hard.pods}'];
+    await eventually(async () => expect(await cluster.kubectl(used)).toBe('0'));
     session.signal('SIGINT');
     await session.waitFor('session.restored', undefined, 150_000);
     expect(await session.exited, session.log()).toBe(4);
