@@ -63,11 +63,12 @@ export function onBuildEnded(
   if (event.is === 'build-failed') {
     return { state, effects: [emit({ type: 'build.failed', ms: event.ms, output: event.output })] };
   }
-  return adopt(state, since, event.identical, emit({ type: 'build.done', ms: event.ms }));
+  return adopt(state, since, event);
 }
 
-function adopt(state: State, since: number, identical: boolean, done: Effect): Step {
+function adopt(state: State, since: number, { identical, ms }: { identical: boolean; ms: number }): Step {
   const { run } = state;
+  const done = emit({ type: 'build.done', ms });
   switch (run.is) {
     case 'down':
       return start(state, since, 0, [done]);
@@ -75,7 +76,8 @@ function adopt(state: State, since: number, identical: boolean, done: Effect): S
       return start(state, since, 0, [done, { do: 'end-back-off' }]);
     case 'starting':
     case 'serving':
-      if (identical) return { state, effects: [done, emit(IDENTICAL_BUILD)] };
+      if (identical)
+        return { state, effects: [emit({ type: 'build.done', ms, identical }), emit(IDENTICAL_BUILD)] };
       return {
         state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since, old: 'ending' } },
         effects: [done, { do: 'stop', run: state.lastRun }],

@@ -45,8 +45,8 @@ export type DevloopEvent =
    * build, and for a restart that somebody asked for.
    */
   | { type: 'build.started'; reason: string[] }
-  /** The build has succeeded, after `ms`. */
-  | { type: 'build.done'; ms: number }
+  /** The build has succeeded, after `ms`. `identical`: the program is the one that is already running, so it goes on running. */
+  | { type: 'build.done'; ms: number; identical?: true }
   /** The build has failed, after `ms`. `output` is what the compiler printed. */
   | { type: 'build.failed'; ms: number; output: string }
   /**

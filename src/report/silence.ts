@@ -35,14 +35,15 @@ export function breakSilence(printer: Printer): Printer {
 }
 
 /** What the command is waiting for after an event; undefined if it is done or waits for the user. */
-function nextAfter({ type }: DevloopEvent, isReady: boolean): string | undefined {
-  switch (type) {
+function nextAfter(event: DevloopEvent, isReady: boolean): string | undefined {
+  switch (event.type) {
     case 'build.started':
       return 'the build of the controller';
     case 'session.started':
       return 'the take-over';
     case 'build.done':
-      return isReady ? 'the new build to serve' : 'the take-over';
+      if (!isReady) return 'the take-over';
+      return event.identical ? undefined : 'the new build to serve';
     case 'session.stopping':
       return 'everything to be restored';
     case 'session.ready':

@@ -46,6 +46,14 @@ it('says nothing while other lines are printed, and nothing once devloop waits f
   printer.print({ type: 'build.failed', ms: 1, output: '' });
   vi.advanceTimersByTime(60_000);
   expect(waits()).toEqual([]);
+  printer.print({ type: 'build.done', ms: 1 });
+  vi.advanceTimersByTime(6_000);
+  expect(waits().at(-1)).toBe('the new build to serve 6');
+  // Nothing is started if the program is the same.
+  printer.print({ type: 'build.done', ms: 1, identical: true });
+  printer.print({ type: 'note', message: 'the new build is identical' });
+  vi.advanceTimersByTime(60_000);
+  expect(waits()).toEqual([]);
   printer.print({ type: 'session.stopping', reason: 'SIGINT' });
   vi.advanceTimersByTime(6_000);
   expect(waits().at(-1)).toBe('everything to be restored 6');
