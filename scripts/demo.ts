@@ -70,7 +70,9 @@ async function demo(
   const { signal } = leaving;
   const old = await kept();
   if (old && options.keep)
-    throw new Refusal(`a kept demo already exists, in ${old.checkout}; npm run demo -- --stop ends it`);
+    throw new Refusal(
+      `your account already has a kept demo. To delete it, with your edits in ${old.checkout}: npm run demo -- --stop\nTo use it, in any terminal:\n${keepHints(old)}`,
+    );
   const started = performance.now();
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Refusal('devloop is not built: npm run build');
   await using stack = new AsyncDisposableStack();

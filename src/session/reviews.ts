@@ -91,7 +91,7 @@ async function sendAgain(
     chosen(ids, records, source, named && `To replay the saved set: devloop reviews replay --set ${named}`);
   }
   const wanted = wantedOf({ ids, filter: options.filter }, records);
-  if (wanted.length === 0) throw noneOf('replayed');
+  if (wanted.length === 0) throw set === undefined || records.length > 0 ? noneOf('replayed') : noneIn(name);
   if (action === 'verify') {
     const [{ verifySet }, { updateSet }] = await Promise.all([
       import('./verify.ts'),
@@ -172,6 +172,12 @@ function wantedOf(
   return records.filter(
     (record) => selects(filter, record) && (full.length === 0 || full.includes(record.id)),
   );
+}
+
+function noneIn(set: string): DevloopError {
+  return new DevloopError('review.not-found', `The saved set ${set} has no reviews that can be read.`, {
+    hint: `Restore its file, for example from git, or save it again: devloop reviews save ${set} --update`,
+  });
 }
 
 function noneOf(done: string): DevloopError {

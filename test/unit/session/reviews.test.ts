@@ -106,6 +106,15 @@ it('lists the saved sets where it gets no name of one, and still fails', async (
   await expect(run('verify', [])).rejects.toMatchObject(none);
 });
 
+it('a set without a review that can be read is named, and how to get it back', async () => {
+  await writeFile(join(sets, 'old.ndjson'), '{broken\n');
+  const verifying = run('verify', [], { set: 'old' });
+  await expect(verifying).rejects.toMatchObject({
+    ...{ code: 'review.not-found', message: expect.stringContaining('saved set old') },
+    hint: expect.stringContaining('devloop reviews save old --update'),
+  });
+});
+
 it('reads the last line of a set without its end, and warns of one that is cut', async () => {
   await appendFile(join(sets, 'old.ndjson'), text(4));
   expect(
