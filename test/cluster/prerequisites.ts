@@ -75,9 +75,8 @@ async function install(log: Log, needed: Record<string, string>): Promise<void> 
 
 /** Nobody who runs the tests wants an SSH server on this machine from then on. */
 async function stopServices(installed: string[]): Promise<void> {
-  const units = installed.flatMap((name) => services[name] ?? []);
-  if (units.length === 0 || !existsSync(SYSTEMD_RUNS)) return;
-  for (const unit of units) {
+  if (!existsSync(SYSTEMD_RUNS)) return;
+  for (const unit of installed.flatMap((name) => services[name] ?? [])) {
     // ssh.socket exists on Ubuntu only.
     await run('systemctl', ['disable', '--now', unit]).catch(() => undefined);
   }

@@ -20,15 +20,14 @@ type Tree = Record<string, unknown>;
 
 /** All owners of a field except devloop. There can be several, since server-side appliers of the same value share a field. */
 export function ownersOf(object: KubeObject, path: string[]): Owner[] {
-  return entriesOf(object)
-    .filter((one) => !isOwn(one) && partOf(one.fieldsV1, path) !== undefined)
+  return othersIn(object)
+    .filter((one) => partOf(one.fieldsV1, path) !== undefined)
     .map(ownerIn);
 }
 
 /** The owners in the object's managedFields that have one of these ids. */
 export function ownersWithIds(object: KubeObject, ids: string[]): Owner[] {
-  return entriesOf(object)
-    .filter((one) => !isOwn(one))
+  return othersIn(object)
     .map(ownerIn)
     .filter((owner) => ids.includes(ownerId(owner)));
 }
@@ -60,9 +59,7 @@ export function withoutDevloop(
   object: KubeObject,
   restored: { path: string[]; owners?: Owner[] }[],
 ): ManagedFields[] | undefined {
-  const entries = entriesOf(object);
-  const own = entries.filter(isOwn);
-  const others = entries.filter((one) => !isOwn(one));
+  const own = entriesOf(object).filter(isOwn);
   if (own.length === 0) return undefined;
   const returned = restored.flatMap(({ path, owners = [] }) =>
     own.flatMap(({ fieldsV1 }) => {
@@ -70,7 +67,7 @@ export function withoutDevloop(
       return part === undefined ? [] : owners.map((owner) => ({ owner, part }));
     }),
   );
-  return returned.reduce(given, others);
+  return returned.reduce(given, othersIn(object));
 }
 
 function given(entries: ManagedFields[], { owner, part }: { owner: Owner; part: Tree }): ManagedFields[] {
@@ -112,6 +109,10 @@ function isName(value: unknown): boolean {
 
 function entriesOf({ metadata }: KubeObject): ManagedFields[] {
   return metadata.managedFields ?? [];
+}
+
+function othersIn(object: KubeObject): ManagedFields[] {
+  return entriesOf(object).filter((one) => !isOwn(one));
 }
 
 function isOwn({ manager, operation }: Owner): boolean {

@@ -61,7 +61,7 @@ export async function openContext(
     root: checkoutRoot(io.cwd),
     cwd: io.cwd,
     wanted: {
-      services: options.services.length > 0 ? options.services : listOf(config.service),
+      services: options.services.length > 0 ? options.services : [config.service ?? []].flat(),
       deployment: options.deployment ?? config.deployment,
       namespace,
     },
@@ -70,10 +70,6 @@ export async function openContext(
       await api[Symbol.asyncDispose]();
     },
   };
-}
-
-function listOf(value: string | string[] | undefined): string[] {
-  return value === undefined ? [] : Array.isArray(value) ? value : [value];
 }
 
 function contextSource(options: CommonOptions, io: Io, config: Config): string {

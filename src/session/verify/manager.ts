@@ -81,8 +81,7 @@ export async function startManager(
     // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
   };
-  const isNamed = server.isNamed ?? false;
-  const planned = await plan(wanted, { files, kubeconfig, isNamed }, { ...io, emit });
+  const planned = await plan(wanted, { files, kubeconfig, isNamed: server.isNamed }, { ...io, emit });
   await writeNeededFiles(planned.needed);
   await writeOwnPair(files, planned.hardCoded);
   const controller = { ...planned.plan, readyMs: wanted.readySeconds * 1000 };
@@ -141,7 +140,7 @@ async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Pro
 
 async function plan(
   { checkout, config, webhooks, recordedPackage, variables }: ManagerWanted,
-  { files, kubeconfig, isNamed }: { files: LocalFiles; kubeconfig: string; isNamed: boolean },
+  { files, kubeconfig, isNamed }: { files: LocalFiles; kubeconfig: string; isNamed: boolean | undefined },
   io: Io,
 ): Promise<PlannedController> {
   await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, checkout));
@@ -177,8 +176,7 @@ function targetOf(webhooks: ManagerWanted['webhooks'], manager?: TargetManager):
   const ports = portsOf(webhooks).map((port) => ({ name: String(port), port, targetPort: port }));
   const serverName = `${NAME}.${NAMESPACE}.svc`;
   const services = [{ service, serverName, calls, ports, source: '' }];
-  if (manager === undefined) return { services, namespace: NAMESPACE };
-  return { services, manager, namespace: manager.ref.namespace ?? NAMESPACE };
+  return { services, namespace: manager?.ref.namespace ?? NAMESPACE, ...(manager && { manager }) };
 }
 
 export function portsOf(webhooks: ManagerWanted['webhooks']): number[] {
