@@ -10,7 +10,7 @@ export function statusCommand(shell: Shell): Command {
   const command = new Command('status')
     .summary('show who has taken over what, since when, by which route')
     .description(
-      'Lists the sessions that hold operators of this cluster: who, since when, by which route, live or stale, and which objects they changed. The exit code is 0 even if a session is stale: scripts should read `state` in the output of --json.',
+      'Lists the sessions that hold operators of this cluster: who, since when, by which route, live or stale, and which objects have to be restored. The exit code is 0 even if a session is stale: scripts should read `state` in the output of --json.',
     )
     .option('--watch', 'keep running, and print every change');
   addCommonFlags(command).action(async (flags: StatusFlags) => {

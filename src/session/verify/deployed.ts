@@ -6,7 +6,7 @@ import { type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pair
 import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { TargetManager } from '../../operator/target.ts';
-import type { Emit } from '../../report/events.ts';
+import type { Io } from '../context/options.ts';
 
 /** The manager of the checkout as it is deployed in a cluster. */
 export interface DeployedManager {
@@ -22,9 +22,10 @@ export interface DeployedManager {
 export async function deployedManager(
   api: ClusterApi,
   { facts, config }: { facts: CheckoutFacts; config: Config },
-  emit: Emit,
+  { env, emit }: Pick<Io, 'env' | 'emit'>,
 ): Promise<DeployedManager | undefined> {
-  const { service = [], deployment, namespace } = config;
+  const { service = [], deployment } = config;
+  const namespace = env.DEVLOOP_NAMESPACE ?? config.namespace;
   const names = { services: [service].flat(), deployment, namespace };
   try {
     const target = await discover({ api, names, facts, emit });

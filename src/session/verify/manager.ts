@@ -145,7 +145,7 @@ async function plan(
 ): Promise<PlannedController> {
   await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, checkout));
   const facts = await readCheckout(checkout);
-  const deployed = isNamed ? await deployedManager(api, { facts, config }, io.emit) : undefined;
+  const deployed = isNamed ? await deployedManager(api, { facts, config }, io) : undefined;
   const mounts = deployed?.keyPairMounts ?? [];
   return await planController(
     {

@@ -7,9 +7,10 @@ import { checkoutFacts, clusterWithTable, install } from '../../support/operator
 const PATH = '/validate-shop-example-com-v1-order';
 const facts = checkoutFacts(['shop.example.com'], [PATH], ['shop']);
 
-function lookIn(cluster: ReturnType<typeof clusterWithTable>) {
+function lookIn(cluster: ReturnType<typeof clusterWithTable>, env: NodeJS.ProcessEnv = {}) {
   const events: DevloopEvent[] = [];
-  const found = deployedManager(cluster.api, { facts, config: {} }, (event) => void events.push(event));
+  const io = { env, emit: (event: DevloopEvent) => void events.push(event) };
+  const found = deployedManager(cluster.api, { facts, config: {} }, io);
   return found.then((manager) => ({ manager, notes: events.filter(({ type }) => type === 'note') }));
 }
 
@@ -22,6 +23,17 @@ it('a manager that is deployed behind the named API server is found, as `up` wou
   const { manager, notes } = await lookIn(cluster);
   expect(manager?.manager.ref).toMatchObject({ namespace: 'shop-system', name: 'shop-manager' });
   expect(notes).toEqual([]);
+});
+
+it('if the operator is deployed twice, the namespace comes from the environment, as in `up`', async () => {
+  const cluster = clusterWithTable();
+  for (const namespace of ['blue', 'green'])
+    install(cluster, {
+      ...{ namespace, service: 'hooks', deployment: 'shop-manager' },
+      webhooks: [{ path: PATH, group: 'shop.example.com' }],
+    });
+  const { manager } = await lookIn(cluster, { DEVLOOP_NAMESPACE: 'green' });
+  expect(manager?.manager.ref).toMatchObject({ namespace: 'green', name: 'shop-manager' });
 });
 
 it('without a deployed manager, or without permission to look, verify goes on and says what is missing', async () => {
