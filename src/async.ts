@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as timeout } from 'node:timers/promises';
 import type { Emit, Progress } from './report/events.ts';
 
 /**
@@ -31,7 +31,7 @@ export function backOff(failures: number, firstMs: number, longestMs: number): n
 
 /** Resolves to false if the signal ended the wait early. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
-  return await pause(ms, true, signal ? { signal } : {}).catch(() => false);
+  return await timeout(ms, true, signal ? { signal } : {}).catch(() => false);
 }
 
 /** Calls `holds` at once and then every `everyMs`. Resolves to false if it is still false after `limitMs`, or when the signal aborts. */

@@ -9,8 +9,9 @@ import { fileCause } from './machine/own-files.ts';
 import { isInForeground } from './machine/system.ts';
 import { gathered } from './report/gather.ts';
 import { createHumanPrinter, type Printer } from './report/human.ts';
-import type { AttendedSession, Keyboard } from './report/keyboard.ts';
+import type { Keyboard } from './report/keyboard.ts';
 import { createOutput } from './report/output.ts';
+import type { AttendedSession } from './report/session-state.ts';
 import { breakSilence } from './report/silence.ts';
 import { safeText } from './report/text.ts';
 

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { LONGEST_BUDGET_MS } from './gate.ts';
+import { LONGEST_BUDGET_MS } from './budget.ts';
 import type { Strangers } from './strangers.ts';
 
 /**
@@ -190,7 +190,7 @@ const LONGEST_LULL_WAIT_MS = 10_000;
 async function untilLull(lastReviewAt: () => number): Promise<void> {
   const deadline = performance.now() + LONGEST_LULL_WAIT_MS;
   const left = (): number => Math.min(lastReviewAt() + LULL_MS, deadline) - performance.now();
-  for (let ms = left(); ms > 0; ms = left()) await pause(ms);
+  for (let ms = left(); ms > 0; ms = left()) await sleep(ms);
 }
 
 /** A busy machine can accept a connection late, so a connection that was opened before the drain can appear after the drain has begun. */
@@ -211,7 +211,7 @@ async function untilUsed(connection: Connection): Promise<void> {
   const { raw, openedAt } = connection;
   const patience = new AbortController();
   const left = Math.max(0, openedAt + FIRST_REVIEW_MS - performance.now());
-  await Promise.race([closing(raw), pause(left, undefined, { signal: patience.signal }).catch(() => {})]);
+  await Promise.race([closing(raw), sleep(left, undefined, { signal: patience.signal }).catch(() => {})]);
   patience.abort();
   if (!raw.destroyed && connection.answering.size > 0) await drainOne(connection);
 }

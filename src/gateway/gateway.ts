@@ -4,9 +4,9 @@ import type { Emit } from '../report/events.ts';
 import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { type ControllerAddress, createForwarder, type Forwarder } from './forward.ts';
-import { createGate } from './gate.ts';
+import { createGate, type Gate } from './gate.ts';
 import type { OwnAnswers } from './own.ts';
-import { createPaths, isForApi } from './paths.ts';
+import { createPaths, isForApi, type Paths } from './paths.ts';
 import {
   type Closing,
   type LateAnswer,
@@ -50,21 +50,9 @@ export interface GatewayOptions {
 }
 
 /** The TLS server on this machine where the route ends. */
-export interface Gateway extends AsyncDisposable {
+export interface Gateway extends OuterGate, Pick<Paths, 'accept' | 'refuse' | 'ask'>, AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /**
-   * After this call, reviews are accepted only on these paths, and for 30 s also on the earlier ones. At first, no path is accepted. Probes
-   * are always answered.
-   */
-  accept(paths: Iterable<string>): void;
-  /** Refuses reviews on these paths, because the controller does not serve them. Each call replaces the paths of the call before. */
-  refuse(paths: Iterable<string>): void;
-  /**
-   * Makes reviews on these paths wait until devloop knows whether the controller serves them. Each call replaces the paths of the call
-   * before.
-   */
-  ask(paths: Iterable<string>): void;
   /** See `Forwarder.post`. */
   post: Forwarder['post'];
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
@@ -73,23 +61,6 @@ export interface Gateway extends AsyncDisposable {
   presentOnly(serverName: string, pair: KeyPair): Disposable;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
-  /**
-   * Makes reviews wait, within their budget, until `release` is called. One `release` ends any number of calls. `onHalfWaited` is called
-   * for each review that has waited for half of its time.
-   */
-  hold(onHalfWaited?: () => void): void;
-  /** Forwards the waiting reviews, in order. */
-  release(): void;
-  /** Like `hold`, but on behalf of the user. Reviews are forwarded when neither hold is in force. */
-  holdForUser(): void;
-  releaseForUser(): void;
-  /**
-   * Called when no controller runs. No review is sent to the controller's port then. The next controller starts in `ms`: reviews wait for
-   * it, but those whose budget ends earlier get an error with this reason at once. Lasts until the next `hold`.
-   */
-  controllerDown(why: string, ms: number): void;
-  /** Called when no controller will be started again: reviews that nothing accepts get an error with this reason at once. This is final. */
-  failFast(why: string): void;
   /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. Only the latest call applies. */
   answerOwn(own: OwnAnswers): Disposable;
   /** The number of reviews that are waiting. */
@@ -106,6 +77,12 @@ export interface Gateway extends AsyncDisposable {
   drain(): Promise<void>;
 }
 
+/** The part of the gate that others open and close. */
+export type OuterGate = Pick<
+  Gate,
+  'hold' | 'release' | 'holdForUser' | 'releaseForUser' | 'controllerDown' | 'failFast'
+>;
+
 /** How long the gateway waits for the controller's last answers when it closes. */
 const CLOSE_MS = 2000;
 
@@ -116,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
     warn,
-    refuse: () => strangers.count('connection'),
+    stranger: () => strangers.count('connection'),
   });
   const connections = trackConnections(server, { allows, strangers });
   const gate = createGate();
@@ -132,7 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...{ arrived, served, late, stamp, onTimeout, stoppedAt },
     ...{ bodies: new Bodies(), answers: new Bodies() },
     ...{ recognize: connections.recognize, travelMs: connections.travelMs },
-    refuse: (url) => void (isForApi(url, apis) || strangers.count('request')),
+    countStranger: (url) => void (isForApi(url, apis) || strangers.count('request')),
   };
   server.on('request', (request, response) => {
     if (connections.track(request, response)) void serveReview(context, request, response);
@@ -151,8 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     ...{ hold: gate.hold, release: gate.release },
     ...{ holdForUser: gate.holdForUser, releaseForUser: gate.releaseForUser },
-    controllerDown: gate.controllerDown,
-    failFast: gate.failFast,
+    ...{ controllerDown: gate.controllerDown, failFast: gate.failFast },
     answerOwn(own) {
       owns.add(own);
       return { [Symbol.dispose]: () => void owns.delete(own) };

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { sleep } from '../async.ts';
-import { LONGEST_BUDGET_MS } from './gate.ts';
+import { LONGEST_BUDGET_MS } from './budget.ts';
 
 /** How long a review on an unknown path waits for `accept`: kube-apiserver may call a new webhook before devloop has read it. */
 const LEARN_MS = 1_000;

@@ -3,8 +3,9 @@ import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
 import type { ReviewTimes, WaitsFor } from '../report/review.ts';
 import { type Bodies, type HeldAnswer, LARGEST_BODY } from './bodies.ts';
+import { budgetOf, patienceFor } from './budget.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
-import { budgetOf, type Gate, patienceFor, type Waiting } from './gate.ts';
+import type { Gate, Waiting } from './gate.ts';
 import { type Answer, forwardable, lastAnswer, lateAnswer, statusAnswer } from './http.ts';
 import { answerOwn, type OwnAnswers } from './own.ts';
 import { type Paths, pathOf } from './paths.ts';
@@ -30,7 +31,7 @@ export interface ReviewContext {
   /** How long the client's dialling and the return of the answer take together, in ms, estimated from the connection. */
   travelMs(request: IncomingMessage): number;
   /** Called for any other request. */
-  refuse(url: string): void;
+  countStranger(url: string): void;
   closing: Closing;
   /** The reviews that devloop answers itself, while it changes the objects that they are about. */
   readonly own: OwnAnswers | undefined;
@@ -203,7 +204,7 @@ async function answerOf(
   const isReview =
     request.method === 'POST' && (nonce !== undefined || (await context.paths.takes(url, waiting.signal)));
   if (!isReview) {
-    context.refuse(url);
+    context.countStranger(url);
     return NOT_FOUND;
   }
   using body = await context.bodies.read(request, { signal: waiting.signal, onDropped });

@@ -23,10 +23,10 @@ export interface TlsServer {
 export interface HandshakeEvents {
   warn(message: string): void;
   /** Called if the client did not use TLS, or requested a name that is not presented. */
-  refuse(): void;
+  stranger(): void;
 }
 
-export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
+export function createTlsServer({ warn, stranger }: HandshakeEvents): TlsServer {
   // A Map keeps the position of an entry that is set again, so the first one stays the first.
   const contexts = new Map<string, SecureContext>();
   const exact = new Map<string, SecureContext>();
@@ -50,13 +50,13 @@ export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
     const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
     // A client that has merely left causes no warning, since it may be a health check.
     if (alert !== undefined && contexts.has(name.toLowerCase())) warn(certificateRefusal(name, alert));
-    else if (error.code !== 'ECONNRESET') refuse();
+    else if (error.code !== 'ECONNRESET') stranger();
     socket.destroy();
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Node also reports failed handshakes here.
     if (!secured.has(socket)) return;
-    if (error.code !== 'ECONNRESET') refuse();
+    if (error.code !== 'ECONNRESET') stranger();
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();
   });

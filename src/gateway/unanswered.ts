@@ -1,5 +1,6 @@
+import { LONGEST_BUDGET_MS } from './budget.ts';
 import type { ControllerAddress } from './forward.ts';
-import { LONGEST_BUDGET_MS, type Waiting } from './gate.ts';
+import type { Waiting } from './gate.ts';
 import { type Answer, jsonAnswer, jsonOf, lateAnswer, statusAnswer } from './http.ts';
 
 /** The answer to a review that the controller does not answer in time. `fail`: an error, so kube-apiserver applies the failurePolicy. */

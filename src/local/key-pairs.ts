@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type CertificateFacts,
   type CertificateSource,
@@ -233,7 +233,7 @@ export async function followKeyPair(
   let current = contentOf(first);
   let reported = '';
   while (!signal.aborted) {
-    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
     try {
       current = await useRenewed(current, find, use, signal);

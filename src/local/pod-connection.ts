@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { endToEnd } from '../cluster/api/forward.ts';
+import { endToEnd } from '../cluster/api/pass-on.ts';
 import { messageOf } from '../errors.ts';
 import { isOfAnotherUser, listenOn } from '../machine/port.ts';
 import { isToken, newToken } from '../machine/token.ts';

@@ -6,6 +6,7 @@ import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { chooseAmong } from './installations.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import {
   isRegistered,
@@ -16,7 +17,6 @@ import {
   withoutNeighbours,
 } from './match.ts';
 import { hintOfMissing } from './missing.ts';
-import { chooseAmong } from './rivals.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';

@@ -1,15 +1,6 @@
 import type { Emit } from './events.ts';
 import type { Printer } from './human.ts';
-import type { SessionState } from './session-state.ts';
-
-/** A running session that a person at the terminal watches and controls. */
-export interface AttendedSession {
-  state(): SessionState;
-  /** Calls the listener after each change. */
-  onState(listener: () => void): Disposable;
-  /** A key was pressed that the keyboard does not handle itself. */
-  onKey(key: string, all: SessionState[]): void;
-}
+import type { AttendedSession } from './session-state.ts';
 
 export interface KeyboardPorts {
   stdin: Pick<NodeJS.ReadStream, 'setRawMode' | 'resume' | 'pause' | 'on' | 'off'>;

@@ -43,3 +43,12 @@ export interface SessionState {
   /** Whether devloop starts the controller; otherwise the user starts the process that answers. */
   hasController: boolean;
 }
+
+/** A running session that a person at the terminal watches and controls. */
+export interface AttendedSession {
+  state(): SessionState;
+  /** Calls the listener after each change. */
+  onState(listener: () => void): Disposable;
+  /** A key was pressed that the keyboard does not handle itself. */
+  onKey(key: string, all: SessionState[]): void;
+}

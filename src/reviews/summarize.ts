@@ -1,5 +1,5 @@
 import type { PathStep } from '../config/json-path.ts';
-import { budgetOf } from '../gateway/gate.ts';
+import { budgetOf } from '../gateway/budget.ts';
 import { plainBody } from '../gateway/http.ts';
 import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';

@@ -18,7 +18,7 @@ import { permissionsCheck } from './doctor/permissions.ts';
 import { podsCheck } from './doctor/pods.ts';
 import { portCheck } from './doctor/port.ts';
 import { routeChecks } from './doctor/routes.ts';
-import { doctorRun } from './doctor/run.ts';
+import { doctorRun } from './doctor/shared-work.ts';
 import { serviceCheck, sessionCheck, targetCheck } from './doctor/target.ts';
 import { programCheck, toolchainCheck } from './doctor/toolchain.ts';
 

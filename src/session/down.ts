@@ -1,7 +1,7 @@
 import { describe, isWorkload, type Kind } from '../cluster/api/kinds.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
 import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
-import type { Left } from '../cluster/takeover/restore.ts';
+import type { Left } from '../cluster/takeover/restore-steps.ts';
 import type { Work } from '../cluster/work.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
@@ -22,8 +22,8 @@ import { endOrphans, reportOrphans } from './context/session-directories.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { printRestore } from './end/dry-run.ts';
 import { warnOf } from './end/outcome.ts';
-import { changesOf, MANAGER_READY_SECONDS } from './end/restore.ts';
 import { restoreDead } from './end/restore-dead.ts';
+import { changesOf, MANAGER_READY_SECONDS } from './end/restore-pass.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 import { refuseUnfinished, reportKept } from './end/unfinished.ts';
 
@@ -113,7 +113,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   const mayAnswer = options.takeOver;
   const dead = { namespaces: places, taken, mayAnswer, isAwaited: true, target: () => targetOf(work, taken) };
   const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
-    readySeconds: MANAGER_READY_SECONDS,
+    managerReadySeconds: MANAGER_READY_SECONDS,
   });
   reportKept(result, emit);
   restored(result.changes);

@@ -17,6 +17,7 @@ import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
 import { type Answered, createAnswered } from './reviews/answered.ts';
+import { noticeUnserved } from './route/user-process.ts';
 import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
 import { createSessionLeases, unreadyManager } from './start/leases.ts';
@@ -24,7 +25,6 @@ import { recoverSessions } from './start/recover.ts';
 import type { Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
 import { type Running, takeOver } from './take-over.ts';
-import { noticeUnserved } from './user-process.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
 export async function up(options: UpOptions, io: Io): Promise<void> {

@@ -28,7 +28,9 @@ const certManager = 'github.com/cert-manager/cert-manager';
 
 /** Builds the control plane, unless this machine has already built it from the same source. */
 export async function ensureClusterBinaries({ log }: { log: Log }): Promise<ClusterBinaries> {
-  return binariesIn(await cached('test-cluster', await keyOf(source), (dir) => buildInto(dir, log)));
+  const make = (dir: string): Promise<void> => buildInto(dir, log);
+  const dir = await cached('test-cluster', await keyOf(source), make, () => log(OTHER_BUILDS));
+  return binariesIn(dir);
 }
 
 /** The same for kube-apiserver, kube-controller-manager and kube-scheduler 1.33 in one binary; returns its path. */
@@ -39,6 +41,8 @@ export async function ensureOldControlPlane({ log }: { log: Log }): Promise<stri
   });
   return join(dir, 'control-plane');
 }
+
+const OTHER_BUILDS = 'waiting for another process, which is building the test cluster';
 
 async function keyOf(cwd: string): Promise<string> {
   const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd });

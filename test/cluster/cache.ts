@@ -22,16 +22,18 @@ export async function hashOf(cwd: string, patterns: string[], ...words: string[]
 
 /**
  * A directory of the user's cache, which `make` fills unless it already exists. `make` gets another directory, which is renamed at the end,
- * so a directory that is found is always complete. Directories of the same kind that have not been used for a month are removed.
+ * so a directory that is found is always complete. Directories of the same kind that have not been used for a month are removed. `onWait` is
+ * called if another process is filling the directory.
  */
 export async function cached(
   kind: string,
   key: string,
   make: (directory: string) => Promise<void>,
+  onWait?: () => void,
 ): Promise<string> {
   const directory = join(CACHE, kind, key);
   if (!(await isThere(directory))) {
-    await using _ = await lock(`build ${directory}`, waitMinutes * 60_000);
+    await using _ = await lock(`build ${directory}`, waitMinutes * 60_000, onWait);
     if (!(await isThere(directory))) await fill(directory, make);
     await removeUnused(join(CACHE, kind));
   }

@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * A lock among all processes of this machine. It is a name in the kernel (an abstract socket), so it ends together with its process,
- * however that ends, and no lock file can be left behind.
+ * however that ends, and no lock file can be left behind. `onWait` is called once if another process holds the lock.
  */
-export async function lock(name: string, timeoutMs: number): Promise<AsyncDisposable> {
+export async function lock(name: string, timeoutMs: number, onWait?: () => void): Promise<AsyncDisposable> {
   const deadline = Date.now() + timeoutMs;
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     const held = await tryLock(name);
     if (held) return held;
+    if (tries === 0) onWait?.();
     if (Date.now() > deadline) throw new Error(`another process held "${name}" for ${timeoutMs / 1000} s`);
     await sleep(50);
   }

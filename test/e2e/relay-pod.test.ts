@@ -18,7 +18,7 @@ import { slicesOf } from '../../src/cluster/takeover/slices.ts';
 import type { Work } from '../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
-import { restore } from '../../src/session/end/until-restored.ts';
+import { restore } from '../../src/session/end/restore.ts';
 import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -250,7 +250,7 @@ describe('the relay Pod', () => {
     );
     expect(pod.spec.containers[0]!.volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/relay']);
     expect(events.filter(({ type }) => type === 'change')).toHaveLength(2);
-    await restore(work('plain'), [], { readySeconds: 0 });
+    await restore(work('plain'), [], { managerReadySeconds: 0 });
     expect((await findMarked(api, [STRICT], { sessionId: 'plain' })).marked).toEqual([]);
   });
 
@@ -393,7 +393,7 @@ describe('the relay Pod', () => {
     const overtaken: ClusterApi = {
       ...api,
       async create(ref, object, options) {
-        if (ref.kind === 'Pod') await restore(work('late'), [STRICT], { readySeconds: 0 });
+        if (ref.kind === 'Pod') await restore(work('late'), [STRICT], { managerReadySeconds: 0 });
         return await api.create(ref, object, options);
       },
     };
@@ -408,7 +408,7 @@ describe('the relay Pod', () => {
       ...api,
       async create(ref, object, options) {
         if (ref.kind !== 'Pod') return await api.create(ref, object, options);
-        await restore(work('killed'), [STRICT], { readySeconds: 0 });
+        await restore(work('killed'), [STRICT], { managerReadySeconds: 0 });
         await api.create(ref, object, options);
         throw new Error('killed');
       },
@@ -447,7 +447,7 @@ describe('the relay Pod', () => {
     );
     const second = relay.pod;
     looks = 0;
-    await restore(work('kept'), [], { readySeconds: 0 });
+    await restore(work('kept'), [], { managerReadySeconds: 0 });
     await eventually(async () => expect(looks).toBeGreaterThan(0));
     await relay[Symbol.asyncDispose]();
     expect(relay.pod).toBe(second);
@@ -487,7 +487,7 @@ describe('a Service whose selector is swapped', () => {
     ]);
 
     await restore(work('swap'), [], {
-      readySeconds: 10,
+      managerReadySeconds: 10,
       afterServices: async () => {
         // A client that still uses the old route finds the relay until the new route was seen to answer.
         expect(await podOf(relay)).toBeDefined();

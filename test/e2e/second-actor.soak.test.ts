@@ -23,7 +23,7 @@ import { SELECTOR } from '../../src/cluster/marks/selector.ts';
 import { undoOf } from '../../src/cluster/marks/undo.ts';
 import { relayLabels } from '../../src/cluster/names.ts';
 import { daemonSetPause } from '../../src/cluster/takeover/pause/daemon-set.ts';
-import { ownChangeOf } from '../../src/cluster/takeover/restore.ts';
+import { ownChangeOf } from '../../src/cluster/takeover/restore-steps.ts';
 import { giveTime, restoreWebhooks } from '../../src/cluster/takeover/webhook-time.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { type HollowOperator, sharedHollowOperator } from '../support/hollow-operator.ts';

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { type ApiError, GarbledAnswer, isConflict, isNotFound, undefinedIfForbidden } from './errors.ts';
-import type { Forwarded } from './forward.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
+import type { Forwarded } from './pass-on.ts';
 import { type CallOptions, createTransport, type StreamOptions } from './transport.ts';
 
 export type PatchType = 'json' | 'merge';

@@ -4,12 +4,12 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
 import { ApiError, connectionError, GarbledAnswer, isTransient, isUnauthorized } from './errors.ts';
-import { createForwarder, type Forwarded } from './forward.ts';
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
-import { whileAway } from './repeat.ts';
+import { createForwarder, type Forwarded } from './pass-on.ts';
 import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
+import { whileAway } from './while-away.ts';
 
 export interface CallOptions {
   /** Aborts a read or a wait. It is never passed for a write: nobody could tell whether an aborted write took effect. */

@@ -3,7 +3,7 @@ import { type ClusterApi, itemsOf } from './client.ts';
 import { ApiError, isForbidden } from './errors.ts';
 import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
 import type { KubeObject, List } from './objects.ts';
-import { askedPauseMs } from './repeat.ts';
+import { askedPauseMs } from './while-away.ts';
 
 /** One object, or all objects of a kind; without a namespace, those of the whole cluster. */
 export interface Scope {

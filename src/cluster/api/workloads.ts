@@ -140,7 +140,6 @@ export interface Pod extends KubeObject {
 export interface ContainerStatus {
   name: string;
   image?: string;
-  imageID?: string;
   ready?: boolean;
   restartCount?: number;
   state?: {

@@ -3,7 +3,7 @@ import { DevloopError } from '../../errors.ts';
 import { ApiError, conflictIfGone, isAlreadyExists, isConflict, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
-import { whileAway } from '../api/repeat.ts';
+import { whileAway } from '../api/while-away.ts';
 import type { Work } from '../work.ts';
 import {
   changePatch,

@@ -2,7 +2,7 @@
 import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
-import { whileAway } from '../api/repeat.ts';
+import { whileAway } from '../api/while-away.ts';
 import { PROBE_LABEL, PROBE_WEBHOOK, probeObjectName } from '../names.ts';
 
 /** How long a dry run is repeated while the API server is away. It changes nothing, so it can be repeated. */

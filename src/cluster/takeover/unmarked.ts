@@ -6,7 +6,7 @@ import { sessionOf } from '../marks/marks.ts';
 import { leasedObject, PAUSED, RELAY_LABEL, REPLICAS_LABEL, UNDO_ANNOTATION } from '../names.ts';
 import type { Work } from '../work.ts';
 import type { Marked } from './find-marked.ts';
-import type { Left } from './restore.ts';
+import type { Left } from './restore-steps.ts';
 
 /**
  * Finds objects that a session took over, or has a Lease for, and that still look taken over but have no label: somebody removed it, so

@@ -5,7 +5,7 @@ import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
 import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
-import { isChanged } from '../../cluster/takeover/restore.ts';
+import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';

@@ -1,7 +1,7 @@
 import { describe, isWorkload, type Kind, type ObjectRef, WORKLOAD_KINDS } from '../../cluster/api/kinds.ts';
 import { leasedObject } from '../../cluster/names.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
-import { isChanged } from '../../cluster/takeover/restore.ts';
+import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { TakenObject } from '../../operator/closed-webhooks.ts';
 
 /** Objects as `[namespace/]name`, and the namespace for names without one. */

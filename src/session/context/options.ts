@@ -1,7 +1,7 @@
 import type { ControllerLogChoice, OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
-import type { SessionState } from '../../report/session-state.ts';
+import type { AttendedSession } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
 
 /** What the user can specify about the cluster and the operator. devloop discovers the rest. */
@@ -136,15 +136,6 @@ export interface HoldOptions {
 
 /** Asks the user at the terminal. A `hidden` answer is not echoed. Rejects when the user presses Ctrl-C. */
 export type Ask = (question: string, options: { hidden: boolean }) => Promise<string>;
-
-/** A running session that a person at the terminal watches, and controls by keys. */
-export interface AttendedSession {
-  state(): SessionState;
-  /** Calls the listener after each change. */
-  onState(listener: () => void): Disposable;
-  /** Called with each key that the terminal does not handle itself. */
-  onKey(key: string, all: SessionState[]): void;
-}
 
 /** What a command gets from the process that runs it. */
 export interface Io {

@@ -1,7 +1,7 @@
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
-import type { SessionState } from '../../report/session-state.ts';
-import type { AttendedSession, Io } from '../context/options.ts';
+import type { AttendedSession, SessionState } from '../../report/session-state.ts';
+import type { Io } from '../context/options.ts';
 import type { Control } from './control.ts';
 import type { ControllerLog } from './controller-log.ts';
 import { handlersOf } from './requests.ts';

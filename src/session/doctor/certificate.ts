@@ -5,7 +5,7 @@ import { distrust } from '../../local/trust.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf } from './check.ts';
-import { targetWithServices } from './run.ts';
+import { targetWithServices } from './shared-work.ts';
 
 /** Will kube-apiserver accept each webhook Service's key pair (names, dates and chain), and does every caBundle trust it? */
 export const certificateCheck: Check = {

@@ -8,7 +8,7 @@ import { isPodOf } from '../../cluster/takeover/pause/pods.ts';
 import { isControllerSlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import type { Check, Finding } from './check.ts';
-import { targetWithServices } from './run.ts';
+import { targetWithServices } from './shared-work.ts';
 
 /** Which Pods answer for the Service in the cluster, and do all of them belong to the operator? */
 export const podsCheck: Check = {

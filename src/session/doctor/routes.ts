@@ -7,7 +7,7 @@ import { openRoute } from '../route/open-route.ts';
 import { routeSettings } from '../route/routing.ts';
 import { verifyStep } from '../route/verify-route.ts';
 import { type Check, type DoctorRun, type Finding, findingOf, NotChecked, needed } from './check.ts';
-import { targetWithServices } from './run.ts';
+import { targetWithServices } from './shared-work.ts';
 
 /** How many probes to send: several, because the first one may have to wait until kube-proxy knows the Service. */
 const PROBES = 5;

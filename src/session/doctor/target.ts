@@ -9,7 +9,7 @@ import { withNames } from '../../phrases.ts';
 import { targetsOf } from '../context/holders.ts';
 import { requireDefinitions } from '../start/undeployed.ts';
 import { type Check, type DiscoveredOperator, type Finding, findingOf, NotChecked } from './check.ts';
-import { targetWithServices } from './run.ts';
+import { targetWithServices } from './shared-work.ts';
 
 /** Which operator would be taken over? */
 export const targetCheck: Check = {

@@ -1,13 +1,13 @@
 import { keptBy, planUndo } from '../../cluster/marks/undo.ts';
 import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
-import { isChanged, type Left, ownChangeOf } from '../../cluster/takeover/restore.ts';
+import { isChanged, type Left, ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { FieldValues } from '../../report/events.ts';
 import { takenBy } from '../context/named.ts';
 import { refusePart } from './refuse-part.ts';
-import { wasUnready } from './restore.ts';
+import { wasUnready } from './restore-pass.ts';
 import { reportKept } from './unfinished.ts';
 
 /**

@@ -2,7 +2,7 @@ import { allDone } from '../../async.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
-import type { Left } from '../../cluster/takeover/restore.ts';
+import type { Left } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
@@ -11,9 +11,9 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import { type Gateways, ownAnswers } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
-import { MANAGER_READY_SECONDS } from './restore.ts';
+import { restore } from './restore.ts';
+import { MANAGER_READY_SECONDS } from './restore-pass.ts';
 import { refuseUnfinished, reportKept } from './unfinished.ts';
-import { restore } from './until-restored.ts';
 import { waitUntilLetGo } from './wait-until-answering.ts';
 
 /** An hour, so that the cluster is also restored after a long network failure if the terminal stays open. */
@@ -115,7 +115,7 @@ async function restoreAll(
   const taken = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
   const own = { targets: targetsOf(target), route: route?.plan.name ?? '' };
   const options = {
-    readySeconds: MANAGER_READY_SECONDS,
+    managerReadySeconds: MANAGER_READY_SECONDS,
     taken,
     own,
     unready,

@@ -2,13 +2,13 @@ import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
-import { answered, whileAway } from '../../cluster/api/repeat.ts';
+import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { isUnansweredWebhook } from '../../cluster/takeover/pause/refusals.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
-import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore.ts';
+import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore-steps.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
@@ -24,8 +24,8 @@ import { listConfigurations, listWebhookServices, servicesCalledBy } from '../..
 import { shellWord } from '../../phrases.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
-import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
-import { AWAY_LIMIT_MS, restore } from './until-restored.ts';
+import { AWAY_LIMIT_MS, restore } from './restore.ts';
+import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore-pass.ts';
 import { waitUntilAnswering } from './wait-until-answering.ts';
 
 /** A relay exits a minute after it has lost its client. */
@@ -84,7 +84,7 @@ export async function restoreDead(
   if (answering !== undefined) await pauseBlocked(work, await session.target());
   return await restore(work, namespaces, {
     ...awaited,
-    readySeconds: MANAGER_READY_SECONDS,
+    managerReadySeconds: MANAGER_READY_SECONDS,
     async afterServices() {
       const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
       await waitUntilAnswering(work, takenServices, webhooks);

@@ -1,184 +1,62 @@
-import { isDenied, isTransient } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Lease } from '../../cluster/api/objects.ts';
-import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
-import { holderOf } from '../../cluster/takeover/lease.ts';
-import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
-import {
-  findNotStarted,
-  isChanged,
-  type Left,
-  removeCreated,
-  removeLeases,
-  removeMarks,
-  removeRelays,
-  removeStandIns,
-  restoreServices,
-  restoreWebhookTimes,
-  resumeManagers,
-  waitUntilUnblocked,
-} from '../../cluster/takeover/restore.ts';
-import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
+import { ApiError, rejected } from '../../cluster/api/errors.ts';
+import { describe } from '../../cluster/api/kinds.ts';
+import { whileAway } from '../../cluster/api/while-away.ts';
+import type { Left } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
-import { DevloopError } from '../../errors.ts';
-import type { ObjectName } from '../../report/events.ts';
-import { type Changing, refusePart } from './refuse-part.ts';
-import { slicesBack } from './slices-back.ts';
+import {
+  isAway,
+  isStillMarked,
+  type Restored,
+  type RestoreOptions,
+  restoreOnce,
+  StillMarked,
+} from './restore-pass.ts';
 
-/** How long to wait for a resumed in-cluster manager. */
-export const MANAGER_READY_SECONDS = 90;
+/** How long `down`, and the recovery of a dead session, wait for an API server that is unreachable. */
+export const AWAY_LIMIT_MS = 60_000;
+const PASSES_WITH_REST = 5;
 
-export interface RestoreOptions {
-  /** How long the in-cluster manager can take to become ready. With 0, devloop does not wait. */
-  readySeconds: number;
-  /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
-  taken?: ObjectRef[] | undefined;
-  /** What a session that ends itself knows about its changes, in addition to its Leases. */
-  own?: Changing | undefined;
-  /** What was not ready before the session, in addition to what its Leases name. */
-  unready?: ObjectName[] | undefined;
-  /** Called with the number of changes to restore, before the first one is restored. */
-  onFound?: ((changes: number) => void) | undefined;
-  /** The session's objects, if they have just been listed; otherwise the restore lists them. */
-  found?: Found | undefined;
-  /**
-   * Whether nothing answers the reviews of the session. The order then does not matter: the Services are restored while the manager is
-   * being resumed, and probed while devloop's own objects are deleted.
-   */
-  isUnanswered?: boolean | undefined;
-  /**
-   * Runs when the Services select the in-cluster Pods again and devloop's slices are gone, so that it can verify that those Pods answer.
-   */
-  afterServices?: (() => Promise<void>) | undefined;
-}
-
-export interface Restored {
-  context: string;
-  /** The number of restored changes, including those that others have changed in part. */
-  changes: number;
-  left: Left[];
-  /** Managers that are resumed, but cannot start, although they were ready before. */
-  notStarted: NotStarted[];
-}
-
-/** The result of one pass. */
-interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
-  /** What the session had taken over; the next pass waits for these objects, too. */
-  taken: ObjectRef[];
-  /** What failed, in order. As long as there are failures, the Leases stay. */
-  failures: unknown[];
+export interface UntilRestored extends RestoreOptions {
+  /** How long to wait for an API server that is unreachable. */
+  awayLimitMs?: number;
+  /** Called once, when the API server is unreachable for the first time. */
+  onAway?: (error: unknown) => void;
 }
 
 /**
- * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is resumed first,
- * then the Services select it again, then devloop's own objects are deleted. What to restore is read from the cluster, so the end of `up`,
- * `down` and the recovery after a crash are the same. A second run does nothing.
+ * Restores everything, in as many passes as it takes: each one reads the cluster again, and does what is left to do. Between two passes,
+ * whatever answers the reviews keeps answering them.
  */
-export async function restoreOnce(
-  ending: Work,
-  namespaces: string[],
-  options: RestoreOptions,
-): Promise<Pass> {
-  const { api, sessionId } = ending;
-  const { marked, unseen } = options.found ?? (await findMarked(api, namespaces, { sessionId }));
-  options.onFound?.(changesOf(marked));
-  const taken = takenOver(sessionId, marked, options.taken);
-  const left: Left[] = [];
-  const failures: unknown[] = [];
-  const notStarted: NotStarted[] = [];
-  const besides: Promise<unknown>[] = [];
-  const beside = (task: Promise<void>): void =>
-    void besides.push(task.catch((error) => failures.push(error)));
-  const work: Work = { ...ending, beside };
-  // If a step fails, the other steps are still tried, so that less is left to restore. But if the API server is unreachable, they are left
-  // to the next pass, and this machine keeps answering until then.
-  const attempt = async (step: () => Promise<unknown>): Promise<void> => {
-    if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
+export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
+  const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, found: seen, ...rest } = options;
+  const left = new Map<string, Left>();
+  let { taken } = options;
+  let notStarted: Restored['notStarted'] = [];
+  let most = 0;
+  let passes = 0;
+  let isAnnounced = false;
+  const found = (changes: number): void => {
+    if (!isAnnounced) onFound?.(changes);
+    isAnnounced = true;
+    most = Math.max(most, changes);
   };
-  // Together with the stand-in, Kubernetes deletes the objects that the stand-in owns, such as a leader-for-life lock. While that lock
-  // exists, some managers do not even start to serve. A webhook whose server is not ready yet can block the deletion, so the deletion is
-  // tried again at the end.
-  const released = removeStandIns(work, marked).then(
-    () => true,
-    () => false,
-  );
-  const resumed: Left[] = [];
-  const resuming = attempt(async () => {
-    resumed.push(...(await resumeManagers(work, taken, options.readySeconds, marked)));
-  });
-  if (!options.isUnanswered) await resuming;
-  await attempt(async () => left.push(...(await restoreServices(work, marked))));
-  await resuming;
-  left.unshift(...resumed);
-  const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
-  if (options.readySeconds > 0) await attempt(() => slicesBack(work, { taken, marked, resumed }, wasEmpty));
-  const cleaning = attempt(() => removeCreated(work, marked));
-  if (!options.isUnanswered) await cleaning;
-  await attempt(async () => options.afterServices?.());
-  await cleaning;
-  await attempt(async () => left.push(...(await restoreWebhookTimes(work, marked))));
-  await attempt(async () => left.push(...(await removeMarks(work, left))));
-  await attempt(() => waitUntilUnblocked(work, left));
-  if (!(await released)) await attempt(() => removeStandIns(work, marked));
-  await attempt(() => removeRelays(work, marked));
-  await attempt(async () => refusePart(sessionId, { marked, unseen }, options.own));
-  const judged = resumed.filter(({ ref }) => !wasEmpty(ref));
-  await attempt(async () => notStarted.push(...(await findNotStarted(work, judged))));
-  await attempt(async () => left.push(...(await findUnmarked(work, taken, marked, wasEmpty))));
-  const kept = left.filter((one) => one.kept.length > 0);
-  if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
-  // As long as something is left to restore, the Lease shows which session it belongs to.
-  if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
-  await Promise.all(besides);
-  return { left: kept, notStarted, taken, failures };
-}
-
-/** Whether an object keeps its mark, because its undo was not carried out. */
-export function isStillMarked({ kept }: Left): boolean {
-  return kept.some((one) => 'fault' in one && !one.isUnmarked);
-}
-
-export function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {
-  const leases = marked.filter(({ ref: { kind } }) => kind === 'Lease');
-  const held = leases.flatMap(({ object }) => holderOf(object as Lease)?.unready ?? []);
-  return [...known, ...held].some((one) => describe(one) === describe(ref));
-}
-
-function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = []): ObjectRef[] {
-  const changed = marked.map(({ ref }) => ref).filter((ref) => isChanged(ref, sessionId));
-  return [...new Map([...changed, ...known].map((ref) => [describe(ref), ref])).values()];
-}
-
-/** Whether the failed step can be tried again once the API server is back, or the user has logged in again. */
-export function isAway(error: unknown): boolean {
-  if (isDenied(error)) return false;
-  return isTransient(error) || (error instanceof DevloopError && error.code === 'cluster.unauthorized');
-}
-
-/** Successful answers to the writes are not proof enough: a proxy in front of the API server may have made them up. */
-async function assertNothingLeft(
-  { api, sessionId }: Work,
-  namespaces: string[],
-  left: Left[],
-): Promise<void> {
-  const { marked } = await findMarked(api, namespaces, { sessionId });
-  const kept = new Set(left.map(({ ref }) => describe(ref)));
-  const rest = marked.filter(({ ref }) => ref.kind !== 'Lease' && !kept.has(describe(ref)));
-  if (rest.length === 0) return;
-  throw new StillMarked(rest.map(({ ref }) => describe(ref)));
-}
-
-/** Objects that still carry the session's label after everything was restored. */
-export class StillMarked extends DevloopError {
-  constructor(objects: string[]) {
-    super('change.conflict', `These objects still have the label of the session: ${objects.join(', ')}.`, {
-      hint: 'devloop down',
-    });
-    this.name = 'StillMarked';
+  const mayPass = (error: unknown): boolean =>
+    isAway(error) || (error instanceof StillMarked && passes < PASSES_WITH_REST);
+  const pass = async (): Promise<void> => {
+    passes++;
+    const look = passes === 1 ? { found: seen } : {};
+    const done = await restoreOnce(work, namespaces, { ...rest, ...look, taken, onFound: found });
+    ({ taken, notStarted } = done);
+    for (const one of done.left) left.set(describe(one.ref), one);
+    if (done.failures.length > 0) throw done.failures.find(mayPass) ?? done.failures[0];
+  };
+  const { emit, signal } = work;
+  try {
+    await whileAway(pass, { limitMs: awayLimitMs, mayPass, onAway, emit, signal });
+    const all = [...left.values()];
+    const changes = most - all.filter(isStillMarked).length;
+    return { context: work.api.context, changes, left: all, notStarted };
+  } catch (error) {
+    throw error instanceof ApiError ? rejected(error, `Restoring session ${work.sessionId}`) : error;
   }
-}
-
-/** The number of changes, not counting Leases. */
-export function changesOf(marked: Marked[]): number {
-  return marked.filter((one) => one.ref.kind !== 'Lease').length;
 }

@@ -3,7 +3,7 @@ import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
-import { type Left, waitForControllerSlices } from '../../cluster/takeover/restore.ts';
+import { type Left, waitForControllerSlices } from '../../cluster/takeover/restore-steps.ts';
 import { CATCH_UP_MS, slicesCommand } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';

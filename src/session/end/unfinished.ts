@@ -3,11 +3,11 @@ import { escapeToken } from '../../cluster/marks/paths.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
-import { type Left, ownChangeOf } from '../../cluster/takeover/restore.ts';
+import { type Left, ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellQuoted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
-import type { Restored } from './restore.ts';
+import type { Restored } from './restore-pass.ts';
 
 /**
  * Called after everything that devloop can restore is restored. Throws if the user still has something to do: if devloop left objects

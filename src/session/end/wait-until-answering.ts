@@ -3,7 +3,7 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isForbidden, undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
-import { answered } from '../../cluster/api/repeat.ts';
+import { answered } from '../../cluster/api/while-away.ts';
 import { createProber, type Prober } from '../../cluster/takeover/probe.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';

@@ -6,10 +6,10 @@ import { changesAfter } from '../../cluster/marks/observe.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
-import { type Callable, noticeObstacle } from './callable.ts';
 import { fought, gone, restoredElsewhere, takenBy } from './causes.ts';
 import type { Watched } from './guard.ts';
 import { hasUndo, type Judgement, judge, type Overwritten } from './judge.ts';
+import { type Callable, noticeObstacle } from './obstacles.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
 /** An object that the session changes. */

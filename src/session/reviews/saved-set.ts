@@ -5,8 +5,7 @@ import type { Emit } from '../../report/events.ts';
 import type { ReviewVerdict } from '../../report/review.ts';
 import { readRecords } from '../../reviews/read.ts';
 import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
-import { setFile, setNames } from '../../reviews/sets.ts';
-import { writeSet } from '../../reviews/write-set.ts';
+import { setFile, setNames, writeSet } from '../../reviews/sets.ts';
 import { NO_CLUSTER } from '../verify/no-cluster.ts';
 import type { Comparing } from './replay.ts';
 

@@ -1,6 +1,6 @@
 import { allDone, sleep } from '../../async.ts';
 import type { EndpointSlice } from '../../cluster/api/objects.ts';
-import { whileAway } from '../../cluster/api/repeat.ts';
+import { whileAway } from '../../cluster/api/while-away.ts';
 import { filledSlices, refilled } from '../../cluster/takeover/slices.ts';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';

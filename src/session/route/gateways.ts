@@ -1,6 +1,6 @@
 import { isOwnReview } from '../../cluster/takeover/own-reviews.ts';
 import { DevloopError } from '../../errors.ts';
-import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
+import { type Gateway, type GatewayOptions, type OuterGate, startGateway } from '../../gateway/gateway.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
 import type { CalledPath, PostReview } from '../../gateway/unserved-paths.ts';
 import { within } from '../../machine/addresses.ts';
@@ -34,20 +34,8 @@ export interface Gateways extends Together, AsyncDisposable {
 
 /** What is done to all gateways at once; see `Gateway`. */
 interface Together
-  extends Pick<
-    Gateway,
-    | 'present'
-    | 'presentOnly'
-    | 'hold'
-    | 'release'
-    | 'holdForUser'
-    | 'releaseForUser'
-    | 'controllerDown'
-    | 'failFast'
-    | 'answerOwn'
-    | 'closeAfterNextAnswer'
-    | 'drain'
-  > {
+  extends OuterGate,
+    Pick<Gateway, 'present' | 'presentOnly' | 'answerOwn' | 'closeAfterNextAnswer' | 'drain'> {
   /** Makes the gateways accept reviews on these paths only. At first, these are the paths of the target's calls, and /convert. */
   accept(paths: Iterable<string>): void;
 }

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createProber, type Prober, type ProbeTarget } from '../../cluster/takeover/probe.ts';
 import type { ProbeAnswer } from '../../cluster/takeover/probe-answer.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -65,7 +65,7 @@ export async function probeUntil(
     cause = answer.reached ? '' : answer.cause;
     if (isWanted(answer, wanted)) return { reached: true, latencyMs: latencyOf(answer), cause };
     if (isImpatient && !isPending(answer)) break;
-    await pause(pauseMs);
+    await sleep(pauseMs);
     pauseMs = Math.min(pauseMs * PAUSE_MS.factor, PAUSE_MS.most);
     if (await isKnownToFail(answer)) break;
   }

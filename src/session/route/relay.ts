@@ -6,7 +6,7 @@ import { placementOf, RELAY_IMAGE, relayPorts } from '../../cluster/relay/manife
 import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
-import { removeRelays } from '../../cluster/takeover/restore.ts';
+import { removeRelays } from '../../cluster/takeover/restore-steps.ts';
 import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
 import type { Route } from '../../route/route.ts';
 import { type Gateways, startGateways } from './gateways.ts';

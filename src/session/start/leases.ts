@@ -4,7 +4,7 @@ import { sessionOf } from '../../cluster/marks/marks.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { HeldLease, Holder } from '../../cluster/takeover/lease.ts';
 import { isReady } from '../../cluster/takeover/pause/waits.ts';
-import { ownChangeOf } from '../../cluster/takeover/restore.ts';
+import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';

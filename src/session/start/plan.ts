@@ -6,7 +6,7 @@ import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { deploymentPause } from '../../cluster/takeover/pause/replicas.ts';
-import { ownChangeOf } from '../../cluster/takeover/restore.ts';
+import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import type { StandInStep } from '../../cluster/takeover/stand-in.ts';
 import { giveTime, WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
 import { OWN_NAME } from '../../operator/downward.ts';

@@ -1,8 +1,8 @@
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { type InTheWay, namespacesOf, takenObjects } from '../context/holders.ts';
 import { answerMeans } from '../end/answer-instead.ts';
-import { MANAGER_READY_SECONDS } from '../end/restore.ts';
 import { restoreDead } from '../end/restore-dead.ts';
+import { MANAGER_READY_SECONDS } from '../end/restore-pass.ts';
 import { stopLocalSession } from '../end/stop-local.ts';
 import { reportKept } from '../end/unfinished.ts';
 import type { Discovered, UpCommand } from './session.ts';
@@ -35,9 +35,9 @@ export async function recoverSessions(
     const work = { api: context.api, sessionId, emit, signal };
     // A dead session answers no reviews, so there is nothing to wait for. A running one answers them until the manager does.
     const isAwaited = running.has(sessionId);
-    const readySeconds = isAwaited ? MANAGER_READY_SECONDS : 0;
+    const managerReadySeconds = isAwaited ? MANAGER_READY_SECONDS : 0;
     const means = answerMeans(context, io, options);
-    const restored = await restoreDead(work, { ...dead, isAwaited }, means, { readySeconds });
+    const restored = await restoreDead(work, { ...dead, isAwaited }, means, { managerReadySeconds });
     reportKept(restored, emit);
   }
   return await discoverAgain(command, found);

@@ -7,7 +7,7 @@ import type { Workload } from '../../cluster/api/workloads.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { planUndo } from '../../cluster/marks/undo.ts';
 import { pauseNotices } from '../../cluster/takeover/pause/notices.ts';
-import { ownChangeOf } from '../../cluster/takeover/restore.ts';
+import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';

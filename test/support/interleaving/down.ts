@@ -4,8 +4,8 @@ import type { Emit } from '../../../src/report/events.ts';
 import { heldBy, liveHolder } from '../../../src/session/context/holders.ts';
 import { namedSessions, takenBy } from '../../../src/session/context/named.ts';
 import { answerMeans } from '../../../src/session/end/answer-instead.ts';
-import { MANAGER_READY_SECONDS } from '../../../src/session/end/restore.ts';
 import { restoreDead } from '../../../src/session/end/restore-dead.ts';
+import { MANAGER_READY_SECONDS } from '../../../src/session/end/restore-pass.ts';
 import { reportKept } from '../../../src/session/end/unfinished.ts';
 import { NAMESPACE } from './objects.ts';
 import { ELSEWHERE, type Session } from './session.ts';
@@ -35,7 +35,7 @@ export async function runDown(world: World, others: Session[], takeOver: boolean
       const dead = { namespaces: [NAMESPACE], taken, mayAnswer: takeOver, isAwaited: true, target };
       const context = { api, config: {} } as Parameters<typeof answerMeans>[0];
       const means = answerMeans(context, { env: {} } as Parameters<typeof answerMeans>[1], {});
-      const options = { readySeconds: MANAGER_READY_SECONDS };
+      const options = { managerReadySeconds: MANAGER_READY_SECONDS };
       reportKept(await restoreDead({ ...observer, sessionId }, dead, means, options), emit);
     } catch (error) {
       failures.push(error);

@@ -7,9 +7,9 @@ import {
   removeRelays,
   restoreServices,
   waitForControllerSlices,
-} from '../../../src/cluster/takeover/restore.ts';
+} from '../../../src/cluster/takeover/restore-steps.ts';
 import { pointToPods } from '../../../src/cluster/takeover/service.ts';
-import { restore } from '../../../src/session/end/until-restored.ts';
+import { restore } from '../../../src/session/end/restore.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const labels = { [SESSION_LABEL]: 's1' };
@@ -52,14 +52,14 @@ beforeEach(async () => {
 
 it('a replaced selector is restored', async () => {
   expect(service().spec.selector).toEqual({ 'devloop.dev/relay': 's1' });
-  await restore(work(), [], { readySeconds: 0 });
+  await restore(work(), [], { managerReadySeconds: 0 });
   expect(service()).toMatchObject({ spec: { selector: { app: 'shop' } } });
   expect((await findMarked(cluster.api, [])).marked).toEqual([]);
 });
 
 it('the relay is deleted after its Service is restored, and its Secret before its Pod', async () => {
   cluster.calls.length = 0;
-  await restore(work(), [], { readySeconds: 0 });
+  await restore(work(), [], { managerReadySeconds: 0 });
   const writes = cluster.calls.filter((call) => /^(patch|remove)/.test(call));
   expect(writes).toEqual([
     'patch Service shop/webhook',
@@ -76,7 +76,7 @@ it("endpoints that the controllers created with the session's label are left to 
     'Secret',
     'Service',
   ]);
-  await restore(work(), [], { readySeconds: 0 });
+  await restore(work(), [], { managerReadySeconds: 0 });
   expect(cluster.read<Endpoints>('Endpoints', 'webhook', 'shop')).toBeDefined();
   expect(cluster.read<EndpointSlice>('EndpointSlice', 'webhook-x', 'shop')).toBeDefined();
 });
@@ -106,7 +106,7 @@ it('the Secret of a killed session is found by its name where Secrets cannot be 
     if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
   };
   expect(kinds((await findMarked(cluster.api, [])).marked)).toEqual(['Secret', 'Service']);
-  await restore(work(), [], { readySeconds: 0 });
+  await restore(work(), [], { managerReadySeconds: 0 });
   expect(cluster.names('Secret')).toEqual([]);
 });
 

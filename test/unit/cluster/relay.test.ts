@@ -130,7 +130,7 @@ describe("the state of the relay's Pod", () => {
     status: status!,
   });
   const relay = (state: ContainerStatus['state']): Pod =>
-    pod({ phase: 'Pending', containerStatuses: [{ name: 'relay', image: 'i', imageID: '', state: state! }] });
+    pod({ phase: 'Pending', containerStatuses: [{ name: 'relay', image: 'i', state: state! }] });
   const condition = (type: string, status: string, rest: object = {}): Pod =>
     pod({ phase: 'Running', conditions: [{ type, status, ...rest }] });
   const unschedulable = condition('PodScheduled', 'False', { message: '0/3 nodes are available' });
@@ -185,7 +185,7 @@ describe("the state of the relay's Pod", () => {
   });
 
   it('depends on its own container alone, since service meshes add theirs', () => {
-    const sidecar = { name: 'proxy', image: 'i', imageID: '', state: { terminated: { exitCode: 1 } } };
+    const sidecar = { name: 'proxy', image: 'i', state: { terminated: { exitCode: 1 } } };
     expect(relayState(pod({ phase: 'Pending', containerStatuses: [sidecar] }), 0)).toMatchObject({
       is: 'starting',
     });

@@ -17,7 +17,7 @@ import { planUndo } from '../../../src/cluster/marks/undo.ts';
 import { MANAGED_BY, RELAY_LABEL, relayLabels, SKIP_MIRROR } from '../../../src/cluster/names.ts';
 import { SERVICE_NAME } from '../../../src/cluster/takeover/endpoints.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
-import { ownChangeOf, removeCreated, restoreServices } from '../../../src/cluster/takeover/restore.ts';
+import { ownChangeOf, removeCreated, restoreServices } from '../../../src/cluster/takeover/restore-steps.ts';
 import { assertTakeable, pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { hasControllerEndpoints } from '../../../src/cluster/takeover/slices.ts';
 import type { Work } from '../../../src/cluster/work.ts';

@@ -8,7 +8,7 @@ import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { createStandIn, type PodReader } from '../../../src/cluster/takeover/stand-in.ts';
 import { unselectedLabels } from '../../../src/cluster/takeover/stand-in-pod.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { restore } from '../../../src/session/end/until-restored.ts';
+import { restore } from '../../../src/session/end/restore.ts';
 import { permittedStandIn, planStandIn, podNameFor } from '../../../src/session/start/stand-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -124,7 +124,7 @@ it('is of no Service and no PodDisruptionBudget, also where a session has remove
 it('is deleted with the session, and a Secret of no relay is looked for', async () => {
   await (await createStandIn(reader()).apply(work()))[Symbol.asyncDispose]();
   cluster.calls.length = 0;
-  expect(await restore(work(), ['shop'], { readySeconds: 0 })).toMatchObject({ changes: 1 });
+  expect(await restore(work(), ['shop'], { managerReadySeconds: 0 })).toMatchObject({ changes: 1 });
   expect(cluster.names('Pod')).toEqual(['manager-66d9-x']);
   expect(cluster.calls.filter((call) => call.startsWith('remove'))).toEqual([`remove Pod shop/${NAME}`]);
 });
@@ -136,7 +136,7 @@ it('is deleted by an account that is not allowed to list Pods', async () => {
   cluster.hook.before = (verb, what) => {
     if (verb === 'list' && what.startsWith('Pod')) throw refusal(403, 'Forbidden');
   };
-  await restore(work(), ['shop'], { readySeconds: 0 });
+  await restore(work(), ['shop'], { managerReadySeconds: 0 });
   expect(cluster.names('Pod')).toEqual(['manager-66d9-x']);
 });
 

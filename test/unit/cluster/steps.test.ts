@@ -17,7 +17,7 @@ import {
   restoreServices,
   restoreWebhookTimes,
   resumeManagers,
-} from '../../../src/cluster/takeover/restore.ts';
+} from '../../../src/cluster/takeover/restore-steps.ts';
 import { pointToAddress, pointToPods } from '../../../src/cluster/takeover/service.ts';
 import { createStandIn } from '../../../src/cluster/takeover/stand-in.ts';
 import { giveTime } from '../../../src/cluster/takeover/webhook-time.ts';

@@ -5,7 +5,7 @@ import { changePatch, sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { originalSelector, SELECTOR } from '../../../src/cluster/marks/selector.ts';
 import { planUndo } from '../../../src/cluster/marks/undo.ts';
 import { relayLabels, SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
-import { ownChangeOf } from '../../../src/cluster/takeover/restore.ts';
+import { ownChangeOf } from '../../../src/cluster/takeover/restore-steps.ts';
 import { applyJsonPatch } from '../../support/json-patch.ts';
 
 type Selector = Record<string, string> | undefined;

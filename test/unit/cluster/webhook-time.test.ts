@@ -9,7 +9,7 @@ import {
   type Left,
   removeCreated,
   restoreWebhookTimes,
-} from '../../../src/cluster/takeover/restore.ts';
+} from '../../../src/cluster/takeover/restore-steps.ts';
 import { giveTime, WEBHOOKS } from '../../../src/cluster/takeover/webhook-time.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { budgetOf, parseDuration, patienceFor } from '../../../src/gateway/gate.ts';
+import { budgetOf, parseDuration, patienceFor } from '../../../src/gateway/budget.ts';
 
 test.each([
   ['/validate?timeout=10s', 10_000],

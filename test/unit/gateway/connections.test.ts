@@ -79,15 +79,19 @@ async function distrustAt(port: number): Promise<void> {
 
 test.each<[string, (port: number) => Promise<unknown>, string]>([
   ['that does not trust the certificate is no stranger', distrustAt, 'warn'],
-  ['without TLS is one', (port) => exchange(connect(port, '127.0.0.1'), 'GET / HTTP/1.1\r\n\r\n'), 'refuse'],
+  [
+    'without TLS is one',
+    (port) => exchange(connect(port, '127.0.0.1'), 'GET / HTTP/1.1\r\n\r\n'),
+    'stranger',
+  ],
   [
     'that sends no HTTP is one',
     (port) => exchange(tlsConnect({ port, rejectUnauthorized: false }), 'hello\r\n\r\n'),
-    'refuse',
+    'stranger',
   ],
 ])('a client %s, and counts once', async (_, talk, expected) => {
   const seen: string[] = [];
-  const tls = createTlsServer({ warn: () => seen.push('warn'), refuse: () => seen.push('refuse') });
+  const tls = createTlsServer({ warn: () => seen.push('warn'), stranger: () => seen.push('stranger') });
   tls.present(NAME, pair);
   const port = await listen(tls.server, '127.0.0.1', 0);
   try {

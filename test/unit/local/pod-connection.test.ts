@@ -4,7 +4,7 @@ import { request } from 'node:https';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Forwarded } from '../../../src/cluster/api/forward.ts';
+import type { Forwarded } from '../../../src/cluster/api/pass-on.ts';
 import { openPodConnection } from '../../../src/local/pod-connection.ts';
 
 /** Forwards to a server that answers each request with its own method, path and body. */

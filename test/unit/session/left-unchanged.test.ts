@@ -8,8 +8,8 @@ import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { printRestore } from '../../../src/session/end/dry-run.ts';
+import { restore } from '../../../src/session/end/restore.ts';
 import { refuseUnfinished } from '../../../src/session/end/unfinished.ts';
-import { restore } from '../../../src/session/end/until-restored.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const HOOK = { kind: 'Service', namespace: 'shop', name: 'hook' } as const;
@@ -23,7 +23,7 @@ const work = () => ({
   signal: new AbortController().signal,
 });
 const look = () => findMarked(cluster.api, ['shop'], { sessionId: 's1' });
-const end = () => restore(work(), ['shop'], { readySeconds: 0, taken: [HOOK, MANAGER] });
+const end = () => restore(work(), ['shop'], { managerReadySeconds: 0, taken: [HOOK, MANAGER] });
 const leases = async () => (await look()).marked.filter(({ ref }) => ref.kind === 'Lease').length;
 
 beforeEach(async () => {

@@ -6,8 +6,8 @@ import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../../../src/cluster
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { statefulSetPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { restore } from '../../../src/session/end/restore.ts';
 import { refuseUnfinished } from '../../../src/session/end/unfinished.ts';
-import { restore } from '../../../src/session/end/until-restored.ts';
 import { unreadyManager } from '../../../src/session/start/leases.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
@@ -43,7 +43,7 @@ function putLease(unready: object[]): void {
   cluster.put<Lease>('Lease', { metadata, spec: {} });
 }
 
-const end = () => restore(work(), ['shop'], { readySeconds: 0.5 });
+const end = () => restore(work(), ['shop'], { managerReadySeconds: 0.5 });
 
 it('is an error with the cause, and nothing is left to restore', async () => {
   putLease([]);
@@ -65,7 +65,7 @@ it('is no error where its Lease, or the session, says that it was not ready befo
   putLease([ref]);
   expect((await end()).notStarted).toEqual([]);
   const unready = [ref];
-  const options = { readySeconds: 0.5, taken: [ref], unready };
+  const options = { managerReadySeconds: 0.5, taken: [ref], unready };
   expect((await restore(work(), ['shop'], options)).notStarted).toEqual([]);
 });
 
@@ -89,7 +89,7 @@ it('is waited for where a webhook does not answer, and an error where its Pods a
       event.message = 'exceeded quota';
     });
   }, 600);
-  const { notStarted } = await restore(work(), ['shop'], { readySeconds: 30 });
+  const { notStarted } = await restore(work(), ['shop'], { managerReadySeconds: 30 });
   expect(events).toContainEqual(expect.objectContaining({ type: 'note' }));
   expect(notStarted).toMatchObject([{ cause: expect.stringContaining('exceeded quota') }]);
 });

@@ -57,7 +57,7 @@ function putManager(status: NonNullable<Workload['status']>): { ref: ObjectRef }
   return { ref: { kind: 'Deployment', namespace: 'shop', name: 'manager' } };
 }
 
-async function restoreIt(session: Partial<DeadSession> = {}, readySeconds = 0): Promise<unknown> {
+async function restoreIt(session: Partial<DeadSession> = {}, managerReadySeconds = 0): Promise<unknown> {
   const { signal } = new AbortController();
   const work = {
     api: cluster.api,
@@ -76,7 +76,7 @@ async function restoreIt(session: Partial<DeadSession> = {}, readySeconds = 0): 
     target,
     ...session,
   };
-  return await restoreDead(work, dead, {} as never, { readySeconds });
+  return await restoreDead(work, dead, {} as never, { managerReadySeconds });
 }
 
 it('leaves an operator alone that fails closed, but was not changed and answers', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { noticeUnserved } from '../../../src/session/user-process.ts';
+import { noticeUnserved } from '../../../src/session/route/user-process.ts';
 import { recordEvents } from '../controller/support/events.ts';
 
 /** As the gateway reports a review that has an answer. */

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { generateDocs, parseUnion, usedTypes } from '../../../scripts/generate-docs.ts';
+import { SCHEMA, type Schema } from '../../../src/config/schema.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { allChecks } from '../../../src/session/doctor.ts';
 
@@ -90,9 +91,10 @@ it('names each check, each verdict, each state of a session and each command in 
     options: {},
   } as DoctorRun);
   const routes = (name: string): string => name.replace(/^route .*/, 'route …');
-  expect(firstColumn('docs/guide.md', '| check | question |')).toEqual([
-    ...new Set(checks.map(({ name }) => routes(name))),
-  ]);
+  expect(
+    firstColumn('docs/guide.md', '| check | question |'),
+    'the table of checks in docs/guide.md',
+  ).toEqual([...new Set(checks.map(({ name }) => routes(name)))]);
   expect(firstColumn('docs/guide.md', '| verdict | meaning |')).toEqual(
     textsOf('src/report/review.ts', 'ReviewVerdict'),
   );
@@ -104,6 +106,18 @@ it('names each check, each verdict, each state of a session and each command in 
   const commands = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8').matchAll(/^## devloop (\w+)$/gm);
   const listed = firstColumn('README.md', '| command | what it does |').map((text) => text.split(' ')[1]);
   expect(new Set(listed)).toEqual(new Set([...commands].map(([, name]) => name)));
+});
+
+it('explains each setting in the devloop.yaml of the guide or in another block of YAML there', () => {
+  const blocks = readFileSync(join(ROOT, 'docs/guide.md'), 'utf8').match(/^```yaml\n.*?^```$/gms) ?? [];
+  const explained = new Set(
+    blocks.flatMap((block) => [...block.matchAll(/^ *(\w+):/gm)].map(([, key]) => key)),
+  );
+  const schema: Schema = SCHEMA;
+  const keys = Object.entries(schema).flatMap(([key, field]) =>
+    field.kind === 'section' ? [key, ...Object.keys(field.fields)] : [key],
+  );
+  expect(keys.filter((key) => !explained.has(key))).toEqual([]);
 });
 
 it('names files that are there', () => {

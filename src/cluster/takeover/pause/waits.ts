@@ -1,7 +1,7 @@
 import { pollUntil, reportWhileWaiting } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
 import { describe, type ObjectRef } from '../../api/kinds.ts';
-import { answered } from '../../api/repeat.ts';
+import { answered } from '../../api/while-away.ts';
 import type { Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';
 import type { Manager, Pausing } from './pause.ts';

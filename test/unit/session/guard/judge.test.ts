@@ -4,7 +4,7 @@ import { changePatch, type FieldChange } from '../../../../src/cluster/marks/mar
 import { SELECTOR } from '../../../../src/cluster/marks/selector.ts';
 import { undoOf } from '../../../../src/cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../../../src/cluster/names.ts';
-import { ownChangeOf } from '../../../../src/cluster/takeover/restore.ts';
+import { ownChangeOf } from '../../../../src/cluster/takeover/restore-steps.ts';
 import { judge } from '../../../../src/session/guard/judge.ts';
 import { applyJsonPatch } from '../../../support/json-patch.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
-import { writeSet } from '../../../src/reviews/write-set.ts';
+import { writeSet } from '../../../src/reviews/sets.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 const MS = { held: 0, controller: 7, total: 8, budget: 10_000 };

@@ -3,7 +3,7 @@ import { DevloopError } from '../../errors.ts';
 import { isUnanswered, LET_IT_PASS, undefinedIfForbidden } from '../api/errors.ts';
 import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
-import { answered } from '../api/repeat.ts';
+import { answered } from '../api/while-away.ts';
 import type { Workload } from '../api/workloads.ts';
 import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
@@ -57,7 +57,7 @@ const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => on
 export async function resumeManagers(
   work: Work,
   taken: ObjectRef[],
-  readySeconds: number,
+  managerReadySeconds: number,
   marked: Marked[] = [],
 ): Promise<Left[]> {
   const managers = taken.filter(({ kind }) => pauseOf(kind) !== undefined);
@@ -65,7 +65,7 @@ export async function resumeManagers(
   const resumed = await allDone(
     managers.map(async (ref) => {
       const object = seen.get(describe(ref));
-      return await resume(work, ref, readySeconds, object).catch((error) => {
+      return await resume(work, ref, managerReadySeconds, object).catch((error) => {
         // An object that the account is not allowed to read is reported at the end.
         if (object === undefined && error instanceof DevloopError && error.code === 'cluster.forbidden')
           return undefined;
@@ -85,11 +85,16 @@ export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
   );
 }
 
-async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: KubeObject): Promise<Left> {
+async function resume(
+  work: Work,
+  ref: ObjectRef,
+  managerReadySeconds: number,
+  seen?: KubeObject,
+): Promise<Left> {
   const pause = pauseOf(ref.kind)!;
   const left = await restoreOrResume(work, pause, ref, seen);
-  if (readySeconds === 0) return left;
-  const { ready, blocked } = await waitUntilReady(work, ref, readySeconds, pause.refusedBy);
+  if (managerReadySeconds === 0) return left;
+  const { ready, blocked } = await waitUntilReady(work, ref, managerReadySeconds, pause.refusedBy);
   if (blocked !== undefined) {
     work.emit({
       type: 'note',
@@ -100,7 +105,7 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
   if (ready) return left;
   work.emit({
     type: 'warning',
-    message: `${describe(ref)} was not ready within ${readySeconds} s; restoring everything else anyway.`,
+    message: `${describe(ref)} was not ready within ${managerReadySeconds} s; restoring everything else anyway.`,
     hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
   });
   return { ...left, isLate: true };

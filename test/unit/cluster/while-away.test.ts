@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { whileAway } from '../../../src/cluster/api/repeat.ts';
+import { whileAway } from '../../../src/cluster/api/while-away.ts';
 import { refusal } from '../../support/fake-cluster.ts';
 
 beforeEach(() => void vi.useFakeTimers());

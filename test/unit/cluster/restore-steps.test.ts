@@ -12,7 +12,7 @@ import {
   restoreServices,
   resumeManagers,
   waitUntilUnblocked,
-} from '../../../src/cluster/takeover/restore.ts';
+} from '../../../src/cluster/takeover/restore-steps.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { controllerSlice } from '../../support/controller-slice.ts';

@@ -9,8 +9,8 @@ import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { restore } from '../../../src/session/end/restore.ts';
 import { reportKept } from '../../../src/session/end/unfinished.ts';
-import { restore } from '../../../src/session/end/until-restored.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 let cluster: FakeCluster;
@@ -23,7 +23,7 @@ const work = (signal = new AbortController().signal) => ({
 });
 const selector = { app: 'shop' };
 const service = () => cluster.read<Service>('Service', 'webhook', 'shop')!;
-const NO_WAIT = { readySeconds: 0 };
+const NO_WAIT = { managerReadySeconds: 0 };
 
 beforeEach(async () => {
   events = [];
@@ -297,7 +297,7 @@ it('waits for the manager in a later pass too, although its mark is gone', async
       throw new DevloopError('cluster.unauthorized', 'expired');
     },
   };
-  await restore(work(), ['shop'], { readySeconds: 10 });
+  await restore(work(), ['shop'], { managerReadySeconds: 10 });
   expect(readyAtService).toEqual([2, 2]);
   await expectRestored();
 });

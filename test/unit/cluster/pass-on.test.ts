@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { createForwarder, endToEnd } from '../../../src/cluster/api/forward.ts';
 import type { Selected } from '../../../src/cluster/api/kubeconfig.ts';
 import type { Login } from '../../../src/cluster/api/login.ts';
+import { createForwarder, endToEnd } from '../../../src/cluster/api/pass-on.ts';
 
 /** Answers with its name, and with what was requested. */
 async function server(name: string): Promise<string> {

@@ -1,4 +1,4 @@
-import type { DevloopEvent, Emit } from '../report/events.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
 
 /**
  * Warns of each path on which the process that the user started answers 404: once, and again only after another answer there. devloop sends

@@ -4,7 +4,7 @@ import type { Kind } from '../../../../src/cluster/api/kinds.ts';
 import type { DevloopError } from '../../../../src/errors.ts';
 import type { WebhookCall } from '../../../../src/operator/webhooks.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
-import { noticeUninstall } from '../../../../src/session/guard/callers.ts';
+import { noticeUninstall } from '../../../../src/session/guard/uninstall.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 const GRACE_MS = 50;
