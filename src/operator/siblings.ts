@@ -1,5 +1,3 @@
-import type { ClusterApi } from '../cluster/api/client.ts';
-import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
@@ -9,14 +7,13 @@ import type { TargetManager, TargetNames } from './target.ts';
 import type { FoundWorkload } from './workload.ts';
 
 /** Reports which other Deployments of the operator keep running in the cluster, such as a webhook server beside the manager. */
-export async function reportSiblings(
-  { api, manager, names }: { api: ClusterApi; manager: TargetManager; names: TargetNames },
+export function reportSiblings(
+  { manager, deployments, names }: { manager: TargetManager; deployments: Workload[]; names: TargetNames },
   facts: Pick<CheckoutFacts, 'names'>,
   emit: Emit,
-): Promise<void> {
+): void {
   const { ref } = manager;
-  const listed = await api.list<Workload>('Deployment', ref.namespace).catch(noneIfForbidden);
-  const others = listed
+  const others = deployments
     .map((object) => ({ ref: refOf('Deployment', object.metadata), object }))
     .filter((one) => describe(one.ref) !== describe(ref));
   const isTaken = ({ namespace, name }: ObjectRef): boolean =>

@@ -34,6 +34,8 @@ export interface Target {
   manager?: TargetManager;
   /** The APIs that the manager's Pods serve. */
   apis?: ServedApi[];
+  /** The Deployments that create the manager or its Services, and would overwrite what devloop changes in them. */
+  reconcilers?: Reconciler[];
   namespace: string;
 }
 
@@ -61,6 +63,15 @@ export interface TargetManager {
   container: Container;
   /** How the manager was found, for display. */
   source: string;
+}
+
+/** A Deployment that creates a webhook server, and would overwrite what devloop changes in it. It is paused as long as a session runs. */
+export interface Reconciler {
+  ref: ObjectRef;
+  object: Workload;
+  /** What it wrote, and the name by which managedFields calls it, for display. */
+  wrote: ObjectRef;
+  writer: string;
 }
 
 /** The port numbers in the Pod that webhooks call, each once. */

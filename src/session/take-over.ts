@@ -1,5 +1,5 @@
 import { allDone, allOrNone, sleep } from '../async.ts';
-import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
@@ -124,12 +124,13 @@ async function replaceManager(
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  standing.pausing = await pauseReconcilers(session, work);
   const calm = Promise.withResolvers<void>();
   // Finds out what to watch now, so that devloop notices at once a file that is saved as soon as `up` is ready.
   void calm.promise.then(() => standing.supervisor?.lookAhead());
   const pointed = answersUntilIdle ? undefined : await point(calm.promise);
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
-  standing.pausing = pausing;
+  standing.pausing.push(...pausing);
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
   const pointing = pointed ? Promise.resolve(pointed) : point(calm.promise);
@@ -145,6 +146,14 @@ async function replaceManager(
   return pausing;
 }
 
+/** They have to stop before devloop changes what they would write again. */
+async function pauseReconcilers({ plan }: Session, work: Work): Promise<Pausing[]> {
+  const pausing = await Promise.all(plan.reconcilers.map((step) => step.apply(work)));
+  await allDone(pausing.map(({ ended }) => ended));
+  work.signal.throwIfAborted();
+  return pausing;
+}
+
 /** The held reviews are answered first: the rest of the work can wait this long. */
 const HELD_FIRST_MS = 150;
 
@@ -156,7 +165,8 @@ function guardedObjects(
   const answerOwn = (): Disposable | undefined => answerGuard(session, standing.route);
   return session.plan.guarded.map((guarded) => {
     if (guarded.isOptional) return guarded;
-    if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn, onObject: onManager };
+    if (isManager(guarded.ref, session.target)) return { ...guarded, answerOwn, onObject: onManager };
+    if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn };
     const again = async (): Promise<void> => {
       const { route } = standing;
       const point = route?.plan.point.find(({ service }) => isOf(service.service, guarded.ref));
@@ -164,6 +174,10 @@ function guardedObjects(
     };
     return { ...guarded, answerOwn, again };
   });
+}
+
+function isManager(ref: ObjectRef, { manager }: Target): boolean {
+  return manager !== undefined && describe(manager.ref) === describe(ref);
 }
 
 /** Makes the gateways answer reviews of what the guard writes, because the operator's controller may be down, or at a breakpoint. */

@@ -28,6 +28,7 @@ import {
 import { hookServer } from '../support/hook-server.ts';
 import { startOlm } from '../support/olm-stand-in.ts';
 import { dryRun, expectAsPlanned } from '../support/planned-changes.ts';
+import { startReconciler } from '../support/reconciler-stand-in.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
 import { application, DEPLOYMENT, NAMESPACE, rolledOut, SAMPLE } from '../support/sample-operator.ts';
 import { checkoutShop, shopInStatefulSet } from '../support/shop-settings.ts';
@@ -250,6 +251,26 @@ it('a manager that OLM installs stays paused, and is restored beside OLM', async
   expect(olm.installs()).toBe(installs);
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);
+  await atRest('Deployment', 1, before);
+});
+
+it('a Deployment that writes the Services again is paused first, and restored with the rest', async () => {
+  await replaceBy('Deployment', 1);
+  await using reconciler = await startReconciler(cluster, HOOK_NAMESPACE, 'first');
+  await hooksAtRest(cluster, 'Deployment', 1);
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  const server = hookServer('local', '9444', '9445');
+  const planned = await dryRun([...SERVICES, ...server], options());
+  await using session = up();
+  await session.waitFor('note', ({ message }) => message.includes('managedFields: pause'));
+  await session.waitFor('session.ready');
+  expectAsPlanned(session.events, planned, 'direct');
+  await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+  expect(await runningPods()).toEqual([]);
+  expect(reconciler.writes()).toBe(1);
+  session.signal('SIGKILL');
+  await session.exited;
+  expect((await runDevloop(['down'], options())).code).toBe(0);
   await atRest('Deployment', 1, before);
 });
 

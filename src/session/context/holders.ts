@@ -17,16 +17,18 @@ export function namespacesOf(target: Target): string[] {
   return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
 }
 
-/** The Services and the manager's workload that a session takes over. */
+/** The Services, the manager's workload, and what would write them again: everything that a session takes over. */
 export function targetsOf(target: Target): ObjectRef[] {
   return takenObjects(target).map(({ ref }) => ref);
 }
 
 /** Like `targetsOf`, together with the objects as they were read. */
-export function takenObjects({ services, manager }: Target): { ref: ObjectRef; object: KubeObject }[] {
+export function takenObjects(target: Target): { ref: ObjectRef; object: KubeObject }[] {
+  const { services, manager, reconcilers = [] } = target;
   return [
     ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
     ...(manager ? [{ ref: manager.ref, object: manager.object }] : []),
+    ...reconcilers.map(({ ref, object }) => ({ ref, object })),
   ];
 }
 

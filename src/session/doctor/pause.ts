@@ -11,8 +11,12 @@ export const pauseCheck: Check = {
   async run(run) {
     const { target } = await neededOperator(run.operator);
     if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
-    const notices = await pauseNotices((await run.context).api, target.manager);
-    return pauseFinding(describe(target.manager.ref), changesOf(await run.pause), notices);
+    const notices = await pauseNotices((await run.context).api, target.manager, target.reconcilers);
+    const finding = pauseFinding(describe(target.manager.ref), changesOf(await run.pause), notices);
+    const also = (target.reconcilers ?? []).map(
+      ({ ref, wrote }) => `${describe(ref)}: paused, too, because it wrote ${describe(wrote)}`,
+    );
+    return { ...finding, proof: [...(finding.proof ?? []), ...also] };
   },
 };
 

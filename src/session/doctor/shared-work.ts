@@ -7,7 +7,7 @@ import { checkoutRoot } from '../context/checkout.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
 import { sessionsInTheWay } from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
-import { pauseChoice, planPause } from '../start/pause.ts';
+import { pauseChoice, pausedBy, planPause } from '../start/pause.ts';
 import { reportServedApis } from '../start/served-apis.ts';
 import {
   type DiscoveredOperator,
@@ -82,11 +82,13 @@ async function discoverOperator({
   const refusals: Refused[] = [];
   const facts = await checkoutFactsOf(context);
   const emit = (event: DevloopEvent): void => void events.push(event);
-  const target = await discover({
+  const found = await discover({
     ...{ api: context.api, names: context.wanted, facts, emit },
     onUnusablePort: (error, service) => refusals.push({ error, service }),
   });
-  reportServedApis(target, pauseChoice(options, context), emit);
+  const choice = pauseChoice(options, context);
+  const target = pausedBy(choice, found);
+  reportServedApis(target, choice, emit);
   return { target, groups: facts.groups, events, refusals };
 }
 

@@ -112,7 +112,8 @@ async function restoreAll(
   const onAway = (error: unknown): void => emit(away(error, ending));
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
   // Another devloop may have removed the mark. Even then, this machine answers until the manager is back.
-  const taken = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
+  const paused = [target.manager, ...(target.reconcilers ?? [])];
+  const taken = pausing.length > 0 ? paused.flatMap((one) => one?.ref ?? []) : [];
   const own = { targets: targetsOf(target), route: route?.plan.name ?? '' };
   const options = {
     managerReadySeconds: MANAGER_READY_SECONDS,

@@ -37,7 +37,7 @@ export async function printPlan(
   print([...(mayHold ? changesOf(plan.leases) : []), ...changesOf(plan.standIn)]);
   print(changesOf(plan.verify));
   // Printed before the routes, whose changes would otherwise seem to include these.
-  print(changesOf([...plan.webhookTime, ...plan.pause]));
+  print(changesOf([...plan.webhookTime, ...plan.reconcilers, ...plan.pause]));
   for (const [index, { name: route, detail, open, point }] of plan.routes.entries()) {
     io.emit({ type: 'route.planned', route, position: index + 1, detail });
     print(changesOf([open, ...point]), { route });

@@ -24,6 +24,11 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
   return options.pause ?? config.pause ?? 'auto';
 }
 
+/** The target without what is not paused with this choice: a user who wants the manager to run wants nothing else to be paused. */
+export function pausedBy(choice: PauseChoice, target: Target): Target {
+  return choice === 'auto' ? target : { ...target, reconcilers: [] };
+}
+
 /**
  * How the manager is paused while the controller runs here. Throws `pause.unsupported` if that is not possible. `isRestored`: a session
  * that had taken the manager over has just been restored.

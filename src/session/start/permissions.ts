@@ -14,6 +14,7 @@ export function commonPermissions({
   discovery,
   verify,
   routes,
+  reconcilers,
   pause,
   standIn,
   webhookTime,
@@ -26,7 +27,7 @@ export function commonPermissions({
     ...shared,
     ...permissionsOf(verify),
     ...discovery,
-    ...permissionsOf([...pause, ...standIn, ...webhookTime]),
+    ...permissionsOf([...reconcilers, ...pause, ...standIn, ...webhookTime]),
     ...watched,
   ]);
 }

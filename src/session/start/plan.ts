@@ -33,6 +33,8 @@ export interface TakeOverPlan {
   verify: Step<typeof verifyRoute>[];
   /** The routes in the order in which they are tried; none without webhook Services. */
   routes: RoutePlan[];
+  /** Pauses what would write the manager or its Services again. */
+  reconcilers: PauseStep[];
   pause: PauseStep[];
   /** Creates the stand-in for a manager that reads its own Pod. */
   standIn: StandInStep[];
@@ -55,6 +57,7 @@ export function planTakeOver(
     leases: targetsOf(target).map((one) => holdLease(one)),
     verify: hasWebhooks ? [verifyStep(target)] : [],
     routes: planRoutes(target, settings),
+    reconcilers: (target.reconcilers ?? []).map((one) => deploymentPause.pause(one)),
     pause,
     standIn: planStandIn(target),
     webhookTime,

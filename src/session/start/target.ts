@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
-import { refOf } from '../../cluster/api/kinds.ts';
+import { describe, refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { mayDoEverything } from '../../cluster/api/permissions.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
@@ -12,7 +12,7 @@ import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Reconciler, Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
@@ -20,7 +20,7 @@ import { type InTheWay, sessionsInTheWay, takenObjects } from '../context/holder
 import { inNamedNamespaces } from '../context/namespaces.ts';
 import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
-import { pauseChoice, planPause } from './pause.ts';
+import { pauseChoice, pausedBy, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import { reportServedApis } from './served-apis.ts';
@@ -47,7 +47,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   reportServedApis(target, choice, io.emit);
   const { manager } = target;
-  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
+  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager, target.reconcilers) : [];
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
   // Missing permissions are reported first; until then, a failure must not count as unhandled.
   looking.catch(() => {});
@@ -57,6 +57,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
+  for (const one of target.reconcilers ?? []) io.emit({ type: 'note', message: whyPaused(one) });
   const inTheWay = await looking;
   assertRestorable(api.context, target);
   return { target, plan, facts: await facts, inTheWay };
@@ -81,10 +82,11 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
 /** The same objects as they are now; undefined if one of them is gone. */
 async function readAgain(
   api: ClusterApi,
-  { services, manager, ...rest }: Target,
+  { services, manager, reconcilers = [], ...rest }: Target,
 ): Promise<Target | undefined> {
-  const [object, ...found] = await Promise.all([
+  const [object, reconciling, ...found] = await Promise.all([
     manager && api.get<Workload>(manager.ref),
+    Promise.all(reconcilers.map(async (one) => ({ ...one, object: await api.get<Workload>(one.ref) }))),
     ...services.map(({ service }) => api.get<Service>(refOf('Service', service.metadata))),
   ]);
   const again = services.flatMap((one, index) => {
@@ -99,6 +101,7 @@ async function readAgain(
   return {
     ...rest,
     services: again,
+    reconcilers: reconciling.flatMap(({ object: now, ...one }) => (now ? [{ ...one, object: now }] : [])),
     ...(manager && object && container ? { manager: { ...manager, object, container } } : {}),
   };
 }
@@ -113,13 +116,17 @@ async function lookUp(
   const { api, wanted } = context;
   try {
     const names = { ...wanted, deployments: options.deployments };
-    return await discover({ api, names, facts, emit });
+    return pausedBy(pauseChoice(options, context), await discover({ api, names, facts, emit }));
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const plan = planAnyTakeOver(wanted.namespace ?? api.namespace, settings);
     permittedRoutes(api, await askPermissions(api, plan), wanted.namespace === undefined);
     throw error;
   }
+}
+
+function whyPaused({ ref, wrote, writer }: Reconciler): string {
+  return `${describe(ref)} wrote ${describe(wrote)} (managedFields: ${writer}), and would overwrite what devloop changes there.\nSo devloop pauses it, too.`;
 }
 
 function assertAllTakeable({ services }: Target, { choice, address: named }: RouteSettings): void {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
 import type { Metadata } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
@@ -86,13 +85,9 @@ test.each<[string, string[] | undefined, string[]]>([
     container: object.spec.template.spec.containers[1]!,
     source: '',
   };
-  const api = { list: async () => all } as unknown as ClusterApi;
   const events: DevloopEvent[] = [];
-  await reportSiblings(
-    { api, manager, names: { services: [], deployments } },
-    { names: new Set() },
-    (event) => events.push(event),
-  );
+  const found = { manager, deployments: all, names: { services: [], deployments } };
+  reportSiblings(found, { names: new Set() }, (event) => events.push(event));
   const command = `devloop up ${expected.map((name) => `--deployment ${name}`).join(' ')}`;
   expect(events).toEqual([{ type: 'note', message: expect.stringMatching(new RegExp(`: ${command}$`)) }]);
 });

@@ -10,16 +10,23 @@ export interface Notice {
   text: string;
   /** Whether that object may bring the manager's Pods back while the controller runs here. */
   mayResume: boolean;
+  /** Whether that object controls the manager. */
+  isOfOwner?: boolean;
 }
 
-/** The notices about objects that the account is allowed to list. */
-export async function pauseNotices(api: ClusterApi, manager: Manager): Promise<Notice[]> {
+/** The notices about objects that the account is allowed to list. `reconcilers`: what creates the manager, and is paused, too. */
+export async function pauseNotices(
+  api: ClusterApi,
+  manager: Manager,
+  reconcilers: unknown[] = [],
+): Promise<Notice[]> {
   const { namespace } = manager.ref;
   const [autoscalers, budgets] = await Promise.all([
     api.list<Autoscaler>('HorizontalPodAutoscaler', namespace).catch(noneIfRefused),
     api.list<DisruptionBudget>('PodDisruptionBudget', namespace).catch(noneIfRefused),
   ]);
-  return noticesOf(manager, autoscalers, budgets);
+  const notices = noticesOf(manager, autoscalers, budgets);
+  return reconcilers.length > 0 ? notices.filter(({ isOfOwner }) => !isOfOwner) : notices;
 }
 
 export function noticesOf(
@@ -62,7 +69,7 @@ function ownerNotices({ ref, object }: Manager): Notice[] {
       ];
     if (controller !== true) return [];
     const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does, pause the operator of ${kind} ${name}${OR_LEASE}`;
-    return [{ text, mayResume: true }];
+    return [{ text, mayResume: true, isOfOwner: true }];
   });
 }
 

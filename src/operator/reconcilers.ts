@@ -1,0 +1,81 @@
+import { basename } from 'node:path';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { noneIfRefused } from '../cluster/api/errors.ts';
+import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import type { KubeObject, Service } from '../cluster/api/objects.ts';
+import type { Container, Workload } from '../cluster/api/workloads.ts';
+import { sessionOf } from '../cluster/marks/marks.ts';
+import { ownersOf } from '../cluster/marks/owners.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
+import { imageName } from '../phrases.ts';
+import { type ApiListing, servedApis } from './served-apis.ts';
+import type { Reconciler, Target } from './target.ts';
+import type { WebhookService } from './webhooks.ts';
+import { isSelectedBy } from './workload.ts';
+
+/** Where to look: the Deployments of the manager's namespace, all webhook Services, and the APIs that Pods serve. */
+export interface Surroundings extends ApiListing {
+  deployments: Workload[];
+  webhookServices: Pick<WebhookService, 'namespace' | 'name'>[];
+}
+
+/**
+ * Finds the Deployments in the manager's namespace whose program wrote a field that devloop changes: the selector of a Service, or the spec
+ * of the manager. Leaves out those whose Pods answer other webhooks or serve an API, which would fail without them.
+ */
+export async function findReconcilers(
+  api: ClusterApi,
+  { services, manager }: Pick<Target, 'services' | 'manager'>,
+  { deployments, webhookServices, ...apis }: Surroundings,
+): Promise<Reconciler[]> {
+  if (manager === undefined) return [];
+  const own = programsOf([manager.container]);
+  const writes = [
+    ...services.flatMap(({ service }) => writersIn(service, 'Service', ['spec', 'selector'])),
+    ...writersIn(manager.object, manager.ref.kind, ['spec']),
+  ].filter(({ writer, isOwned }) => !own.includes(writer) && (isOwned || !USUAL_NAMES.has(writer)));
+  const found = deployments.flatMap((object): Reconciler[] => {
+    const ref = refOf('Deployment', object.metadata);
+    const programs = programsOf(object.spec.template.spec.containers);
+    const write = writes.find(({ writer }) => programs.includes(writer));
+    // A dead session may have left it paused.
+    const runs = object.spec.replicas !== 0 || sessionOf(object) !== undefined;
+    if (write === undefined || !runs || describe(ref) === describe(manager.ref)) return [];
+    return [{ ref, object, wrote: write.wrote, writer: write.writer }];
+  });
+  // Of several with this name, any may be the writer.
+  const certain = found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
+  if (certain.length === 0) return [];
+  const listed = await api.list<Service>('Service', manager.ref.namespace).catch(noneIfRefused);
+  const called = listed.filter(({ metadata: { namespace, name } }) =>
+    webhookServices.some((one) => one.name === name && one.namespace === namespace),
+  );
+  const spared = await Promise.all(
+    certain.map(async ({ object }) => {
+      const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
+      return answers || (await servedApis(api, { object }, apis)).length > 0;
+    }),
+  );
+  return certain.filter((_, index) => !spared[index]);
+}
+
+/** The program of many operators has such a name, so it identifies one only if an object of that operator controls what it wrote. */
+const USUAL_NAMES = new Set(['manager', 'operator', 'controller', 'main', 'server']);
+
+interface Write extends Pick<Reconciler, 'wrote' | 'writer'> {
+  /** Whether another object controls the object. */
+  isOwned: boolean;
+}
+
+function writersIn(object: KubeObject, kind: ObjectRef['kind'], path: string[]): Write[] {
+  const wrote = refOf(kind, object.metadata);
+  const isOwned = (object.metadata.ownerReferences ?? []).some(({ controller }) => controller === true);
+  return ownersOf(object, path).map(({ manager }) => ({ wrote, writer: manager, isOwned }));
+}
+
+/** The names by which a container's program may call itself. An image can have any entrypoint; often it has the name of the image. */
+function programsOf(containers: Container[]): string[] {
+  return containers.flatMap(({ command: [program] = [], image, name }) =>
+    program === undefined ? [imageName(image ?? ''), name] : [basename(program)],
+  );
+}
