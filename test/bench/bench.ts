@@ -24,7 +24,7 @@ const PARTS: Record<string, Part> = {
   page: { needs: ['browser'], measure: pageFigures },
   reviews: { needs: ['controller ports'], measure: reviewFigures },
   gateway: { needs: ['HAProxy'], measure: gatewayFigures },
-  loop: { needs: ['cluster', 'controller ports'], measure: clusterFigures },
+  loop: { needs: ['cluster', 'controller ports', 'Docker'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },
   tunnel: { needs: ['network', 'autossh'], measure: tunnelFigures },
   relay: { needs: ['cluster'], measure: relayFigures },

@@ -5,7 +5,7 @@ import { ensurePrerequisites as ensureClusterPrerequisites } from '../cluster/pr
 import { BROWSER_PACKAGES } from '../support/browser.ts';
 
 /** What a part of the bench needs besides Node and Go. */
-export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh' | 'browser' | 'HAProxy';
+export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh' | 'browser' | 'HAProxy' | 'Docker';
 
 const log = (line: string): void => console.error(line);
 
@@ -19,6 +19,7 @@ export async function ensurePrerequisites(needs: Set<Needs>): Promise<void> {
   const more: Record<string, string> = {
     ...(needs.has('autossh') ? { autossh: 'autossh' } : {}),
     ...(needs.has('HAProxy') ? { haproxy: 'haproxy' } : {}),
+    ...(needs.has('Docker') ? { dockerd: 'docker.io', docker: 'docker.io' } : {}),
     ...(needs.has('browser') ? BROWSER_PACKAGES : {}),
   };
   if (needs.size > 0) await ensureClusterPrerequisites(log, more);

@@ -26,6 +26,7 @@ const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
 const services: Record<string, string[]> = {
   containerd: ['containerd.service'],
   'openssh-server': ['ssh.service', 'ssh.socket'],
+  'docker.io': ['docker.service', 'docker.socket'],
 };
 const SYSTEMD_RUNS = '/run/systemd/system';
 const installMinutes = 10;
