@@ -1,47 +1,64 @@
-import { counted } from '../phrases.ts';
+import { counted, writerText } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
-import { duration, oneLine, type Paint, paintedRow, row } from './text.ts';
+import { type ControllerEvent, renderController } from './render-controller.ts';
+import { duration, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
-export function restoredText(event: Extract<DevloopEvent, { type: 'session.restored' }>): string {
+type SessionEvent =
+  | Extract<DevloopEvent, { type: `route.${string}` | `session.${string}` | `guard.${string}` }>
+  | ControllerEvent;
+
+/** The lines of a session's progress: its route, its guard, its controller, its beginning and its end. */
+export function renderSession(event: SessionEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'route.planned':
+      return row(event.position === 1 ? 'route' : 'else', oneLine(`${event.route}: ${event.detail}`));
+    case 'route.verified': {
+      const how = `${event.route}, ${duration(event.latencyMs)}`;
+      return row('verified', oneLine(`${event.service}: kube-apiserver reaches ${event.address} (${how})`));
+    }
+    case 'route.lost':
+      return paintedRow(paint, 'yellow', 'route lost', oneLine(`${event.route}: ${event.cause}`));
+    case 'route.reconnected':
+      return row('reconnected', oneLine(`${event.route} via ${event.via} after ${duration(event.ms)}`));
+    case 'guard.overwritten': {
+      const what = `${event.field} ${event.from} -> ${event.to}`;
+      return paintedRow(
+        paint,
+        'yellow',
+        'overwritten',
+        oneLine(`${objectText(event.object)}  ${what} by ${writerText(event.by)}`),
+      );
+    }
+    case 'guard.deleted':
+      return paintedRow(paint, 'yellow', 'deleted', oneLine(`${objectText(event.object)}  by somebody else`));
+    case 'guard.followed': {
+      const next = event.restart ? 'The controller gets these changes at its next restart.' : '';
+      const lines = [
+        `${objectText(event.object)}  a new version by ${writerText(event.by)}`,
+        ...event.changes,
+        next,
+      ];
+      return row('followed', lines.filter(Boolean).map(oneLine).join('\n'));
+    }
+    case 'session.started':
+      return row('session', oneLine(event.session));
+    case 'session.ready':
+      return paintedRow(paint, 'green', 'ready', `taken over in ${duration(event.ms)}; ${LEAVE}`);
+    case 'session.stopping':
+      return row('stopping', `${event.reason}; restoring everything`);
+    case 'session.restored':
+      return paintedRow(paint, 'green', 'restored', restoredText(event));
+    default:
+      return renderController(event, paint);
+  }
+}
+
+const LEAVE = 'press Ctrl-C to restore everything';
+
+function restoredText(event: Extract<DevloopEvent, { type: 'session.restored' }>): string {
   const { session, changes, ms, endMs = 0 } = event;
   if (changes === 0) return oneLine(`session ${session} had changed nothing`);
   // A shorter time is not noticed, so it is not mentioned.
   const more = endMs < 1_000 ? '' : `; ending what ran on this machine took another ${duration(endMs)}`;
   return `${counted(changes, 'change')} in ${duration(ms)}${more}`;
-}
-
-type DebugEvent = Extract<DevloopEvent, { type: `debug.${string}` }>;
-
-export function debugLine(event: DebugEvent, paint: Paint): string {
-  switch (event.type) {
-    case 'debug.listening':
-      return row('debugger', `editors connect to 127.0.0.1:${event.port}`);
-    case 'debug.attached':
-      return row('attached', oneLine(`${event.editor} has set its breakpoints`));
-    case 'debug.left':
-      return row(
-        'detached',
-        oneLine(
-          `${event.editor} has disconnected; devloop removed its breakpoints, and the controller keeps running`,
-        ),
-      );
-    case 'debug.stopped':
-      return paintedRow(paint, 'yellow', 'stopped', oneLine(`${placeOf(event)}; reviews wait`));
-    case 'debug.stepped':
-      return row('stepped', oneLine(placeOf(event)));
-    case 'debug.running':
-      return row('running', 'the controller is running again');
-    default:
-      return event satisfies never;
-  }
-}
-
-function placeOf({
-  file,
-  line,
-  function: name,
-}: Extract<DebugEvent, { type: 'debug.stopped' | 'debug.stepped' }>): string {
-  if (file === undefined) return 'in the debugger';
-  const at = `at ${file}:${line}`;
-  return name === undefined ? at : `${at} in ${name}`;
 }

@@ -2,7 +2,7 @@ import type { Work } from '../cluster/work.ts';
 import { type BegunBuild, beginBuild } from '../controller/begun-build.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
-import type { Emit } from '../report/events.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { openContext } from './context/context.ts';
 import { operatorName } from './context/holders.ts';
@@ -72,17 +72,13 @@ async function run(session: Session): Promise<void> {
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const since = timeOfAbort(signal);
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
-  const unserved = options.controller ? undefined : noticeUnserved(io.emit);
+  const observers: { observe(event: DevloopEvent): void }[] = [leases, errors];
+  if (!options.controller) observers.push(noticeUnserved(io.emit));
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
   // All events pass through here: they are printed, and update the Leases and the page.
   const emit: Emit = (event) => {
     if (log.shows(event)) io.emit(event);
-    leases.observe(event);
-    errors.observe(event);
-    unserved?.observe(event);
-    answered.observe(event);
-    control.observe(event);
-    page.observe(event);
+    for (const one of observers) one.observe(event);
   };
   const work: Work = { api: context.api, sessionId, emit, signal };
   const answered = followers.use(createAnswered(session, work));
@@ -92,6 +88,7 @@ async function run(session: Session): Promise<void> {
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { control, recorder }));
+  observers.push(answered, control, page);
   if (options.open) void page.open();
   const { directory } = session.files;
   followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));

@@ -1,0 +1,107 @@
+import { shellWord } from '../phrases.ts';
+import type { DevloopEvent } from './events.ts';
+import { duration, indented, oneLine, type Paint, paintedRow, row } from './text.ts';
+
+type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+
+export type ControllerEvent = Extract<
+  DevloopEvent,
+  { type: `build.${string}` | `controller.${string}` | `debug.${string}` }
+>;
+
+/** The lines of the controller: how it is built and run, and where a debugger has stopped it. */
+export function renderController(event: ControllerEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'build.started':
+      return row('building', event.reason.length === 0 ? 'the controller' : `after ${changed(event.reason)}`);
+    case 'build.done':
+      return row('built', `in ${duration(event.ms)}`);
+    case 'build.failed':
+      return `${paintedRow(paint, 'red', 'build failed', `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
+    case 'controller.planned':
+      return [
+        ...(event.build ? [row('would build', commandLine(event.build))] : []),
+        row('would run', commandLine(event.command)),
+        // If the main package is in another module, the commands work only in that module's directory.
+        row('in', event.cwd),
+      ].join('\n');
+    case 'controller.started':
+      return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
+    case 'controller.ready':
+      return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
+    case 'controller.silent':
+      return row('silent', `pid ${event.pid} has not answered within ${duration(event.ms)}`);
+    case 'controller.down':
+      return row('down', oneLine(event.why));
+    case 'controller.exited':
+      return event.expected
+        ? row('stopped', `pid ${event.pid} ${howItExited(event)}`)
+        : paintedRow(paint, 'red', 'exited', `pid ${event.pid} ${howItExited(event)}, unexpectedly`);
+    case 'controller.replaced':
+      return row(
+        'replaced',
+        `the new build serves after ${duration(event.ms)}; reviews were held for ${duration(event.heldMs)}`,
+      );
+    case 'controller.output':
+      return outputLines(event.line, paint);
+    default:
+      return debugLine(event, paint);
+  }
+}
+
+/** The command as a shell takes it, so that it can be copied. */
+function commandLine(command: string[]): string {
+  return oneLine(command.map(shellWord).join(' '));
+}
+
+function changed(files: string[]): string {
+  const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
+  return oneLine(`a change to ${files.slice(0, 3).join(', ')}${more}`);
+}
+
+function howItExited({ code, signal }: Of<'controller.exited'>): string {
+  return signal === null ? `with exit code ${code ?? 'unknown'}` : `on ${signal}`;
+}
+
+function outputLines(text: string, paint: Paint): string {
+  return text
+    .split('\n')
+    .map((line) => `${paint('dim', '│')} ${line}${line.includes('\x1b') ? '\x1b[0m' : ''}`)
+    .join('\n');
+}
+
+type DebugEvent = Extract<DevloopEvent, { type: `debug.${string}` }>;
+
+function debugLine(event: DebugEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'debug.listening':
+      return row('debugger', `editors connect to 127.0.0.1:${event.port}`);
+    case 'debug.attached':
+      return row('attached', oneLine(`${event.editor} has set its breakpoints`));
+    case 'debug.left':
+      return row(
+        'detached',
+        oneLine(
+          `${event.editor} has disconnected; devloop removed its breakpoints, and the controller keeps running`,
+        ),
+      );
+    case 'debug.stopped':
+      return paintedRow(paint, 'yellow', 'stopped', oneLine(`${placeOf(event)}; reviews wait`));
+    case 'debug.stepped':
+      return row('stepped', oneLine(placeOf(event)));
+    case 'debug.running':
+      return row('running', 'the controller is running again');
+    default:
+      return event satisfies never;
+  }
+}
+
+function placeOf({
+  file,
+  line,
+  function: name,
+}: Extract<DebugEvent, { type: 'debug.stopped' | 'debug.stepped' }>): string {
+  if (file === undefined) return 'in the debugger';
+  const at = `at ${file}:${line}`;
+  return name === undefined ? at : `${at} in ${name}`;
+}
