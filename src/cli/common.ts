@@ -93,7 +93,7 @@ export function addCommonFlags(command: Command): Command {
     .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectNames)
     .option(
       '--deployment <[ns/]name>',
-      'Deployment, StatefulSet or DaemonSet of the operator (repeatable for up)',
+      `Deployment, StatefulSet or DaemonSet of the operator${command.name() === 'up' ? ' (repeatable)' : ''}`,
       collectNames,
     )
     .optionsGroup('Output:')

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runTool } from '../machine/tool.ts';
-import { type BegunBuild, type Finished, noteBuild } from './begun-build.ts';
+import type { BegunBuild, Finished } from './begun-build.ts';
 import { isGoBuild, verbose, withoutProgress } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
+import { noteBuild } from './kept-note.ts';
 import { keepProgram, linkAs, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
 /** `fromMs`: when the build began, on the clock of Date.now(). What was saved later might not be in the program. */

@@ -11,13 +11,16 @@ import {
   type RestartEvent,
   type Run,
   type State,
-  type Step,
+  type Transition,
   unchanged,
   warn,
 } from './restart-state.ts';
 
 /** The newest change wins: a build without it is aborted. A change that the controller itself keeps making has to wait. */
-export function onChanged(before: State, { files, at }: Extract<RestartEvent, { is: 'changed' }>): Step {
+export function onChanged(
+  before: State,
+  { files, at }: Extract<RestartEvent, { is: 'changed' }>,
+): Transition {
   const { build } = before;
   if (build.is === 'closed') return unchanged(before);
   const delayMs = at - before.startedAt;
@@ -34,7 +37,7 @@ export function onChanged(before: State, { files, at }: Extract<RestartEvent, { 
   return startBuild(state, at, files, []);
 }
 
-export function startBuild(state: State, since: number, files: string[], before: Effect[]): Step {
+export function startBuild(state: State, since: number, files: string[], before: Effect[]): Transition {
   const build = state.lastBuild + 1;
   return {
     state: { ...state, build: { is: 'running', since }, lastBuild: build },
@@ -42,7 +45,7 @@ export function startBuild(state: State, since: number, files: string[], before:
   };
 }
 
-function delayBuild(state: State, echo: Echo, at: number): Step {
+function delayBuild(state: State, echo: Echo, at: number): Transition {
   const ms = backOff(timesTooOften(echo), FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   const { files, count } = echo;
   const message = `The controller itself seems to change ${files.join(', ')}: this happened at the same moment after each of the last ${count} starts. devloop restarts it in ${ms / 1000} s.`;
@@ -59,14 +62,18 @@ export function onBuildEnded(
   state: State,
   since: number,
   event: Extract<RestartEvent, { is: 'built' | 'build-failed' }>,
-): Step {
+): Transition {
   if (event.is === 'build-failed') {
     return { state, effects: [emit({ type: 'build.failed', ms: event.ms, output: event.output })] };
   }
   return adopt(state, since, event);
 }
 
-function adopt(state: State, since: number, { identical, ms }: { identical: boolean; ms: number }): Step {
+function adopt(
+  state: State,
+  since: number,
+  { identical, ms }: { identical: boolean; ms: number },
+): Transition {
   const { run } = state;
   const done = emit({ type: 'build.done', ms });
   switch (run.is) {

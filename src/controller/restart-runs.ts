@@ -9,7 +9,7 @@ import {
   type Problem,
   type RestartEvent,
   type State,
-  type Step,
+  type Transition,
   unchanged,
   warn,
 } from './restart-state.ts';
@@ -17,7 +17,12 @@ import {
 /** When a process exits after it has served for this long, earlier failures no longer count. */
 const STABLE_MS = 60_000;
 
-export function start(state: State, since: number | undefined, failures: number, before: Effect[]): Step {
+export function start(
+  state: State,
+  since: number | undefined,
+  failures: number,
+  before: Effect[],
+): Transition {
   const lastRun = state.lastRun + 1;
   return {
     state: { ...state, lastRun, run: { is: 'starting', since, failures } },
@@ -25,7 +30,7 @@ export function start(state: State, since: number | undefined, failures: number,
   };
 }
 
-export function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>): Step {
+export function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>): Transition {
   const { run } = state;
   if (event.is === 'exited') return onExited(state, event);
   if (event.is === 'lingers') return onLingers(state, event);
@@ -40,7 +45,7 @@ export function onRunEvent(state: State, event: Extract<RestartEvent, { run: num
 }
 
 /** As long as the old process answers, no request has to wait for the new program. */
-function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'lingers' }>): Step {
+function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'lingers' }>): Transition {
   const { run } = state;
   if (run.is !== 'stopping') return unchanged(state);
   return {
@@ -58,7 +63,7 @@ const STILL_ANSWERING: DevloopEvent = {
  * A review has waited for half of its time, so a silent old process is killed: the other half is for the start of the new program. Two
  * processes never run at once, because both would work on the same objects.
  */
-export function onHalfWaited(state: State): Step {
+export function onHalfWaited(state: State): Transition {
   const { run } = state;
   if (run.is !== 'stopping' || run.old !== 'silent') return unchanged(state);
   return { state: { ...state, run: { ...run, old: 'ending' } }, effects: [emit(KILLED), { do: 'kill' }] };
@@ -70,7 +75,7 @@ const KILLED: DevloopEvent = {
     'the old controller no longer answers but has not exited, and a review is waiting for the new one, so devloop ends it with SIGKILL',
 };
 
-function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {
+function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Transition {
   const { run } = state;
   if (event.isWrong && (run.is === 'starting' || run.is === 'serving')) return goDown(state, event.problem);
   switch (run.is) {
@@ -94,7 +99,7 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
  * Restarts the controller after growing delays, as kubelet does. Restarts it at once after the first exit with code 0, because a
  * certificate rotator, for example, exits in this way.
  */
-function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Step {
+function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Transition {
   if (state.build.is === 'closed') return goDown(state, event.problem);
   if (event.code === 0 && failures === 0) {
     const message = 'the controller exited with code 0, so devloop restarts it at once';
@@ -113,7 +118,7 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
 
 const ENDING = 'the session is ending, so devloop does not restart it';
 
-function goDown(state: State, problem: Problem): Step {
+function goDown(state: State, problem: Problem): Transition {
   const down: State = { ...state, run: { is: 'down' } };
   if (state.build.is === 'closed')
     return { state: down, effects: [warn(problem), downEffect(problem, ENDING, Number.POSITIVE_INFINITY)] };

@@ -86,7 +86,7 @@ export type Effect =
   | { do: 'end-delay' }
   | { do: 'emit'; event: DevloopEvent };
 
-export interface Step {
+export interface Transition {
   state: State;
   effects: Effect[];
 }
@@ -109,7 +109,7 @@ export function isSettled({ build, run }: State): boolean {
   return build.is === 'closed' && (run.is === 'serving' || run.is === 'down');
 }
 
-export function unchanged(state: State): Step {
+export function unchanged(state: State): Transition {
   return { state, effects: [] };
 }
 

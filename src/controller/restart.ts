@@ -1,13 +1,13 @@
 import { onBuildEnded, onChanged, startBuild } from './restart-builds.ts';
 import { onHalfWaited, onRunEvent, start } from './restart-runs.ts';
-import { type Effect, type RestartEvent, type State, type Step, unchanged } from './restart-state.ts';
+import { type Effect, type RestartEvent, type State, type Transition, unchanged } from './restart-state.ts';
 
 /** Decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
-export function step(state: State, event: RestartEvent): Step {
+export function step(state: State, event: RestartEvent): Transition {
   return withGate(state, withStartTime(transition(state, event), event.at), event.at);
 }
 
-function transition(state: State, event: RestartEvent): Step {
+function transition(state: State, event: RestartEvent): Transition {
   switch (event.is) {
     case 'changed':
       return onChanged(state, event);
@@ -39,7 +39,7 @@ function transition(state: State, event: RestartEvent): Step {
 }
 
 /** Starts no more builds, but completes a replacement that has begun, because requests wait for it. */
-function onLeave(state: State): Step {
+function onLeave(state: State): Transition {
   const effects: Effect[] = [];
   if (state.build.is === 'running') effects.push({ do: 'abort-build' });
   if (state.build.is === 'delayed') effects.push({ do: 'end-delay' });
@@ -51,7 +51,7 @@ function onLeave(state: State): Step {
   };
 }
 
-function withStartTime({ state, effects }: Step, at: number): Step {
+function withStartTime({ state, effects }: Transition, at: number): Transition {
   const starts = effects.some((effect) => effect.do === 'start');
   return starts ? { state: { ...state, startedAt: at }, effects } : { state, effects };
 }
@@ -59,7 +59,7 @@ function withStartTime({ state, effects }: Step, at: number): Step {
 /**
  * If a transition begins a replacement, holds requests before all its other effects; if it ends one, releases them after the other effects.
  */
-function withGate(before: State, { state, effects }: Step, at: number): Step {
+function withGate(before: State, { state, effects }: Transition, at: number): Transition {
   const { run } = state;
   const held = run.is === 'starting' || (run.is === 'stopping' && run.old !== 'answering');
   if (held === (before.heldAt !== undefined)) return { state, effects };

@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { DevloopError } from '../errors.ts';
+import { followKeyPair } from '../local/follow-key-pairs.ts';
 import { defaultDirectory, writeFoundPair } from '../local/key-pair-files.ts';
-import { findKeyPair, followKeyPair } from '../local/key-pairs.ts';
+import { findKeyPair } from '../local/key-pairs.ts';
 import { discover } from '../operator/discover.ts';
 import { checkoutFactsOf, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';

@@ -1,4 +1,5 @@
-import { describe, isWorkload, type Kind } from '../cluster/api/kinds.ts';
+import { describe, isWorkload } from '../cluster/api/kinds.ts';
+import type { Workload } from '../cluster/api/workloads.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
 import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
 import type { Left } from '../cluster/takeover/restore-steps.ts';
@@ -7,7 +8,7 @@ import { AGAIN, DevloopError } from '../errors.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
-import { splitName, type Target } from '../operator/target.ts';
+import { type Reconciler, splitName, type Target } from '../operator/target.ts';
 import { inNamespaces } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
@@ -120,11 +121,21 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   return { left: result.left, notStarted: result.notStarted };
 }
 
+/** Of several workloads, the Services' Pods show which is the manager; the others are what the session paused besides. */
 async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {
-  const named = (isWanted: (kind: Kind) => boolean): string[] =>
-    taken.flatMap(({ ref }) => (isWanted(ref.kind) ? [`${ref.namespace}/${ref.name}`] : []));
-  const names = { services: named((kind) => kind === 'Service'), deployment: named(isWorkload)[0] };
-  return await discover({ api, names, facts: noCheckoutFacts(), emit: () => {}, onUnusablePort: () => {} });
+  const nameOf = ({ ref }: TakenObject): string => `${ref.namespace}/${ref.name}`;
+  const services = taken.filter(({ ref }) => ref.kind === 'Service').map(nameOf);
+  const workloads = taken.filter(({ ref }) => isWorkload(ref.kind));
+  const deployment = workloads.length === 1 ? nameOf(workloads[0]!) : undefined;
+  const names = { services, deployment };
+  const facts = noCheckoutFacts();
+  const target = await discover({ api, names, facts, emit: () => {}, onUnusablePort: () => {} });
+  const { manager } = target;
+  const reconcilers = workloads.flatMap(({ ref, object }): Reconciler[] => {
+    if (manager === undefined || object === undefined || describe(ref) === describe(manager.ref)) return [];
+    return [{ ref, object: object as Workload, wrote: manager.ref, writer: '' }];
+  });
+  return { ...target, reconcilers };
 }
 
 /** The namespaces to search if the account is not allowed to list the whole cluster. */

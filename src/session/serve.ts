@@ -1,7 +1,8 @@
 import type { Work } from '../cluster/work.ts';
 import type { Gate, Supervisor } from '../controller/supervisor.ts';
+import { followKeyPairs } from '../local/follow-key-pairs.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
-import { type FoundPair, followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
+import type { FoundPair, KeyPairs } from '../local/key-pairs.ts';
 import type { TargetService } from '../operator/target.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/controller.ts';

@@ -51,7 +51,7 @@ export interface Running {
   ending: AbortController;
 }
 
-/** docs/architecture.md explains the order. Each step labels what it changes, and `endUp` restores that. */
+/** From step 4 of "Order of `up`" in docs/architecture.md to its end. Each step labels what it changes, and `endUp` restores that. */
 export async function takeOver(running: Running): Promise<void> {
   const { session, work, leases, standing, ending } = running;
   const { emit, signal } = work;
@@ -75,7 +75,7 @@ export async function takeOver(running: Running): Promise<void> {
   const onManager = followManager(session, work, { pairs, connection, controller, supervisor });
   const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));
   running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
-  // The go tool starts first: the calls to the cluster keep this process busy for a while.
+  // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
   await allOrNone([supervisor?.build() ?? Promise.resolve(), holdAndOpen(running)], ending);
   supervisor?.standBy();
   // Somebody may have run `devloop down` in the meantime.
@@ -112,7 +112,7 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
 }
 
 /**
- * Pauses the manager, starts the controller, and points the Services here. That is the order if the manager's Pods stay up, since they
+ * Steps 7 to 10: pauses the manager, starts the controller, and points the Services here. That is the order if the manager's Pods stay up, since they
  * answer until they are idle. Otherwise the Services are pointed here first, and reviews wait.
  */
 async function replaceManager(

@@ -2,7 +2,7 @@ import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { beginBuild, noteSources } from '../../../src/controller/begun-build.ts';
+import { beginBuild } from '../../../src/controller/begun-build.ts';
 import {
   type BuildOutcome,
   type BuildPlan,
@@ -10,6 +10,7 @@ import {
   prepareFirst,
 } from '../../../src/controller/build.ts';
 import { listSources } from '../../../src/controller/go/sources.ts';
+import { noteSources } from '../../../src/controller/kept-note.ts';
 import { eventually } from '../../support/eventually.ts';
 import { directoryWith, greeting, operatorModule, put } from './support/places.ts';
 

@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
-import { type FoundPair, findKeyPair, mountPointsOf, useRenewed } from '../../../src/local/key-pairs.ts';
+import { useRenewed } from '../../../src/local/follow-key-pairs.ts';
+import { type FoundPair, findKeyPair, mountPointsOf } from '../../../src/local/key-pairs.ts';
 import { distrustWarnings } from '../../../src/local/trust.ts';
 import type { TargetService } from '../../../src/operator/target.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';

@@ -1,0 +1,110 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { otherWriter } from '../machine/own-files.ts';
+import { isGoBuild } from './build-progress.ts';
+import { type BuiltFrom, builtFrom, flagsState } from './go/built-from.ts';
+import type { SourceSet } from './go/sources.ts';
+import { readGoFlags } from './go/toolchain.ts';
+import { NOTE } from './programs.ts';
+
+/** A command of the go tool that builds a program. */
+export interface KnownBuild {
+  cwd: string;
+  /** The word at `output` is the program's file. */
+  command: string[];
+  output: number;
+}
+
+/** What is noted about the kept program. */
+export interface Note extends KnownBuild {
+  /** What the program was built from; absent if that is not known. */
+  from?: (GoFlags & { program: string; sources: BuiltFrom }) | undefined;
+}
+
+/** The user's GOFLAGS, and the state of the settings that they were read from. */
+interface GoFlags {
+  goFlags: string;
+  flagsState: string;
+}
+
+/** Notes how the kept program is built. The note only saves time, so a failure to write it is ignored. */
+export async function noteBuild(kept: string, build: KnownBuild): Promise<void> {
+  if (isGoBuild(build.command)) await writeNote(kept, known(build));
+}
+
+/** Flags of the go tool through which a build depends on further files or programs. devloop does not know what those depend on. */
+const NAMES_FILES = /(?:^|[\s'"])--?(?:modfile|overlay|pgo|toolexec)\b/;
+
+/**
+ * Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. A failure is ignored, as in
+ * `noteBuild`.
+ */
+export async function noteSources(
+  kept: string,
+  program: { file: string; fromMs: number },
+  sources: SourceSet,
+): Promise<void> {
+  const note = await readNote(kept);
+  const stamp = await stampOf(kept);
+  if (note === undefined || stamp === undefined || stamp !== (await stampOf(program.file))) return;
+  const flags = await goFlagsNow(note);
+  const isCertain = flags !== undefined && !NAMES_FILES.test([flags.goFlags, ...note.command].join(' '));
+  const from = isCertain ? builtFrom(sources, settingsOf(note), program.fromMs) : undefined;
+  await writeNote(kept, {
+    ...known(note),
+    from: from && flags && { ...flags, program: stamp, sources: from },
+  });
+}
+
+/**
+ * The user's GOFLAGS. Runs the go tool only if its settings have changed since the last note: a note is written after each build, just when
+ * the new controller starts.
+ */
+async function goFlagsNow({ cwd, from }: Note): Promise<GoFlags | undefined> {
+  const now = flagsState(process.env);
+  if (now === undefined) return undefined;
+  if (from != null && from.flagsState === now && typeof from.goFlags === 'string')
+    return { goFlags: from.goFlags, flagsState: now };
+  const goFlags = await readGoFlags(cwd, {}).catch(() => undefined);
+  return goFlags === undefined ? undefined : { goFlags, flagsState: now };
+}
+
+/** What the go tool is run with for such a build. */
+export function settingsOf({ cwd }: KnownBuild): { cwd: string; env: NodeJS.ProcessEnv } {
+  return { cwd, env: process.env };
+}
+
+/** A value that is equal for all names of one file; undefined if there is no file. */
+export async function stampOf(file: string): Promise<string | undefined> {
+  const found = await stat(file, { bigint: true }).catch(() => undefined);
+  return found && [found.ino, found.size, found.mtimeNs].join(' ');
+}
+
+async function writeNote(kept: string, note: Note): Promise<void> {
+  if (otherWriter(kept) !== undefined) return;
+  await writeFile(noteOf(kept), JSON.stringify(note), { mode: 0o600 }).catch(() => {});
+}
+
+function noteOf(kept: string): string {
+  return kept + NOTE;
+}
+
+/** The build without the name of the program that it makes. */
+function known({ cwd, command, output }: KnownBuild): KnownBuild {
+  return { cwd, command: command.with(output, ''), output };
+}
+
+/** Equal for builds that differ only in the name of the program. */
+export function textOf(build: KnownBuild): string {
+  return JSON.stringify(known(build));
+}
+
+/** Ignores a note that other users can write to, because devloop runs the command in it. */
+export async function readNote(kept: string): Promise<Note | undefined> {
+  try {
+    if (otherWriter(noteOf(kept)) !== undefined) return undefined;
+    const note = JSON.parse(await readFile(noteOf(kept), 'utf8')) as Note;
+    return isGoBuild(note.command) && note.command[note.output] !== undefined ? note : undefined;
+  } catch {
+    return undefined;
+  }
+}
