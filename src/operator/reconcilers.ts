@@ -8,6 +8,7 @@ import { sessionOf } from '../cluster/marks/marks.ts';
 import { ownersOf } from '../cluster/marks/owners.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { imageName } from '../phrases.ts';
+import { ownerKindOf } from './owners.ts';
 import { type ApiListing, servedApis } from './served-apis.ts';
 import type { Reconciler, Target } from './target.ts';
 import type { WebhookService } from './webhooks.ts';
@@ -20,8 +21,7 @@ export interface Surroundings extends ApiListing {
 }
 
 /**
- * Finds the Deployments in the manager's namespace whose program wrote a field that devloop changes: the selector of a Service, or the spec
- * of the manager. Leaves out those whose Pods answer other webhooks or serve an API, which would fail without them.
+ * Finds the Deployments in the manager's namespace whose program created a Service or the manager, according to managedFields. Leaves out those whose Pods answer other webhooks or serve an API, which would fail without them.
  */
 export async function findReconcilers(
   api: ClusterApi,
@@ -31,9 +31,12 @@ export async function findReconcilers(
   if (manager === undefined) return [];
   const own = programsOf([manager.container]);
   const writes = [
-    ...services.flatMap(({ service }) => writersIn(service, 'Service', ['spec', 'selector'])),
-    ...writersIn(manager.object, manager.ref.kind, ['spec']),
-  ].filter(({ writer, isOwned }) => !own.includes(writer) && (isOwned || !USUAL_NAMES.has(writer)));
+    // A manager may create its own Service, but hardly the workload that it runs in.
+    ...services
+      .flatMap(({ service }) => writersIn(service, 'Service'))
+      .filter(({ writer }) => !own.includes(writer)),
+    ...writersIn(manager.object, manager.ref.kind),
+  ].filter(({ writer, isOwned }) => isCertain(writer, isOwned));
   const found = deployments.flatMap((object): Reconciler[] => {
     const ref = refOf('Deployment', object.metadata);
     const programs = programsOf(object.spec.template.spec.containers);
@@ -44,33 +47,42 @@ export async function findReconcilers(
     return [{ ref, object, wrote: write.wrote, writer: write.writer }];
   });
   // Of several with this name, any may be the writer.
-  const certain = found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
-  if (certain.length === 0) return [];
+  const only = found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
+  if (only.length === 0) return [];
   const listed = await api.list<Service>('Service', manager.ref.namespace).catch(noneIfRefused);
   const called = listed.filter(({ metadata: { namespace, name } }) =>
     webhookServices.some((one) => one.name === name && one.namespace === namespace),
   );
   const spared = await Promise.all(
-    certain.map(async ({ object }) => {
+    only.map(async ({ object }) => {
       const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
       return answers || (await servedApis(api, { object }, apis)).length > 0;
     }),
   );
-  return certain.filter((_, index) => !spared[index]);
+  return only.filter((_, index) => !spared[index]);
 }
 
-/** The program of many operators has such a name, so it identifies one only if an object of that operator controls what it wrote. */
+/** The program of many operators has such a name. */
 const USUAL_NAMES = new Set(['manager', 'operator', 'controller', 'main', 'server']);
+
+/**
+ * Whether the name of a writer identifies a program. A usual name does so only if an object of that operator controls what it wrote. Tools
+ * that deploy operators are left out: pausing one would stop all its deployments.
+ */
+function isCertain(writer: string, isOwned: boolean): boolean {
+  return ownerKindOf(writer) === undefined && (isOwned || !USUAL_NAMES.has(writer));
+}
 
 interface Write extends Pick<Reconciler, 'wrote' | 'writer'> {
   /** Whether another object controls the object. */
   isOwned: boolean;
 }
 
-function writersIn(object: KubeObject, kind: ObjectRef['kind'], path: string[]): Write[] {
+/** Whoever creates a Service or a workload writes its selector; others seldom do. */
+function writersIn(object: KubeObject, kind: ObjectRef['kind']): Write[] {
   const wrote = refOf(kind, object.metadata);
   const isOwned = (object.metadata.ownerReferences ?? []).some(({ controller }) => controller === true);
-  return ownersOf(object, path).map(({ manager }) => ({ wrote, writer: manager, isOwned }));
+  return ownersOf(object, ['spec', 'selector']).map(({ manager }) => ({ wrote, writer: manager, isOwned }));
 }
 
 /** The names by which a container's program may call itself. An image can have any entrypoint; often it has the name of the image. */

@@ -7,6 +7,7 @@ import { checkoutFacts, clusterWithTable, install } from '../../support/operator
 const NAMESPACE = 'shop-system';
 const PATH = '/validate-shop-example-com-v1-order';
 const shop = checkoutFacts(['shop.example.com'], [PATH], ['shop']);
+const SELECTOR = { 'f:spec': { 'f:selector': {} } };
 const OPERATOR: Container = { name: 'operator', command: ['/bin/shop-operator'] };
 
 /** The Service `hooks` of the Deployment `shop-hooks`, whose selector this program wrote. */
@@ -18,11 +19,10 @@ function webhooksWrittenBy(writer: string, ownedBy?: string) {
     ...{ namespace: NAMESPACE, service: 'hooks', deployment: 'shop-hooks', webhooks, container },
   });
   const [ref, seen] = [{ kind: 'Service', namespace: NAMESPACE, name: 'hooks' } as const, Date.now()];
-  const fieldsV1 = { 'f:spec': { 'f:selector': {} } };
   cluster.put<Service>('Service', {
     metadata: {
       ...ref,
-      managedFields: [{ manager: writer, operation: 'Update', fieldsV1 }],
+      managedFields: [{ manager: writer, operation: 'Update', fieldsV1: SELECTOR }],
       ...(ownedBy && {
         ownerReferences: [{ apiVersion: 'v1', kind: ownedBy, name: 'x', uid: `${seen}`, controller: true }],
       }),
@@ -89,6 +89,25 @@ test('a manager that creates its own Service has no reconciler', async () => {
   const cluster = webhooksWrittenBy('shop-webhook');
   cluster.deploy('second', { name: 'second', command: ['/bin/shop-webhook'] });
   expect(await reconcilersIn(cluster)).toEqual([]);
+});
+
+test.each(['olm', 'kustomize-controller', 'helm-controller'])(
+  '%s, which deploys operators, is never paused',
+  async (tool) => {
+    const cluster = webhooksWrittenBy(tool);
+    cluster.deploy(tool, { name: tool, command: [`/${tool}`] });
+    expect(await reconcilersIn(cluster)).toEqual([]);
+  },
+);
+
+test('a program that creates a second Deployment of itself is the reconciler of that one', async () => {
+  const cluster = webhooksWrittenBy('shop-webhook');
+  const ref = { kind: 'Deployment', namespace: NAMESPACE, name: 'shop-hooks' } as const;
+  const hooks = (await cluster.api.get<Workload>(ref))!;
+  const managedFields = [{ manager: 'shop-webhook', operation: 'Update', fieldsV1: SELECTOR }];
+  cluster.put<Workload>('Deployment', { ...hooks, metadata: { ...hooks.metadata, managedFields } });
+  cluster.deploy('shop', { name: 'shop', command: ['/bin/shop-webhook'] });
+  expect(await reconcilersIn(cluster)).toEqual(['shop']);
 });
 
 test('a Deployment that answers other webhooks goes on running', async () => {
