@@ -21,7 +21,8 @@ export interface Surroundings extends ApiListing {
 }
 
 /**
- * Finds the Deployments in the manager's namespace whose program created a Service or the manager, according to managedFields. Leaves out those whose Pods answer other webhooks or serve an API, which would fail without them.
+ * Finds the Deployments in the manager's namespace whose program created a Service or the manager, according to managedFields. Leaves out
+ * those whose Pods answer other webhooks or serve an API, which would fail without them.
  */
 export async function findReconcilers(
   api: ClusterApi,
