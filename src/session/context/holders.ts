@@ -132,6 +132,22 @@ export async function sessionsInTheWay(
   return { sessions: [...new Set(known)], living: holders.filter((one) => one.alive) };
 }
 
+/** The target without the reconcilers that a live session has paused already: two webhook servers can have the same one. */
+export async function withoutPausedReconcilers(
+  observer: Observer,
+  target: Target,
+  machine: LocalMachine,
+): Promise<Target> {
+  const { reconcilers = [] } = target;
+  const isPaused = await Promise.all(
+    reconcilers.map(async ({ ref, object }) => {
+      if (sessionOf(object) === undefined) return false;
+      return (await readHolderOf(observer, leaseRef(ref), machine))?.alive === true;
+    }),
+  );
+  return { ...target, reconcilers: reconcilers.filter((_, index) => !isPaused[index]) };
+}
+
 export function markedSessions(target: Target): string[] {
   const sessions = takenObjects(target).map(({ object }) => sessionOf(object));
   return [...new Set(sessions.filter((session) => session !== undefined))];

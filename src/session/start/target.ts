@@ -16,7 +16,12 @@ import type { Reconciler, Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
-import { type InTheWay, sessionsInTheWay, takenObjects } from '../context/holders.ts';
+import {
+  type InTheWay,
+  sessionsInTheWay,
+  takenObjects,
+  withoutPausedReconcilers,
+} from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
 import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
@@ -36,14 +41,16 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const facts = checkoutFactsOf(context);
   // Runs during the discovery.
   const everything = mayDoEverything(api);
-  const target = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
+  const observer = { api, emit: io.emit, signal: io.signal };
+  const found = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
+  // A session that is taken over is restored first, and resumes what it has paused.
+  const target = options.takeOver ? found : await withoutPausedReconcilers(observer, found, machine);
   assertAllTakeable(target, settings);
   if (target.services.length === 0 && target.manager === undefined) {
     await requireDefinitions(context, await facts, options);
     io.emit({ type: 'note', message: RUNS_HERE });
   }
   const choice = pauseChoice(options, context);
-  const observer = { api, emit: io.emit, signal: io.signal };
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   reportServedApis(target, choice, io.emit);
   const { manager } = target;
