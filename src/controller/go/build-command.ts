@@ -80,15 +80,14 @@ function linkerFlag(
   if (found && flags.length > 0) sources.push(found.source);
   if (all.length > flags.length) sources.push('-s links faster');
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
-  const isLater = (flag: string): boolean => !isBuilt && runsShellCalls(flag);
-  const leave = (some: string[], how: string): void => {
-    if (found && some.length > 0)
-      sources.push(`without ${summaryOf(some)} from ${found.source}, which devloop ${how}`);
+  const leave = (some: string[], why: string): void => {
+    if (found && some.length > 0) sources.push(`without ${summaryOf(some)} from ${found.source}, ${why}`);
   };
-  leave(leftOut.filter(isLater), 'evaluates only when it builds');
+  const called = leftOut.filter(runsShellCalls);
+  leave(called, isBuilt ? 'whose command fails' : 'which devloop evaluates only when it builds');
   leave(
-    leftOut.filter((flag) => !isLater(flag)),
-    'does not evaluate',
+    leftOut.filter((flag) => !called.includes(flag)),
+    'which devloop does not evaluate',
   );
   return {
     what: 'linker flags',

@@ -183,7 +183,7 @@ test('for a program that is built and run, commands of the Makefile are run as m
   expect(value).toBe('-s -X main.version=1.2.3 -X main.image=shop:7');
   // One that prints the time, one that fails, and one with an unknown variable.
   expect(source).toContain(
-    'without -X main.built=$(shell date -u +%s) -X main.no=$(shell cat missing) -X main.d=$(shell echo $(D)) from the Makefile, which devloop does not evaluate',
+    'without -X main.no=$(shell cat missing) from the Makefile, whose command fails; without -X main.built=$(shell date -u +%s) -X main.d=$(shell echo $(D)) from the Makefile, which devloop does not evaluate',
   );
 });
 
