@@ -38,12 +38,17 @@ export function clockFinding({ fromMs, toMs, serverTime }: ClockReading): Findin
     return { verdict: 'ok', answer: 'this machine and the API server agree on the time', proof };
   const answer =
     aheadMs > behindMs
-      ? `this machine's clock is ${minutes(aheadMs)} ahead of the API server's, so certificates that were just issued on this machine may not be valid in the cluster yet`
-      : `this machine's clock is ${minutes(behindMs)} behind the API server's, so certificates that were just issued in the cluster may not be valid on this machine yet`;
+      ? `this machine's clock is ${roughly(aheadMs)} ahead of the API server's, so certificates that were just issued on this machine may not be valid in the cluster yet`
+      : `this machine's clock is ${roughly(behindMs)} behind the API server's, so certificates that were just issued in the cluster may not be valid on this machine yet`;
   const hint = "If this machine's clock is wrong, on Linux with systemd: sudo timedatectl set-ntp true";
   return { verdict: 'warn', answer, proof, hint };
 }
 
-function minutes(ms: number): string {
-  return counted(Math.round(ms / MINUTE_MS), 'minute');
+/** In the largest unit of which there are at least two. */
+function roughly(ms: number): string {
+  const minutes = Math.round(ms / MINUTE_MS);
+  const hours = Math.round(minutes / 60);
+  const days = Math.round(hours / 24);
+  if (days > 1) return counted(days, 'day');
+  return hours > 1 ? counted(hours, 'hour') : counted(minutes, 'minute');
 }

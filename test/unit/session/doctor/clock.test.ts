@@ -19,7 +19,7 @@ it.each([
 
 it.each([
   [-6 * MINUTE_MS, / 6 minutes behind/],
-  [24 * 60 * MINUTE_MS, / 1440 minutes ahead/],
+  [24 * 60 * MINUTE_MS, / 24 hours ahead/],
 ])('a clock that is %i ms off causes a warning that says in which direction', (ms, answer) => {
   expect(at(ms)).toMatchObject({ verdict: 'warn', answer: expect.stringMatching(answer) });
   expect(at(ms).hint).toContain('timedatectl');
