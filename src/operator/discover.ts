@@ -1,8 +1,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { noneIfForbidden, noneIfRefused } from '../cluster/api/errors.ts';
-import { describe, refOf } from '../cluster/api/kinds.ts';
+import { noneIfRefused } from '../cluster/api/errors.ts';
+import { describe } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
-import type { Workload } from '../cluster/api/workloads.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { withNames } from '../phrases.ts';
@@ -18,9 +17,8 @@ import {
   withoutNeighbours,
 } from './match.ts';
 import { hintOfMissing } from './missing.ts';
-import { findReconcilers } from './reconcilers.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
-import { reportSiblings } from './siblings.ts';
+import { lookBeside } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
 import {
   type ChosenService,
@@ -84,22 +82,8 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   reportUnroutable(elsewhere, target, emit);
   if (elsewhere.through.length === 0 && elsewhere.byUrl.length === 0)
     reportWebhooksOff({ listed, chosen }, checkout, target, emit);
-  if (manager === undefined) return target;
-  const deployments = await api.list<Workload>('Deployment', manager.ref.namespace).catch(noneIfForbidden);
-  const isNamedToo = ({ metadata: { namespace, name } }: Workload): boolean =>
-    (names.deployments ?? []).some((one) => one === name || one === `${namespace}/${name}`);
-  const others = deployments.filter((one) => !isNamedToo(one));
-  const reconcilers = await findReconcilers(api, target, {
-    ...listing,
-    deployments: others,
-    webhookServices: called,
-  });
-  const pausedToo = reconcilers.map(({ ref }) => describe(ref));
-  const running = deployments.filter(
-    (one) => !pausedToo.includes(describe(refOf('Deployment', one.metadata))),
-  );
-  reportSiblings({ manager, deployments: running, names }, checkout, emit);
-  return { ...target, reconcilers };
+  const surroundings = { ...listing, webhookServices: called, facts: checkout };
+  return { ...target, reconcilers: await lookBeside({ api, names, emit }, target, surroundings) };
 }
 
 /** Reports nothing about a Service of another manager, because that manager's session takes it over. */

@@ -10,6 +10,7 @@ import { originalSelector } from '../cluster/marks/selector.ts';
 import { imageName } from '../phrases.ts';
 import { ownerKindOf } from './owners.ts';
 import { type ApiListing, servedApis } from './served-apis.ts';
+import type { CheckoutFacts } from './sources.ts';
 import type { Reconciler, Target } from './target.ts';
 import type { WebhookService } from './webhooks.ts';
 import { isSelectedBy } from './workload.ts';
@@ -18,49 +19,66 @@ import { isSelectedBy } from './workload.ts';
 export interface Surroundings extends ApiListing {
   deployments: Workload[];
   webhookServices: Pick<WebhookService, 'namespace' | 'name'>[];
+  facts: Pick<CheckoutFacts, 'names' | 'images'>;
 }
 
 /**
- * Finds the Deployments in the manager's namespace whose program created a Service or the manager, according to managedFields. Leaves out
- * those whose Pods answer other webhooks or serve an API, which would fail without them.
+ * Finds the Deployments in the manager's namespace whose program created a Service or the manager, according to managedFields. If there is
+ * none, and the writer is a program of the checkout, looks in all namespaces. Leaves out Deployments whose Pods answer other webhooks or
+ * serve an API, which would fail without them.
  */
 export async function findReconcilers(
   api: ClusterApi,
-  { services, manager }: Pick<Target, 'services' | 'manager'>,
-  { deployments, webhookServices, ...apis }: Surroundings,
+  target: Pick<Target, 'services' | 'manager'>,
+  { deployments, webhookServices, facts, ...apis }: Surroundings,
 ): Promise<Reconciler[]> {
+  const writes = writesIn(target);
+  let found = writersAmong(deployments, writes, target);
+  const ours = writes.filter(({ writer }) => facts.names.has(writer) || facts.images.has(writer));
+  if (found.length === 0 && ours.length > 0) {
+    const everywhere = await api.list<Workload>('Deployment', undefined).catch(noneIfRefused);
+    found = writersAmong(everywhere, ours, target);
+  }
+  const spared = await Promise.all(
+    found.map(async ({ ref, object }) => {
+      const listed = await api.list<Service>('Service', ref.namespace).catch(noneIfRefused);
+      const called = listed.filter(({ metadata: { namespace, name } }) =>
+        webhookServices.some((one) => one.name === name && one.namespace === namespace),
+      );
+      const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
+      return answers || (await servedApis(api, { object }, apis)).length > 0;
+    }),
+  );
+  return found.filter((_, index) => !spared[index]);
+}
+
+function writesIn({ services, manager }: Pick<Target, 'services' | 'manager'>): Write[] {
   if (manager === undefined) return [];
   const own = programsOf([manager.container]);
-  const writes = [
-    // A manager may create its own Service, but hardly the workload that it runs in.
-    ...services
-      .flatMap(({ service }) => writersIn(service, 'Service'))
-      .filter(({ writer }) => !own.includes(writer)),
-    ...writersIn(manager.object, manager.ref.kind),
-  ].filter(({ writer, isOwned }) => isCertain(writer, isOwned));
+  // A manager may create its own Service, but hardly the workload that it runs in.
+  const ofServices = services
+    .flatMap(({ service }) => writersIn(service, 'Service'))
+    .filter(({ writer }) => !own.includes(writer));
+  const all = [...ofServices, ...writersIn(manager.object, manager.ref.kind)];
+  return all.filter(({ writer, isOwned }) => isCertain(writer, isOwned));
+}
+
+/** The Deployments whose program is a writer. Of several with the same name, any may be the writer, so none is taken. */
+function writersAmong(
+  deployments: Workload[],
+  writes: Write[],
+  { manager }: Pick<Target, 'manager'>,
+): Reconciler[] {
   const found = deployments.flatMap((object): Reconciler[] => {
     const ref = refOf('Deployment', object.metadata);
     const programs = programsOf(object.spec.template.spec.containers);
     const write = writes.find(({ writer }) => programs.includes(writer));
     // A dead session may have left it paused.
     const runs = object.spec.replicas !== 0 || sessionOf(object) !== undefined;
-    if (write === undefined || !runs || describe(ref) === describe(manager.ref)) return [];
+    if (write === undefined || !runs || (manager && describe(ref) === describe(manager.ref))) return [];
     return [{ ref, object, wrote: write.wrote, writer: write.writer }];
   });
-  // Of several with this name, any may be the writer.
-  const only = found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
-  if (only.length === 0) return [];
-  const listed = await api.list<Service>('Service', manager.ref.namespace).catch(noneIfRefused);
-  const called = listed.filter(({ metadata: { namespace, name } }) =>
-    webhookServices.some((one) => one.name === name && one.namespace === namespace),
-  );
-  const spared = await Promise.all(
-    only.map(async ({ object }) => {
-      const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
-      return answers || (await servedApis(api, { object }, apis)).length > 0;
-    }),
-  );
-  return only.filter((_, index) => !spared[index]);
+  return found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
 }
 
 /** The program of many operators has such a name. */
@@ -86,9 +104,14 @@ function writersIn(object: KubeObject, kind: ObjectRef['kind']): Write[] {
   return ownersOf(object, ['spec', 'selector']).map(({ manager }) => ({ wrote, writer: manager, isOwned }));
 }
 
-/** The names by which a container's program may call itself. An image can have any entrypoint; often it has the name of the image. */
+/**
+ * The names by which a container's program may call itself. An image can have any entrypoint; often it has the name of the image. If it has
+ * none, the first argument is the program.
+ */
 function programsOf(containers: Container[]): string[] {
-  return containers.flatMap(({ command: [program] = [], image, name }) =>
-    program === undefined ? [imageName(image ?? ''), name] : [basename(program)],
+  return containers.flatMap(({ command: [program] = [], args: [first = ''] = [], image, name }) =>
+    program === undefined
+      ? [imageName(image ?? ''), name, ...(first.startsWith('/') ? [basename(first)] : [])]
+      : [basename(program)],
   );
 }

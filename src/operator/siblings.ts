@@ -1,10 +1,32 @@
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import type { Emit } from '../report/events.ts';
+import { findReconcilers, type Surroundings } from './reconcilers.ts';
 import type { CheckoutFacts } from './sources.ts';
-import type { TargetManager, TargetNames } from './target.ts';
+import type { Reconciler, Target, TargetManager, TargetNames } from './target.ts';
 import type { FoundWorkload } from './workload.ts';
+
+/** Looks at the Deployments beside the manager. Returns those that have to be paused, too, and reports which others keep running. */
+export async function lookBeside(
+  { api, names, emit }: { api: ClusterApi; names: TargetNames; emit: Emit },
+  target: Target,
+  surroundings: Omit<Surroundings, 'deployments'>,
+): Promise<Reconciler[]> {
+  const { manager } = target;
+  if (manager === undefined) return [];
+  const deployments = await api.list<Workload>('Deployment', manager.ref.namespace).catch(noneIfForbidden);
+  const isNamed = ({ metadata: { namespace, name } }: Workload): boolean =>
+    (names.deployments ?? []).some((one) => one === name || one === `${namespace}/${name}`);
+  const found = await findReconcilers(api, target, { ...surroundings, deployments });
+  const reconcilers = found.filter(({ object }) => !isNamed(object));
+  const paused = reconcilers.map(({ ref }) => describe(ref));
+  const running = deployments.filter((one) => !paused.includes(describe(refOf('Deployment', one.metadata))));
+  reportSiblings({ manager, deployments: running, names }, surroundings.facts, emit);
+  return reconcilers;
+}
 
 /** Reports which other Deployments of the operator keep running in the cluster, such as a webhook server beside the manager. */
 export function reportSiblings(

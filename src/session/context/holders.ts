@@ -14,7 +14,7 @@ import { isKnownDead } from './local-sessions.ts';
 
 /** The namespaces in which a session on this target changes or creates objects. */
 export function namespacesOf(target: Target): string[] {
-  return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
+  return [...new Set([target.namespace, ...targetsOf(target).map((ref) => ref.namespace!)])];
 }
 
 /** The Services, the manager's workload, and what would write them again: everything that a session takes over. */

@@ -31,10 +31,11 @@ function webhooksWrittenBy(writer: string, ownedBy?: string) {
   });
   return {
     ...cluster,
-    deploy(name: string, container: Container, replicas = 1, labels = { app: name }): void {
+    deploy(name: string, container: Container, replicas = 1, namespace = NAMESPACE): void {
+      const labels = { app: name };
       const template = { metadata: { labels }, spec: { containers: [container] } };
       cluster.put<Workload>('Deployment', {
-        metadata: { name, namespace: NAMESPACE },
+        metadata: { name, namespace },
         spec: { replicas, selector: { matchLabels: labels }, template },
       });
     },
@@ -56,6 +57,15 @@ test.each<[string, Container]>([
   cluster.deploy('operator', container);
   cluster.deploy('other', { name: 'other', command: ['/bin/other'] });
   expect(await reconcilersIn(cluster)).toEqual(['operator']);
+});
+
+test.each([
+  ['whose name the checkout knows', 'shop', ['operator']],
+  ['that has nothing to do with the checkout', 'gitops', []],
+])('in another namespace, only a program counts %s', async (_, writer, expected) => {
+  const cluster = webhooksWrittenBy(writer);
+  cluster.deploy('operator', { name: 'x', args: [`/${writer}`, 'hub'] }, 1, 'elsewhere');
+  expect(await reconcilersIn(cluster)).toEqual(expected);
 });
 
 test('a Deployment that does not run, or that the user also runs here, is none', async () => {
