@@ -20,7 +20,7 @@ import { type Answered, createAnswered } from './reviews/answered.ts';
 import { noticeUnserved } from './route/user-process.ts';
 import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
-import { createSessionLeases, unreadyManager } from './start/leases.ts';
+import { createSessionLeases, unreadyManagers } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
 import type { Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
@@ -44,7 +44,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
   // The state before the recovery: a session that has just been restored had paused the manager.
-  const unready = unreadyManager(discovered.target);
+  const unready = unreadyManagers(discovered.target);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
   try {

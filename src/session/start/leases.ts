@@ -3,6 +3,7 @@ import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { HeldLease, Holder } from '../../cluster/takeover/lease.ts';
+import type { Manager } from '../../cluster/takeover/pause/pause.ts';
 import { isReady } from '../../cluster/takeover/pause/waits.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -87,17 +88,19 @@ function takenOver(target: Target, by: string): DevloopError {
 }
 
 /**
- * The manager, if it has no ready Pod when the session begins, even if its replicas are 0: then it need not be ready at the session's end
- * either. If another session has paused the manager, its state before that session counts.
+ * What `up` pauses although it has no ready Pod when the session begins, even if its replicas are 0: then it need not be ready at the
+ * session's end either.
  */
-export function unreadyManager({ manager }: Target): ObjectRef[] {
-  if (manager === undefined) return [];
-  const { ref, object } = manager;
+export function unreadyManagers({ manager, reconcilers = [] }: Target): ObjectRef[] {
+  return [manager, ...reconcilers].flatMap((one) => (one !== undefined && isUnready(one) ? [one.ref] : []));
+}
+
+/** If another session has paused the manager, its state before that session counts. */
+function isUnready({ ref, object }: Manager): boolean {
   const own = ownChangeOf(ref.kind);
   const undo = own !== undefined && sessionOf(object) !== undefined ? undoOf(object, own) : [];
   const [paused] = 'fault' in undo ? [] : undo;
-  const isUnready = paused ? paused.before === 0 : object.spec.replicas === 0 || !isReady(object);
-  return isUnready ? [ref] : [];
+  return paused ? paused.before === 0 : object.spec.replicas === 0 || !isReady(object);
 }
 
 function holderOf({ machine, target, plan, unready }: Session): Holder {

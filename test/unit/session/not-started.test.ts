@@ -8,7 +8,7 @@ import { statefulSetPause } from '../../../src/cluster/takeover/pause/replicas.t
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { restore } from '../../../src/session/end/restore.ts';
 import { refuseUnfinished } from '../../../src/session/end/unfinished.ts';
-import { unreadyManager } from '../../../src/session/start/leases.ts';
+import { unreadyManagers } from '../../../src/session/start/leases.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'StatefulSet', namespace: 'shop', name: 'manager' } as const;
@@ -105,7 +105,9 @@ it.each([
     status: { readyReplicas },
   };
   const manager = { ref, object, container: { name: 'manager' }, source: '' };
-  expect(unreadyManager({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [ref] : []);
+  expect(unreadyManagers({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [ref] : []);
+  const reconcilers = [{ ...manager, wrote: ref, writer: 'x' }];
+  expect(unreadyManagers({ namespace: 'shop', services: [], reconcilers })).toEqual(isNoted ? [ref] : []);
 });
 
 it.each([
@@ -122,7 +124,7 @@ it.each([
     const object = cluster.read<Workload>('StatefulSet', 'paused', 'shop')!;
     expect(object.spec.replicas).toBe(0);
     const manager = { ref: taken, object, container: { name: 'manager' }, source: '' };
-    expect(unreadyManager({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [taken] : []);
+    expect(unreadyManagers({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [taken] : []);
   },
 );
 
