@@ -17,10 +17,42 @@ if (process.argv.length === 3 && (process.argv[2] === '--version' || process.arg
   // The build writes this file from the same command tree.
   print(require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help.txt')));
 } else if (Number(process.versions.node.split('.')[0]) >= MAJOR) {
-  require('node:module').enableCompileCache();
+  const cache = compileCache();
+  if (cache !== undefined) require('node:module').enableCompileCache(cache);
   import('../dist/main.js');
 } else {
   startNewer();
+}
+
+/**
+ * Where Node keeps the compiled code of this program; undefined if somebody else could write there, since Node runs what it finds. By
+ * default, Node takes a directory in /tmp, which any user can create first. The rules are those of src/machine/own-files.ts, which is not
+ * loaded yet.
+ */
+function compileCache() {
+  const { lstatSync, mkdirSync, realpathSync } = require('node:fs');
+  const { dirname, isAbsolute, join } = require('node:path');
+  try {
+    const home = require('node:os').homedir();
+    // A home that does not exist is not created.
+    lstatSync(home);
+    const named = process.env.XDG_CACHE_HOME;
+    const base = named && isAbsolute(named) ? named : join(home, '.cache');
+    mkdirSync(join(base, 'devloop', 'compile-cache'), { recursive: true, mode: 0o700 });
+    const directory = realpathSync(join(base, 'devloop', 'compile-cache'));
+    const user = process.getuid ? process.getuid() : undefined;
+    if (user === undefined) return directory;
+    const trusted = [user, 0, lstatSync('/').uid];
+    for (let at = directory; ; at = dirname(at)) {
+      const { uid, gid, mode } = lstatSync(at);
+      const isSticky = at !== directory && (mode & 0o1000) !== 0;
+      const isShared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== user && gid !== 0);
+      if (!trusted.includes(uid) || (isShared && !isSticky)) return undefined;
+      if (at === dirname(at)) return directory;
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 /** Runs the same command on the Node that was installed with devloop, and ends as it does. */
