@@ -18,7 +18,12 @@ export async function inNamedNamespaces<T>(context: Named, work: Promise<T>): Pr
   return await work;
 }
 
-function namedNamespaces({ wanted: { namespace, services, deployment } }: Named): string[] {
+/** The namespace that the user named, alone or in the name of an object: `shop` in `shop/webhook`. */
+export function namespaceOf(wanted: CommandContext['wanted']): string | undefined {
+  return namedNamespaces({ wanted })[0];
+}
+
+function namedNamespaces({ wanted: { namespace, services, deployment } }: Pick<Named, 'wanted'>): string[] {
   const objects = deployment === undefined ? services : [...services, deployment];
   const named = objects.filter((name) => name.includes('/')).map((name) => name.slice(0, name.indexOf('/')));
   return [...new Set(namespace === undefined ? named : [namespace, ...named])];

@@ -1,5 +1,6 @@
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Target } from '../../operator/target.ts';
+import { namespaceOf } from '../context/namespaces.ts';
 import { routeSettings } from '../route/routing.ts';
 import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
 import { planAnyTakeOver, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
@@ -17,7 +18,8 @@ async function planOf(run: Base): Promise<TakeOverPlan> {
   const opened = await run.context;
   const settings = routeSettings(run.options, opened);
   const target = await targetOf(run);
-  if (target === undefined) return planAnyTakeOver(opened.wanted.namespace ?? opened.api.namespace, settings);
+  if (target === undefined)
+    return planAnyTakeOver(namespaceOf(opened.wanted) ?? opened.api.namespace, settings);
   // Another check reports why the manager cannot be paused.
   return planTakeOver(target, settings, await run.pause.catch(() => []));
 }
@@ -34,7 +36,7 @@ export const permissionsCheck: Check = {
     const allowed = await run.permissions;
     const { api, wanted } = await run.context;
     const target = await targetOf(run);
-    permittedRoutes(api, allowed, target === undefined && wanted.namespace === undefined);
+    permittedRoutes(api, allowed, target === undefined && namespaceOf(wanted) === undefined);
     const closed = allowed.routes.filter((one) => one.lacking.length > 0).map(({ plan }) => plan.name);
     return permissionsFinding(allowed.asked, closed, await lackingForLeases(api, await planOf(run)));
   },

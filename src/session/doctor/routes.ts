@@ -3,7 +3,7 @@ import type { Target, TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { newSessionId } from '../context/session-directories.ts';
 import { planRoutes, routeNames } from '../route/kinds.ts';
-import { openRoute } from '../route/open-route.ts';
+import { isOfTheRoute, openRoute } from '../route/open-route.ts';
 import { routeSettings } from '../route/routing.ts';
 import { verifyStep } from '../route/verify-route.ts';
 import { type Check, type DoctorRun, type Finding, findingOf, NotChecked, needed } from './check.ts';
@@ -56,10 +56,11 @@ async function verifyInTime(run: DoctorRun, route: string, signal: AbortSignal):
   }
 }
 
-/** A route that does not work is no problem as long as another one works. */
+/** A route that does not work is no problem as long as another one works, and `up` goes on to that one. */
 export function oneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
   const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'ok');
-  if (finding.verdict !== 'fail' || !works) return finding;
+  const endsUp = finding.code !== undefined && !isOfTheRoute(finding.code);
+  if (finding.verdict !== 'fail' || !works || endsUp) return finding;
   const { code: _, ...shown } = finding;
   return { ...shown, verdict: 'info', answer: `not needed: another route works\n${finding.answer}` };
 }

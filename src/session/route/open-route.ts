@@ -1,11 +1,16 @@
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import { AGAIN, DevloopError } from '../../errors.ts';
+import { AGAIN, DevloopError, type ErrorCode } from '../../errors.ts';
 import { routeNames } from './kinds.ts';
 import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
 
 /** Failures of one route, after which the next one is worth a try. Any other failure would occur on every route. */
 const OF_THE_ROUTE = new Set(['route.none', 'route.address', 'relay.failed', 'cluster.forbidden']);
+
+/** Whether `up` tries the next route after this error. */
+export function isOfTheRoute(code: ErrorCode): boolean {
+  return OF_THE_ROUTE.has(code);
+}
 
 /** The open route that the session uses, with its plan. */
 export interface ChosenRoute extends OpenRoute {

@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import { ANY_SESSION } from '../../cluster/names.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { shownCommand } from '../../controller/runner.ts';
+import { DevloopError } from '../../errors.ts';
+import { requireFreePort } from '../../machine/port.ts';
+import { targetPorts } from '../../operator/target.ts';
 import { type InTheWay, markedSessions } from '../context/holders.ts';
 import { controllersOf, orphanPids } from '../context/session-directories.ts';
-import { changesOf } from '../route/routing.ts';
+import { changesOf, routeSettings } from '../route/routing.ts';
 import { localFilesOf, planLocally } from './controller.ts';
 import { lackingForLeases } from './permissions.ts';
 import type { Discovered, UpCommand } from './session.ts';
@@ -26,6 +29,7 @@ export async function printPlan(
       own.map(({ sessionId }) => sessionId),
     )),
   ];
+  await requireGatewayPorts(command, found, ending);
   const { controller, dlv } = await planLocally(
     { ...command, ...found, files, moved: new Map(), unready: [], sessionId: ANY_SESSION },
     { ending },
@@ -53,6 +57,23 @@ export async function printPlan(
     for (const change of changes) io.emit({ type: 'change', dryRun: true, ...change, ...of });
   }
 }
+
+/** Throws 'port.in-use' if a port that the user chose is in use: `up` then tries no other route. */
+async function requireGatewayPorts(
+  { options, context }: UpCommand,
+  { target, plan }: Discovered,
+  ending: number[],
+): Promise<void> {
+  const { port } = routeSettings(options, context);
+  if (port === undefined || plan.routes[0]?.name !== 'direct') return;
+  for (const index of targetPorts(target.services).keys())
+    await requireFreePort(port + index, 0, ending).catch((cause) => {
+      const message = `The gateway cannot listen on port ${port + index}: another process is using it.`;
+      throw new DevloopError('port.in-use', message, { hint: CHOOSE_ANOTHER, cause });
+    });
+}
+
+const CHOOSE_ANOTHER = 'Stop that process, or let devloop choose a port.';
 
 /** The debugger's module is loaded only if it is needed. */
 async function debugged(dlv: string, command: string[]): Promise<string[]> {

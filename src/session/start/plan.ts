@@ -1,4 +1,4 @@
-import { isWebhookKind, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import { isWebhookKind, type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Container, Workload } from '../../cluster/api/workloads.ts';
@@ -89,9 +89,19 @@ function guardedObject(ref: ObjectRef): Guarded | undefined {
 }
 
 /** The plan for an operator that could not be discovered. */
-export function planAnyTakeOver(namespace: string, settings: RouteSettings): TakeOverPlan {
+export function planAnyTakeOver(
+  namespace: string,
+  settings: RouteSettings,
+  debug?: Pick<DebugOptions, 'ignore'>,
+): TakeOverPlan {
   const target = anyTarget(namespace);
-  return planTakeOver(target, settings, [deploymentPause.pause(target.manager)]);
+  const plan = planTakeOver(target, settings, [deploymentPause.pause(target.manager)]);
+  const webhook = { name: '*', timeoutSeconds: 1, failurePolicy: 'Fail' } as const;
+  const kinds = debug ? WEBHOOK_KINDS : [];
+  return {
+    ...plan,
+    webhookTime: kinds.flatMap((kind) => giveTime({ kind, name: '*' }, [webhook], debug!) ?? []),
+  };
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   takenObjects,
   withoutPausedReconcilers,
 } from '../context/holders.ts';
-import { inNamedNamespaces } from '../context/namespaces.ts';
+import { inNamedNamespaces, namespaceOf } from '../context/namespaces.ts';
 import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
 import { pauseChoice, pausedBy, planPause } from './pause.ts';
@@ -126,8 +126,9 @@ async function lookUp(
     return pausedBy(pauseChoice(options, context), await discover({ api, names, facts, emit }));
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    const plan = planAnyTakeOver(wanted.namespace ?? api.namespace, settings);
-    permittedRoutes(api, await askPermissions(api, plan), wanted.namespace === undefined);
+    const named = namespaceOf(wanted);
+    const plan = planAnyTakeOver(named ?? api.namespace, settings, options.debug);
+    permittedRoutes(api, await askPermissions(api, plan), named === undefined);
     throw error;
   }
 }

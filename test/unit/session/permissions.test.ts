@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { WEBHOOK_KINDS } from '../../../src/cluster/api/kinds.ts';
 import { mayDoEverything, type Permission } from '../../../src/cluster/api/permissions.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { AGAIN, type DevloopError } from '../../../src/errors.ts';
@@ -6,6 +7,7 @@ import type { RoutePlan } from '../../../src/session/route/routing.ts';
 import {
   type Allowed,
   askPermissions,
+  commonPermissions,
   permittedRoutes,
   untriedRoutes,
 } from '../../../src/session/start/permissions.ts';
@@ -77,6 +79,14 @@ test('every permission of the plan is asked for once, and none of the routes tha
   const plan = planAnyTakeOver('shop', { choice: { ssh: 'bastion' } });
   expect((await askPermissions(cluster.api, plan)).routes.map((one) => one.plan.name)).toEqual(['ssh']);
   expect(asked.some((one) => one.includes('portforward'))).toBe(false);
+});
+
+test('the list for an operator that was not found contains what --debug changes', async () => {
+  const debugged = planAnyTakeOver('shop', { choice: 'auto' }, { ignore: false });
+  const patched = commonPermissions(debugged)
+    .filter(({ verb }) => verb === 'patch')
+    .map(({ kind }) => kind);
+  for (const kind of WEBHOOK_KINDS) expect(patched).toContain(kind);
 });
 
 test('an account that may do everything is asked about nothing else, and one of which that is not known about everything', async () => {
