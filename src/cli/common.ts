@@ -1,19 +1,11 @@
 import { type Command, Option } from 'commander';
 import { PAUSE_CHOICES, type PauseChoice } from '../config/choices.ts';
-import { ADDRESS, IMAGE, NETWORK } from '../config/forms.ts';
+import { ADDRESS, IMAGE, NAMESPACE, NETWORK, OBJECT_NAME } from '../config/forms.ts';
 import { EXPECTED_ROUTE, type RouteChoice } from '../config/route-choice.ts';
 import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
 import { invalid } from './usage.ts';
-import {
-  collectForms,
-  collectNames,
-  parseForm,
-  parseNamespace,
-  parsePackage,
-  parsePort,
-  parseRoute,
-} from './values.ts';
+import { collectForms, parseForm, parsePackage, parsePort, parseRoute } from './values.ts';
 
 export interface CommonFlags {
   kubeconfig?: string;
@@ -88,13 +80,13 @@ export function addCommonFlags(command: Command): Command {
   return command
     .optionsGroup('Cluster and operator (discovered by default):')
     .option('--context <name>', 'kubeconfig context to use')
-    .option('-n, --namespace <name>', 'namespace of the operator', parseNamespace)
+    .option('-n, --namespace <name>', 'namespace of the operator', parseForm(NAMESPACE))
     .option('--kubeconfig <file>', 'kubeconfig to use')
-    .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectNames)
+    .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectForms(OBJECT_NAME))
     .option(
       '--deployment <[ns/]name>',
       `Deployment, StatefulSet or DaemonSet of the operator${command.name() === 'up' ? ' (repeatable)' : ''}`,
-      collectNames,
+      collectForms(OBJECT_NAME),
     )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { NAMESPACE } from '../config/forms.ts';
 import { messageOf } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
 import { LISTED_VERDICTS } from '../report/review.ts';
@@ -8,7 +9,7 @@ import { addExamples, outputOptions, present } from './common.ts';
 import { PLAIN_LIST, runReviews } from './run-reviews.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
-import { parseAge, parseMilliseconds, parseNamespace, parseSetName } from './values.ts';
+import { parseAge, parseForm, parseMilliseconds, parseSetName } from './values.ts';
 
 /** `since` is an age here, in ms. */
 interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
@@ -82,7 +83,7 @@ function addFilters(command: Command): Command {
     .optionsGroup('Which reviews:')
     .option('--kind <kind>', 'of objects of this kind')
     .option('--name <text>', 'of objects with this in their name')
-    .option('-n, --namespace <name>', 'of objects in this namespace', parseNamespace)
+    .option('-n, --namespace <name>', 'of objects in this namespace', parseForm(NAMESPACE))
     .addOption(
       new Option('--verdict <verdict>', 'with this verdict (waiting: no verdict yet)').choices(
         LISTED_VERDICTS,

@@ -4,10 +4,6 @@ import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from '../co
 import { durationMs } from '../phrases.ts';
 import { notAmong } from './choices.ts';
 
-const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
-const NAMESPACE = new RegExp(`^${LABEL}$`);
-const NAME = new RegExp(`^(?:${LABEL}/)?${LABEL}(?:\\.${LABEL})*$`);
-
 export function parsePort(value: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
   if (port < 1 || port > 65_535) throw new InvalidArgumentError('Expected a port number from 1 to 65535.');
@@ -28,25 +24,10 @@ export function collectForms(form: Form): (value: string, earlier?: string[]) =>
   return (value, earlier = []) => [...earlier, parse(value)];
 }
 
-export function parseNamespace(value: string): string {
-  if (!NAMESPACE.test(value))
-    throw new InvalidArgumentError('Expected a namespace: lower-case letters, digits and dashes.');
-  return value;
-}
-
-function parseName(value: string): string {
-  if (!NAME.test(value)) throw new InvalidArgumentError('Expected a name, or namespace/name.');
-  return value;
-}
-
 export function parsePackage(value: string): string {
   if (value === '' || value.startsWith('-'))
     throw new InvalidArgumentError('Expected a main package, such as ./cmd/manager.');
   return value;
-}
-
-export function collectNames(value: string, earlier: string[] = []): string[] {
-  return [...earlier, parseName(value)];
 }
 
 export function parseRoute(value: string): RouteChoice {

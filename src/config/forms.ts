@@ -34,3 +34,15 @@ export const JSON_PATH: Form = {
   expected: 'a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin',
   fits: (text) => jsonPath(text) !== undefined,
 };
+
+const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+
+export const NAMESPACE: Form = {
+  expected: 'a namespace: lower-case letters, digits and dashes',
+  fits: (text) => new RegExp(`^${LABEL}$`).test(text),
+};
+
+export const OBJECT_NAME: Form = {
+  expected: 'a name, or namespace/name',
+  fits: (text) => new RegExp(`^(?:${LABEL}/)?${LABEL}(?:\\.${LABEL})*$`).test(text),
+};

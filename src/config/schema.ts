@@ -30,7 +30,9 @@ export interface Config {
 export type FieldKind =
   | 'text'
   | 'texts'
-  | 'text or texts'
+  | 'namespace'
+  | 'object'
+  | 'objects'
   | 'port'
   | 'address'
   | 'networks'
@@ -65,9 +67,9 @@ type SchemaOf<T> = {
 /** The table of all settings, from which they are validated. The compiler ensures that it has the same keys as `Config`. */
 export const SCHEMA = {
   context: { kind: 'text' },
-  namespace: { kind: 'text' },
-  service: { kind: 'text or texts' },
-  deployment: { kind: 'text' },
+  namespace: { kind: 'namespace' },
+  service: { kind: 'objects' },
+  deployment: { kind: 'object' },
   pause: { kind: 'pause' },
   route: { kind: 'route' },
   address: { kind: 'address' },
@@ -76,7 +78,7 @@ export const SCHEMA = {
   relayImage: { kind: 'image' },
   onTimeout: { kind: 'on timeout' },
   redact: { kind: 'paths' },
-  certificates: { kind: 'section', fields: { secret: { kind: 'text' }, directory: { kind: 'text' } } },
+  certificates: { kind: 'section', fields: { secret: { kind: 'object' }, directory: { kind: 'text' } } },
   controller: {
     kind: 'section',
     fields: {

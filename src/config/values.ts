@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 import { similarNames } from '../similar.ts';
 import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
-import { ADDRESS, type Form, IMAGE, JSON_PATH, NETWORK } from './forms.ts';
+import { ADDRESS, type Form, IMAGE, JSON_PATH, NAMESPACE, NETWORK, OBJECT_NAME } from './forms.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
 import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
@@ -13,10 +13,9 @@ type Read = (node: unknown, path: string, complain: Complain) => unknown;
 export const READERS: Record<FieldKind, Read> = {
   text: readText,
   texts: readTexts,
-  'text or texts': (node, path, complain) =>
-    isSeq(node)
-      ? readTexts(node, path, complain)
-      : readText(node, path, complain, 'text, or a list of strings'),
+  namespace: (node, path, complain) => readForm(node, path, complain, NAMESPACE),
+  object: (node, path, complain) => readForm(node, path, complain, OBJECT_NAME),
+  objects: (node, path, complain) => readForms(node, path, complain, OBJECT_NAME),
   route: readRoute,
   pause: (node, path, complain) => readChoice(node, path, complain, PAUSE_CHOICES),
   'controller log': (node, path, complain) => readChoice(node, path, complain, CONTROLLER_LOG_CHOICES),

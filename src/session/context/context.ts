@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import { NAMESPACE } from '../../config/forms.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
@@ -20,6 +21,12 @@ export interface CommandContext extends AsyncDisposable {
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
 }
 
+/** The namespace in the environment. Throws 'usage.invalid' if the variable contains something else. */
+export function namespaceFrom({ DEVLOOP_NAMESPACE: name }: Io['env']): string | undefined {
+  if (name === undefined || NAMESPACE.fits(name)) return name;
+  throw new DevloopError('usage.invalid', `DEVLOOP_NAMESPACE is '${name}'. Expected ${NAMESPACE.expected}.`);
+}
+
 /**
  * Precedence: flags, then environment variables, then devloop.yaml, then discovery. `down` and `status` pass `optional`: they ignore a
  * devloop.yaml with errors, which must not keep anybody from restoring the cluster.
@@ -36,7 +43,7 @@ export async function openContext(
   });
   const config = loaded?.config ?? {};
   const context = options.context ?? io.env.DEVLOOP_CONTEXT ?? config.context;
-  const namespace = options.namespace ?? io.env.DEVLOOP_NAMESPACE ?? config.namespace;
+  const namespace = options.namespace ?? namespaceFrom(io.env) ?? config.namespace;
   const chosen = { context, kubeconfig: options.kubeconfig };
   io.onCluster?.(chosen);
   const api = await connect(

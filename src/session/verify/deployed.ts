@@ -6,6 +6,7 @@ import { type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pair
 import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { TargetManager } from '../../operator/target.ts';
+import { namespaceFrom } from '../context/context.ts';
 import type { Io } from '../context/options.ts';
 
 /** The manager of the checkout as it is deployed in a cluster. */
@@ -25,7 +26,7 @@ export async function deployedManager(
   { env, emit }: Pick<Io, 'env' | 'emit'>,
 ): Promise<DeployedManager | undefined> {
   const { service = [], deployment } = config;
-  const namespace = env.DEVLOOP_NAMESPACE ?? config.namespace;
+  const namespace = namespaceFrom(env) ?? config.namespace;
   const names = { services: [service].flat(), deployment, namespace };
   try {
     const target = await discover({ api, names, facts, emit });

@@ -92,9 +92,18 @@ controller:
     ['context: "a\\e[2J"', '1:10 `context`: expected text, got text with a control character'],
     [
       'service: 1',
-      '1:10 `service`: expected text, or a list of strings, got the number 1 (quote it to make it text)',
+      '1:10 `service`: expected a name, or namespace/name, got the number 1 (quote it to make it text)',
     ],
-    ['service: [a, 1]', '1:14 `service[1]`: expected text, got the number 1 (quote it to make it text)'],
+    [
+      'service: [a, 1]',
+      '1:14 `service[1]`: expected a name, or namespace/name, got the number 1 (quote it to make it text)',
+    ],
+    ['service: /x', '1:10 `service`: expected a name, or namespace/name, got the text `/x`'],
+    ['deployment: a/b/c', '1:13 `deployment`: expected a name, or namespace/name, got the text `a/b/c`'],
+    [
+      'namespace: A',
+      '1:12 `namespace`: expected a namespace: lower-case letters, digits and dashes, got the text `A`',
+    ],
     ['port: "9443"', '1:7 `port`: expected a number from 1 to 65535, got the text `9443`'],
     ['port: 0', '1:7 `port`: expected a number from 1 to 65535, got the number 0'],
     ['port: 1.5', '1:7 `port`: expected a number from 1 to 65535, got the number 1.5'],
