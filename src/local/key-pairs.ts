@@ -9,7 +9,7 @@ import {
 import { issuePair } from '../certificates/issue.ts';
 import { casFromSecret, type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { DevloopError, messageOf } from '../errors.ts';
+import { AGAIN, DevloopError, messageOf } from '../errors.ts';
 import {
   certificateCandidates,
   namedSecret,
@@ -91,10 +91,17 @@ export async function findKeyPair(
   if ('failure' in fitting) throw fitting.failure;
   const { secret } = fitting.found;
   const refusal = unusable(sourceOf(secret), fitting.errors);
-  if (refusal) throw refusal;
+  if (refusal) throw service.calls.length > 0 ? refusal : ofUncalled(service, refusal);
   for (const { message } of fitting.warnings)
     emit({ type: 'warning', message: `Secret ${secret.namespace}/${secret.name}: ${message}` });
   return fitting.found;
+}
+
+/** A Service that no webhook calls may be the wrong one, so no step is suggested that changes the Secret of the right one. */
+function ofUncalled({ service: { metadata } }: TargetService, { code, message }: DevloopError): DevloopError {
+  const name = `${metadata.namespace}/${metadata.name}`;
+  const hint = `No webhook configuration calls Service ${name}. If you meant another one: ${AGAIN} --service NAMESPACE/NAME`;
+  return new DevloopError(code, message, { hint });
 }
 
 async function secretCandidates(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
@@ -14,6 +15,7 @@ import {
 } from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
+import { watchRoot } from '../controller/watch/scope.ts';
 import { DevloopError, documentPath } from '../errors.ts';
 import { canPlace } from '../machine/mount-namespace.ts';
 import type { DefinedFlag } from '../operator/cobra-commands.ts';
@@ -95,13 +97,23 @@ const COMMAND = {
   asksForRestart: true,
 };
 
+/** The absolute paths. Warns about those that do not exist. */
+function watchedPaths(root: string, named: string[] | undefined, emit: Emit): string[] | undefined {
+  for (const path of named ?? []) {
+    if (existsSync(watchRoot(root, path))) continue;
+    const message = `controller.watch in devloop.yaml names ${path}, which does not exist, so nothing there is watched.`;
+    emit({ type: 'warning', message });
+  }
+  return named?.map((path) => resolve(root, path));
+}
+
 /** Plans how to build and start the program: the user's command, or the main package of the checkout that is the manager. */
 export async function planProgram(
   inputs: ProgramInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedProgram> {
   const { root, settings, command, directory } = inputs;
-  const watched = settings.watch?.map((path) => resolve(root, path));
+  const watched = watchedPaths(root, settings.watch, emit);
   if (settings.package !== undefined && (settings.run ?? settings.build) !== undefined)
     throw packageAndCommand();
   const named = namedPackage(inputs);

@@ -71,13 +71,21 @@ function goScope(sources: SourceSet): WatchScope {
   };
 }
 
-/** A glob is watched from the directory before its first wildcard. */
+/** Where a path is watched: a glob from the directory before its first wildcard. */
+export function watchRoot(cwd: string, path: string): string {
+  const wildcard = wildcardIn(path);
+  return resolve(cwd, wildcard < 0 ? path : path.split('/').slice(0, wildcard).join('/') || '.');
+}
+
+function wildcardIn(path: string): number {
+  return path.split('/').findIndex((part) => /[*?[{]/.test(part));
+}
+
 function pathScope(cwd: string, paths: string[]): WatchScope {
-  const entries = paths.map((path) => {
-    const wildcard = path.split('/').findIndex((part) => /[*?[{]/.test(part));
-    const directory = wildcard < 0 ? path : path.split('/').slice(0, wildcard).join('/') || '.';
-    return { root: resolve(cwd, directory), glob: wildcard < 0 ? undefined : resolve(cwd, path) };
-  });
+  const entries = paths.map((path) => ({
+    root: watchRoot(cwd, path),
+    glob: wildcardIn(path) < 0 ? undefined : resolve(cwd, path),
+  }));
   const rootsOf = (path: string) =>
     entries.filter(({ root }) => path === root || path.startsWith(`${root}/`));
   return {

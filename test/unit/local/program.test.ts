@@ -101,3 +101,17 @@ test('the words that stand for the arguments are no part of another word', async
   const whole = { ...inputs, settings: { run: ['sh', '-c', 'exec node a.mjs "$@"', 'sh', '{args}'] } };
   expect((await planProgram(whole, io)).run).toEqual(whole.settings.run);
 });
+
+test('a path to watch that does not exist is named; a glob may match nothing yet', async () => {
+  const root = await directoryWith({ 'src/main.py': '' });
+  const events: DevloopEvent[] = [];
+  const settings = { run: ['python3', 'src/main.py'], watch: ['src', 'missing', 'src/*.rs', 'none/**/*.py'] };
+  const inputs = {
+    ...{ target: { services: [], namespace: 'x' }, root, directory: '/state', settings },
+    ...{ kubeconfigFlags: [], electionFlags: [] },
+  };
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  await planProgram(inputs, io);
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(warnings).toEqual([expect.stringContaining(' missing,'), expect.stringContaining(' none/**/*.py,')]);
+});

@@ -46,7 +46,10 @@ const ALLOWED: Record<string, string[]> = {
   'session/end': ['session/route', 'session/context', ...MIDDLE],
   'session/route': ['session/context', ...MIDDLE],
   'session/context': MIDDLE,
-  local: [...CLUSTER, 'operator', 'controller', 'controller/go', 'certificates', 'config', 'machine'],
+  local: [
+    ...CLUSTER,
+    ...['operator', 'controller', 'controller/go', 'controller/watch', 'certificates', 'config', 'machine'],
+  ],
   operator: [...CLUSTER, 'controller/go', 'machine'],
   'cluster/relay': CLUSTER,
   'cluster/takeover': [...CLUSTER, 'cluster/takeover/pause'],
