@@ -1,5 +1,5 @@
 import { sleep } from '../async.ts';
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { prepareFirst } from './build.ts';
 import { buildId } from './build-id.ts';
@@ -145,7 +145,7 @@ async function firstBuild(supervised: Supervised): Promise<void> {
   const built = await buildOnce(supervised, 0, AbortSignal.any([ports.signal, disposed]));
   if (!built.ok) {
     const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
-    const hint = goAdvice(built.output) ?? 'Fix the error and run devloop up again.';
+    const hint = goAdvice(built.output) ?? `Fix the error. Then: ${AGAIN}`;
     throw new DevloopError('controller.build-failed', message, { hint });
   }
   ports.emit({ type: 'build.done', ms: built.ms });
