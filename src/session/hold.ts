@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts';
 import { checkoutRoot } from './context/checkout.ts';
-import { chooseSessions } from './context/choose-session.ts';
+import { chooseSessions, noteOther } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
 import { type LocalSession, withCrashed } from './context/local-sessions.ts';
 import type { HoldOptions, Io } from './context/options.ts';
@@ -13,8 +13,7 @@ export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promis
   const all = await withCrashed(await thisMachine(io.env));
   const checkout = checkoutRoot(io.cwd);
   const chosen = chooseSessions(all, checkout, { wanted });
-  for (const other of chosen.filter((one) => one.checkout !== checkout))
-    io.emit({ type: 'note', message: `Session ${other.id} runs in ${other.checkout}.` });
+  for (const one of chosen) noteOther(one, { here: checkout, wanted }, io.emit);
   const results = await Promise.allSettled(chosen.map((one) => holdOne(one, on, io)));
   const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
   // If there are several Deployments, usually only one has webhooks, so the requests to the sessions of the others fail.

@@ -1,4 +1,5 @@
 import { DevloopError } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
 import type { LocalSession } from './local-sessions.ts';
 
 export interface Choice {
@@ -33,7 +34,18 @@ function candidatesOf(
   const meant = all.filter((one) => (wanted === undefined ? one.checkout === checkout : one.id === wanted));
   if (meant.some(isRunning)) return meant.filter(isRunning);
   if (allowsCrashed && meant.length > 0) return meant;
-  return wanted === undefined ? all.filter(isRunning) : [];
+  // If the session of this checkout has crashed, nobody means that of another one.
+  return wanted === undefined && meant.length === 0 ? all.filter(isRunning) : [];
+}
+
+/** Says which session is meant if it is that of another checkout, and the user has not named it. */
+export function noteOther(
+  { id, checkout }: LocalSession,
+  { here, wanted }: { here: string; wanted: string | undefined },
+  emit: Emit,
+): void {
+  if (wanted === undefined && checkout !== here)
+    emit({ type: 'note', message: `Session ${id} runs in ${checkout}.` });
 }
 
 function isRunning({ hasCrashed }: LocalSession): boolean {
@@ -52,9 +64,10 @@ function onlyOne(candidates: LocalSession[], all: LocalSession[], choice: Choice
 function noneRuns(all: LocalSession[], { wanted, otherwise }: Choice): DevloopError {
   const crashed = all.filter((one) => !isRunning(one) && (wanted === undefined || one.id === wanted));
   const running = all.filter(isRunning);
+  const where = running.length > 0 ? 'in this checkout' : 'on this machine';
   const none =
     wanted === undefined
-      ? 'No session is running on this machine.'
+      ? `No session is running ${where}.`
       : `Session ${wanted} is not running on this machine.`;
   const found = crashed.map(({ id, checkout }) => `Session ${id} of ${checkout} has crashed.`);
   const hint = [nextStep(crashed, running), running.length > 0 ? undefined : otherwise];
@@ -64,8 +77,11 @@ function noneRuns(all: LocalSession[], { wanted, otherwise }: Choice): DevloopEr
 }
 
 function nextStep(crashed: LocalSession[], running: LocalSession[]): string {
-  if (crashed.length > 0) return 'To restore the cluster: devloop down';
-  return running.length > 0 ? listOf(running) : 'To start one: devloop up';
+  const steps = [
+    ...(crashed.length > 0 ? ['To restore the cluster: devloop down'] : []),
+    ...(running.length > 0 ? [listOf(running)] : []),
+  ];
+  return steps.join('\n') || 'To start one: devloop up';
 }
 
 function listOf(sessions: LocalSession[]): string {

@@ -6,7 +6,7 @@ import type { WaitingReviews } from '../../reviews/recorder.ts';
 import { recordingFiles } from '../../reviews/recording.ts';
 import { setFile, setNames } from '../../reviews/sets.ts';
 import { similarNames } from '../../similar.ts';
-import { chooseSession } from '../context/choose-session.ts';
+import { chooseSession, noteOther } from '../context/choose-session.ts';
 import { thisMachine } from '../context/local-machine.ts';
 import { type LocalSession, withCrashed } from '../context/local-sessions.ts';
 import type { Io, ReviewsOptions } from '../context/options.ts';
@@ -44,6 +44,7 @@ export async function sourceOf(
       : 'To list a saved set: devloop reviews --set NAME';
   const allowsCrashed = action !== 'replay' && !follow;
   const chosenSession = chooseSession(all, checkout, { wanted: session, allowsCrashed, otherwise });
+  noteOther(chosenSession, { here: checkout, wanted: session }, io.emit);
   const { id, directory, hasCrashed } = chosenSession;
   if (hasCrashed)
     io.emit({

@@ -60,7 +60,9 @@ it('takes a crashed session only to read its files, and only that of this checko
   expect(choose('/src/a')).toBe(dead);
   expect(choose('/src/c', 'a')).toBe(dead);
   expect(choose('/src/c')).toBe(b);
-  expect(chooseSession([dead, b], '/src/a', { wanted: undefined })).toBe(b);
+  expect(() => chooseSession([dead, b], '/src/a', { wanted: undefined })).toThrow(
+    'No session is running in this checkout. Session a of /src/a has crashed.',
+  );
   const again = { ...dead, id: 'c' };
   expect(() => chooseSession([dead, again], '/src/a', { wanted: undefined, allowsCrashed: true })).toThrow(
     'Several sessions of this checkout have crashed.',
