@@ -125,13 +125,13 @@ function timeOfAbort(signal: AbortSignal): () => number {
   return () => at ?? performance.now();
 }
 
-function controlledOf(standing: Standing, { facts, replay, waiting, leftMs }: Answered): Controlled {
+function controlledOf(standing: Standing, { facts, replay, waiting, longWaits }: Answered): Controlled {
   return {
     gateways: () => standing.route?.gateways,
     supervisor: () => standing.supervisor,
     replaying: facts,
     replay,
     waiting,
-    leftMs,
+    longWaits,
   };
 }

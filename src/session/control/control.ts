@@ -49,9 +49,10 @@ export interface Controlled {
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
   /**
-   * The time in ms until the first review without an answer has used up its budget; undefined if none has waited long enough to be seen.
+   * The reviews without an answer that have waited long enough to be seen, at the gate or at the controller, and the time in ms until the
+   * first of them has used up its budget.
    */
-  leftMs(): number | undefined;
+  longWaits(): { count: number; leftMs?: number | undefined };
 }
 
 export interface ControlOptions {
@@ -69,6 +70,8 @@ export interface ObservingControl extends Control {
   observe(event: DevloopEvent): void;
 }
 
+const NO_WAITS: ReturnType<Controlled['longWaits']> = { count: 0 };
+
 export function createControl(options: ControlOptions): ObservingControl {
   const { session, name, controlled, emit, signal } = options;
   const listeners = new Set<() => void>();
@@ -83,14 +86,15 @@ export function createControl(options: ControlOptions): ObservingControl {
     state() {
       const { isHeld, isFollowing, build, route, stoppedAt, last } = observed;
       const now = phase();
-      const leftMs = now === 'held' || now === 'stopped' ? controlled.leftMs() : undefined;
+      // At a breakpoint, reviews wait at the controller and not at the gate.
+      const { count, leftMs } = now === 'held' || now === 'stopped' ? controlled.longWaits() : NO_WAITS;
       return {
         ...{ session, name, phase: now, build, isHeld, isFollowing },
         ...(leftMs === undefined ? {} : { secondsLeft: Math.max(0, Math.floor(leftMs / 1000)) }),
         ...(route ? { route } : {}),
         ...(stoppedAt === undefined ? {} : { stoppedAt }),
         ...(last ? { last } : {}),
-        held: controlled.gateways()?.held ?? 0,
+        held: Math.max(count, controlled.gateways()?.held ?? 0),
         reviewsPerMinute: reviews.perMinute(),
         hasController: controlled.supervisor() !== undefined,
       };

@@ -8,7 +8,7 @@ import { type Answering, createAnswering } from '../../reviews/answering-build.t
 import { Recorder, type WaitingReviews } from '../../reviews/recorder.ts';
 import { createRecording } from '../../reviews/recording.ts';
 import type { Replayed } from '../../reviews/replay.ts';
-import type { ReplayedEvent, ReplayFacts } from '../control/control.ts';
+import type { Controlled, ReplayedEvent, ReplayFacts } from '../control/control.ts';
 import type { Session } from '../start/session.ts';
 import { createReplaying } from './replay-after-restart.ts';
 
@@ -20,7 +20,7 @@ export interface Answered extends AsyncDisposable {
   facts(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
-  leftMs(): number | undefined;
+  longWaits: Controlled['longWaits'];
 }
 
 /** Disposing ends the replay, but not the recorder: that is disposed after the gateways, so that it gets all reviews. */
@@ -66,9 +66,9 @@ export function createAnswered(
       await recorder.written();
       return waiting;
     },
-    leftMs() {
+    longWaits() {
       const left = recorder.waiting().reviews.map(({ ms }) => ms.budget - ms.total);
-      return left.length === 0 ? undefined : Math.min(...left);
+      return left.length === 0 ? { count: 0 } : { count: left.length, leftMs: Math.min(...left) };
     },
     async [Symbol.asyncDispose]() {
       await replaying?.[Symbol.asyncDispose]();

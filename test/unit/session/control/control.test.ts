@@ -32,7 +32,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
       replaying: () => ({ paths: [] }),
       replay: () => Promise.reject(new Error('not asked')),
       waiting: () => Promise.reject(new Error('not asked')),
-      leftMs: () => 18_900,
+      longWaits: () => ({ count: 3, leftMs: 18_900 }),
     },
     emit(event) {
       events.push(event);
@@ -135,13 +135,13 @@ it('knows where the controller stands in the debugger, until it runs on or is re
 });
 
 it.each<[DevloopEvent]>([[{ type: 'debug.stopped', line: 42 }], [{ type: 'reviews.held', session: 's' }]])(
-  'knows how long reviews can still wait after %o',
+  'knows how many reviews wait, and for how long they still can, after %o',
   (event) => {
     const { control } = setUp();
     control.observe(READY);
     expect(control.state().secondsLeft).toBeUndefined();
     control.observe(event);
-    expect(control.state().secondsLeft).toBe(18);
+    expect(control.state()).toMatchObject({ held: 3, secondsLeft: 18 });
   },
 );
 
