@@ -9,7 +9,8 @@ import { CACHE, INSTALLED_PACKAGES } from '../../test/cluster/cache.ts';
 const execute = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 
-const PROGRAMS = dirname(keptProgram(process.env, ROOT));
+/** The newest programs that devloop built, and its own compiled code. */
+const OWN_CACHE = dirname(dirname(keptProgram(process.env, ROOT)));
 
 interface Kept {
   what: string;
@@ -29,9 +30,9 @@ export async function keptOnDisk(): Promise<string> {
   const all: Kept[] = [
     { what: 'the test cluster and images', directory: CACHE, remove: `rm -rf ${CACHE}` },
     {
-      what: 'the newest programs that devloop built',
-      directory: PROGRAMS,
-      remove: `rm -rf ${PROGRAMS}`,
+      what: 'programs that devloop built, its own code',
+      directory: OWN_CACHE,
+      remove: `rm -rf ${OWN_CACHE}`,
     },
     {
       what: 'npm packages, Node among them',
@@ -41,13 +42,13 @@ export async function keptOnDisk(): Promise<string> {
     ...(stdout === '' ? [] : ofGo),
   ];
   const sizes = await Promise.all(all.map(({ directory }) => sizeOf(directory)));
-  const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(40)}${remove}`);
+  const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(43)}${remove}`);
   const packages = (await readFile(INSTALLED_PACKAGES, 'utf8').catch(() => '')).split(/\s+/).filter(Boolean);
   const names = [...new Set(packages)].join(' ');
   if (names !== '')
-    lines.push(`          ${'Debian packages installed for this'.padEnd(40)}apt-get remove ${names}`);
+    lines.push(`          ${'Debian packages installed for this'.padEnd(43)}apt-get remove ${names}`);
   if (await isLinked())
-    lines.push(`          ${'the command devloop'.padEnd(40)}npm unlink --global kube-devloop`);
+    lines.push(`          ${'the command devloop'.padEnd(43)}npm unlink --global kube-devloop`);
   return ['Kept on this machine, to start faster the next time, and how to remove it:', ...lines].join('\n');
 }
 
