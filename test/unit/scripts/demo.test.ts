@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { keepHints } from '../../../scripts/demo/kept.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
@@ -48,7 +48,7 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
     expect.stringMatching(new RegExp(`^ +[\\d.]+[KMG]? +${what}.* ${command}$`));
   expect(lines, stderr).toEqual([
     removes('the test cluster', `rm -rf ${cache}`),
-    expect.stringMatching(new RegExp(`^ +3\\.\\d+M .*programs .* rm -rf ${programs}$`)),
+    expect.stringMatching(new RegExp(`^ +3\\.\\d+M .*programs .* rm -rf ${dirname(programs)}$`)),
     removes('npm packages', `rm -rf ${ROOT}/node_modules`),
     removes("Go's builds", 'go clean -cache'),
     removes("Go's modules", 'go clean -modcache'),
