@@ -7,7 +7,7 @@ import { hostPort, sharedFamilies } from '../../machine/addresses.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
 import { startGateways } from './gateways.ts';
 import { pointToRouteAddress } from './point.ts';
-import type { OpenRoute, RouteKind, Routing } from './routing.ts';
+import type { OpenRoute, RouteKind, RouteSettings, Routing } from './routing.ts';
 import { verifyRoute } from './verify-route.ts';
 
 const VERIFY_MS = 12_000;
@@ -45,6 +45,7 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
     families,
   });
   const failures: string[] = [];
+  const strangers = new Set<string>();
   for (const { address, source } of addresses) {
     for (const service of services) assertTakeable(service, address);
     await using stack = new AsyncDisposableStack();
@@ -60,9 +61,18 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
     }
     const foreign = isOwn(address) ? '' : ', not an address of this machine';
     const outside = gateways.keptOut.length === 0 ? '' : `; ${keptOut(gateways.keptOut)}`;
+    for (const stranger of gateways.keptOut) strangers.add(stranger);
     failures.push(`\n  ${address} (${source}${foreign}): ${cause}${outside}`);
   }
-  throw noRoute(api, families, { failures, address: settings.address });
+  const error = noRoute(api, families, { failures, address: settings.address });
+  if (strangers.size === 0) throw error;
+  throw new DevloopError(error.code, error.message, { hint: allowing([...strangers], settings) });
+}
+
+/** A flag that is typed again replaces the earlier one, so it also needs the networks that were allowed already. */
+function allowing(strangers: string[], { allowFrom = [] }: RouteSettings): string {
+  const networks = [...allowFrom, ...strangers].map((one) => `--allow-from ${one}`);
+  return `If these connections are those of the control plane, allow them, too: ${AGAIN} ${networks.join(' ')}`;
 }
 
 function keptOut(addresses: string[]): string {
