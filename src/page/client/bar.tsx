@@ -21,7 +21,7 @@ export function Bar({ store }: { store: Store }) {
 const CONNECTIONS: Record<Connection, string> = {
   connecting: 'Connecting…',
   open: '',
-  lost: 'The session has ended, or cannot be reached. The page shows what was last known.',
+  lost: 'The session has ended, or cannot be reached. The page shows what was last known. In a terminal, devloop status says whether the session is gone, and devloop down then restores the cluster.',
   refused: '',
 };
 

@@ -37,6 +37,7 @@ export function Comparison({
           {review.id} {subject(review)}
         </button>
       ))}
+      {found.length < changed && <p>and {changed - found.length} more</p>}
     </section>
   );
 }
