@@ -27,31 +27,50 @@ if (process.argv.length === 3 && (process.argv[2] === '--version' || process.arg
 /**
  * Where Node keeps the compiled code of this program; undefined if somebody else could write there, since Node runs what it finds. By
  * default, Node takes a directory in /tmp, which any user can create first. The rules are those of src/machine/own-files.ts, which is not
- * loaded yet.
+ * loaded yet: what exists is checked before anything is created, so that root creates nothing in the home of somebody else.
  */
 function compileCache() {
-  const { lstatSync, mkdirSync, realpathSync } = require('node:fs');
-  const { dirname, isAbsolute, join } = require('node:path');
+  const { mkdirSync, realpathSync } = require('node:fs');
+  const { isAbsolute, join } = require('node:path');
   try {
-    const home = require('node:os').homedir();
-    // A home that does not exist is not created.
-    lstatSync(home);
+    const home = realpathSync(require('node:os').homedir());
     const named = process.env.XDG_CACHE_HOME;
-    const base = named && isAbsolute(named) ? named : join(home, '.cache');
-    mkdirSync(join(base, 'devloop', 'compile-cache'), { recursive: true, mode: 0o700 });
-    const directory = realpathSync(join(base, 'devloop', 'compile-cache'));
-    const user = process.getuid ? process.getuid() : undefined;
-    if (user === undefined) return directory;
-    const trusted = [user, 0, lstatSync('/').uid];
-    for (let at = directory; ; at = dirname(at)) {
-      const { uid, gid, mode } = lstatSync(at);
-      const isSticky = at !== directory && (mode & 0o1000) !== 0;
-      const isShared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== user && gid !== 0);
-      if (!trusted.includes(uid) || (isShared && !isSticky)) return undefined;
-      if (at === dirname(at)) return directory;
+    // A home or a cache directory that does not exist is not created, but ~/.cache is.
+    const [base, below] =
+      named && isAbsolute(named)
+        ? [realpathSync(named), ['devloop', 'compile-cache']]
+        : [home, ['.cache', 'devloop', 'compile-cache']];
+    let directory = base;
+    if (!isOwn(directory, true)) return undefined;
+    for (const name of below) {
+      directory = join(directory, name);
+      try {
+        mkdirSync(directory, { mode: 0o700 });
+      } catch (error) {
+        if (error.code !== 'EEXIST') return undefined;
+        directory = realpathSync(directory);
+      }
+      if (!isOwn(directory, name !== 'compile-cache')) return undefined;
     }
+    return directory;
   } catch {
     return undefined;
+  }
+}
+
+/** Whether only this user and the administrator can change what is in the directory or above it. Files in a sticky directory are safe. */
+function isOwn(directory, maySticky) {
+  const { lstatSync } = require('node:fs');
+  const { dirname } = require('node:path');
+  const user = process.getuid ? process.getuid() : undefined;
+  if (user === undefined) return true;
+  const trusted = [user, 0, lstatSync('/').uid];
+  for (let at = directory; ; at = dirname(at)) {
+    const { uid, gid, mode } = lstatSync(at);
+    const isSticky = (maySticky || at !== directory) && (mode & 0o1000) !== 0;
+    const isShared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== user && gid !== 0);
+    if (!trusted.includes(uid) || (isShared && !isSticky)) return false;
+    if (at === dirname(at)) return true;
   }
 }
 

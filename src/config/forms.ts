@@ -35,14 +35,23 @@ export const JSON_PATH: Form = {
   fits: (text) => jsonPath(text) !== undefined,
 };
 
-const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+const NAMESPACE_NAME = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 
 export const NAMESPACE: Form = {
   expected: 'a namespace: lower-case letters, digits and dashes',
-  fits: (text) => new RegExp(`^${LABEL}$`).test(text),
+  fits: (text) => new RegExp(`^${NAMESPACE_NAME}$`).test(text),
 };
+
+/** The name of a Service, a workload or a Secret can have dots, and up to 253 characters. */
+const NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+const LONGEST_NAME = 253;
 
 export const OBJECT_NAME: Form = {
   expected: 'a name, or namespace/name',
-  fits: (text) => new RegExp(`^(?:${LABEL}/)?${LABEL}(?:\\.${LABEL})*$`).test(text),
+  fits(text) {
+    const [first = '', second, ...rest] = text.split('/');
+    const name = second ?? first;
+    if (rest.length > 0 || name.length > LONGEST_NAME || !NAME.test(name)) return false;
+    return second === undefined || NAMESPACE.fits(first);
+  },
 };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import type { End } from './linux.ts';
@@ -14,6 +15,14 @@ export async function isPortBusy(port: number): Promise<boolean> {
   for (const host of ['::', '0.0.0.0', '127.0.0.1'])
     if ((await failureOn(host, port)) === 'EADDRINUSE') return true;
   return false;
+}
+
+/** Whether a program of this account can listen on this port at an address of this machine that others can reach. */
+export async function isFreeSomewhere(port: number): Promise<boolean> {
+  const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+  const reachable = all.filter(({ internal, scopeid }) => !internal && !scopeid);
+  for (const { address } of reachable) if ((await failureOn(address, port)) === undefined) return true;
+  return reachable.length === 0;
 }
 
 /** Whether only another account, such as root, is allowed to listen on this port. */

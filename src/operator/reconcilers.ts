@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { noneIfRefused } from '../cluster/api/errors.ts';
+import { noneIfRefused, undefinedIfForbidden } from '../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
@@ -33,15 +33,17 @@ export async function findReconcilers(
   { deployments, webhookServices, facts, ...apis }: Surroundings,
 ): Promise<Reconciler[]> {
   const writes = writesIn(target);
-  let found = writersAmong(deployments, writes, target);
+  const images = [...facts.images, imageName(target.manager?.container.image ?? '')].filter(Boolean);
+  let found = writersAmong(deployments, writes, { ...target, images });
   const ours = writes.filter(({ writer }) => facts.names.has(writer) || facts.images.has(writer));
   if (found.length === 0 && ours.length > 0) {
     const everywhere = await api.list<Workload>('Deployment', undefined).catch(noneIfRefused);
-    found = writersAmong(everywhere, ours, target);
+    found = writersAmong(everywhere, ours, { ...target, images });
   }
   const spared = await Promise.all(
     found.map(async ({ ref, object }) => {
-      const listed = await api.list<Service>('Service', ref.namespace).catch(noneIfRefused);
+      const listed = await api.list<Service>('Service', ref.namespace).catch(undefinedIfForbidden);
+      if (listed === undefined) return true;
       const called = listed.filter(({ metadata: { namespace, name } }) =>
         webhookServices.some((one) => one.name === name && one.namespace === namespace),
       );
@@ -60,19 +62,26 @@ function writesIn({ services, manager }: Pick<Target, 'services' | 'manager'>): 
     .flatMap(({ service }) => writersIn(service, 'Service'))
     .filter(({ writer }) => !own.includes(writer));
   const all = [...ofServices, ...writersIn(manager.object, manager.ref.kind)];
-  return all.filter(({ writer, isOwned }) => isCertain(writer, isOwned));
+  const { uid } = manager.object.metadata;
+  return all.filter(({ writer, owner }) => !deploys(writer) && (owner === undefined || owner !== uid));
 }
 
 /** The Deployments whose program is a writer. Of several with the same name, any may be the writer, so none is taken. */
 function writersAmong(
   deployments: Workload[],
   writes: Write[],
-  { manager }: Pick<Target, 'manager'>,
+  { manager, images }: Pick<Target, 'manager'> & { images: string[] },
 ): Reconciler[] {
   const found = deployments.flatMap((object): Reconciler[] => {
     const ref = refOf('Deployment', object.metadata);
     const programs = programsOf(object.spec.template.spec.containers);
-    const write = writes.find(({ writer }) => programs.includes(writer));
+    const isOfCheckout = object.spec.template.spec.containers.some(({ image }) =>
+      images.includes(imageName(image ?? '')),
+    );
+    const write = writes.find(
+      ({ writer, owner }) =>
+        programs.includes(writer) && (!USUAL_NAMES.has(writer) || (owner !== undefined && isOfCheckout)),
+    );
     // A dead session may have left it paused.
     const runs = object.spec.replicas !== 0 || sessionOf(object) !== undefined;
     if (write === undefined || !runs || (manager && describe(ref) === describe(manager.ref))) return [];
@@ -81,27 +90,24 @@ function writersAmong(
   return found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
 }
 
-/** The program of many operators has such a name. */
+/** The program of many operators has such a name, so it counts only with an owner, in an image of the checkout. */
 const USUAL_NAMES = new Set(['manager', 'operator', 'controller', 'main', 'server']);
 
-/**
- * Whether the name of a writer identifies a program. A usual name does so only if an object of that operator controls what it wrote. Tools
- * that deploy operators are left out: pausing one would stop all its deployments.
- */
-function isCertain(writer: string, isOwned: boolean): boolean {
-  return ownerKindOf(writer) === undefined && (isOwned || !USUAL_NAMES.has(writer));
+/** Whether this is the name of a tool that deploys operators. Pausing one would stop all its deployments. */
+function deploys(writer: string): boolean {
+  return ownerKindOf(writer) !== undefined || /^(?:kubectl|kapp|fleet)/.test(writer);
 }
 
 interface Write extends Pick<Reconciler, 'wrote' | 'writer'> {
-  /** Whether another object controls the object. */
-  isOwned: boolean;
+  /** The uid of the object that controls what was written. */
+  owner: string | undefined;
 }
 
 /** Whoever creates a Service or a workload writes its selector; others seldom do. */
 function writersIn(object: KubeObject, kind: ObjectRef['kind']): Write[] {
   const wrote = refOf(kind, object.metadata);
-  const isOwned = (object.metadata.ownerReferences ?? []).some(({ controller }) => controller === true);
-  return ownersOf(object, ['spec', 'selector']).map(({ manager }) => ({ wrote, writer: manager, isOwned }));
+  const owner = object.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+  return ownersOf(object, ['spec', 'selector']).map(({ manager }) => ({ wrote, writer: manager, owner }));
 }
 
 /**

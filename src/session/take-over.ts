@@ -89,6 +89,7 @@ export async function takeOver(running: Running): Promise<void> {
     await gate?.requireServed();
     await debug?.settled();
   };
+  await pauseReconcilers(running);
   for (const { apply } of session.plan.webhookTime) await apply(work);
   const pausing = await replaceManager(running, {
     point: (isCalm) => pointServices(running, pairs, { gate, isCalm }),
@@ -124,13 +125,12 @@ async function replaceManager(
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
-  standing.pausing = await pauseReconcilers(session, work);
   const calm = Promise.withResolvers<void>();
   // Finds out what to watch now, so that devloop notices at once a file that is saved as soon as `up` is ready.
   void calm.promise.then(() => standing.supervisor?.lookAhead());
   const pointed = answersUntilIdle ? undefined : await point(calm.promise);
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
-  standing.pausing.push(...pausing);
+  standing.pausing = [...(standing.pausing ?? []), ...pausing];
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
   const pointing = pointed ? Promise.resolve(pointed) : point(calm.promise);
@@ -147,11 +147,11 @@ async function replaceManager(
 }
 
 /** They have to stop before devloop changes what they would write again. */
-async function pauseReconcilers({ plan }: Session, work: Work): Promise<Pausing[]> {
-  const pausing = await Promise.all(plan.reconcilers.map((step) => step.apply(work)));
+async function pauseReconcilers({ session: { plan }, work, standing }: Running): Promise<void> {
+  const pausing = await allDone(plan.reconcilers.map((step) => step.apply(work)));
+  standing.pausing = pausing;
   await allDone(pausing.map(({ ended }) => ended));
   work.signal.throwIfAborted();
-  return pausing;
 }
 
 /** The held reviews are answered first: the rest of the work can wait this long. */

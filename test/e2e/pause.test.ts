@@ -270,7 +270,12 @@ it('a Deployment that writes the Services again is paused first, and restored wi
   expect(reconciler.writes()).toBe(1);
   session.signal('SIGKILL');
   await session.exited;
-  expect((await runDevloop(['down'], options())).code).toBe(0);
+  const down = await runDevloop(['down'], options());
+  expect(down.code, down.log).toBe(0);
+  const restored = down.events.flatMap((event) => (event.type === 'change' ? [event.object.name] : []));
+  // It answers no review, so it is resumed after the Services, which it would write again.
+  expect(restored.indexOf('reconciler')).toBeGreaterThan(restored.indexOf('first'));
+  expect(restored.indexOf('reconciler')).toBeGreaterThan(restored.indexOf('hooks'));
   await atRest('Deployment', 1, before);
 });
 

@@ -78,11 +78,17 @@ function noneRuns(all: LocalSession[], { wanted, otherwise }: Choice): DevloopEr
 
 function nextStep(crashed: LocalSession[], running: LocalSession[]): string {
   const steps = [
-    ...(crashed.length > 0 ? ['To restore the cluster: devloop down'] : []),
+    ...(crashed.length > 0
+      ? [running.length > 0 ? RESTORE_ONE : 'To restore the cluster: devloop down']
+      : []),
     ...(running.length > 0 ? [listOf(running)] : []),
   ];
   return steps.join('\n') || 'To start one: devloop up';
 }
+
+/** Without a name, `down` also ends the sessions that run. */
+const RESTORE_ONE =
+  'To restore the cluster, with the name that devloop status shows: devloop down --deployment NAMESPACE/NAME';
 
 function listOf(sessions: LocalSession[]): string {
   return ['Choose one of these with --session:', ...sessions.map(lineOf)].join('\n  ');

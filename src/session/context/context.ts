@@ -23,8 +23,11 @@ export interface CommandContext extends AsyncDisposable {
 
 /** The namespace in the environment. Throws 'usage.invalid' if the variable contains something else. */
 export function namespaceFrom({ DEVLOOP_NAMESPACE: name }: Io['env']): string | undefined {
-  if (name === undefined || NAMESPACE.fits(name)) return name;
-  throw new DevloopError('usage.invalid', `DEVLOOP_NAMESPACE is '${name}'. Expected ${NAMESPACE.expected}.`);
+  if (!name) return undefined;
+  if (NAMESPACE.fits(name)) return name;
+  throw new DevloopError('usage.invalid', `DEVLOOP_NAMESPACE is '${name}'. Expected ${NAMESPACE.expected}.`, {
+    hint: "Set it to the operator's namespace, or unset it.",
+  });
 }
 
 /**

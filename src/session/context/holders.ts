@@ -132,17 +132,24 @@ export async function sessionsInTheWay(
   return { sessions: [...new Set(known)], living: holders.filter((one) => one.alive) };
 }
 
-/** The target without the reconcilers that a live session has paused already: two webhook servers can have the same one. */
+/**
+ * The target without the reconcilers that another live session has paused, or is about to: two webhook servers can have the same one. A
+ * session that holds the target itself does not count: it is in the way, and if it is taken over, it resumes what it has paused.
+ */
 export async function withoutPausedReconcilers(
   observer: Observer,
   target: Target,
   machine: LocalMachine,
 ): Promise<Target> {
   const { reconcilers = [] } = target;
+  if (reconcilers.length === 0) return target;
+  const holderOf = async (ref: ObjectRef): Promise<LeaseHolder | undefined> =>
+    await readHolderOf(observer, leaseRef(ref), machine);
+  const own = await Promise.all(targetsOf({ ...target, reconcilers: [] }).map(holderOf));
   const isPaused = await Promise.all(
-    reconcilers.map(async ({ ref, object }) => {
-      if (sessionOf(object) === undefined) return false;
-      return (await readHolderOf(observer, leaseRef(ref), machine))?.alive === true;
+    reconcilers.map(async ({ ref }) => {
+      const holder = await holderOf(ref);
+      return holder?.alive === true && !own.some((one) => one?.sessionId === holder.sessionId);
     }),
   );
   return { ...target, reconcilers: reconcilers.filter((_, index) => !isPaused[index]) };

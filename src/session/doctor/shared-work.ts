@@ -5,7 +5,7 @@ import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { checkoutRoot } from '../context/checkout.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
-import { sessionsInTheWay } from '../context/holders.ts';
+import { sessionsInTheWay, withoutPausedReconcilers } from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
 import { pauseChoice, pausedBy, planPause } from '../start/pause.ts';
 import { reportServedApis } from '../start/served-apis.ts';
@@ -99,8 +99,9 @@ async function findDeadSessions(
   const { target } = await neededOperator(run.operator);
   const { api } = await run.context;
   // No events: the check that awaits this reports the wait.
-  return (await sessionsInTheWay({ api, emit: () => {}, signal: run.io.signal }, target, run.machine, false))
-    .sessions;
+  const observer = { api, emit: () => {}, signal: run.io.signal };
+  const wanted = await withoutPausedReconcilers(observer, target, run.machine);
+  return (await sessionsInTheWay(observer, wanted, run.machine, false)).sessions;
 }
 
 /** The target's webhook Services; throws NotChecked if there are none. */

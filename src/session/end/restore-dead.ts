@@ -1,11 +1,12 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Service } from '../../cluster/api/objects.ts';
+import type { Lease, Service } from '../../cluster/api/objects.ts';
 import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
+import { holderOf } from '../../cluster/takeover/lease.ts';
 import { isUnansweredWebhook } from '../../cluster/takeover/pause/refusals.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore-steps.ts';
@@ -55,21 +56,21 @@ export async function restoreDead(
   means: AnswerMeans,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const { namespaces, taken } = session;
-  const { api, sessionId, emit, signal } = work;
+  const { taken } = session;
+  const { api, emit, signal } = work;
   const takenServices = taken.filter(({ ref }) => ref.kind === 'Service');
   const services = takenServices.map(({ ref }) => ref);
   const look = async () => {
     const configurations = listConfigurations(api);
     // Listing the marked objects again costs little: the API server filters them by label.
-    const [closed, found] = await Promise.all([
+    const [closed, { found, places }] = await Promise.all([
       closedWebhooks(api, taken, configurations),
-      findMarked(api, namespaces, { sessionId }),
+      findEverywhere(work, session.namespaces),
     ]);
-    return { closed, found, called: servicesCalledBy(await configurations.catch(() => [])) };
+    return { closed, found, places, called: servicesCalledBy(await configurations.catch(() => [])) };
   };
   const patience = { limitMs: AWAY_LIMIT_MS, mayPass: isAway, emit, signal };
-  const { closed, found, called } = await whileAway(look, patience);
+  const { closed, found, places: namespaces, called } = await whileAway(look, patience);
   const afterServices = session.isAwaited
     ? async () => waitUntilAnswering(work, takenServices, called)
     : undefined;
@@ -91,6 +92,22 @@ export async function restoreDead(
       await answering?.gateways.drain();
     },
   });
+}
+
+/**
+ * The session's objects, and the namespaces that were searched. An account that is not allowed to list the whole cluster finds objects only
+ * in the namespaces that it searches, and the session's Leases may name others.
+ */
+async function findEverywhere(
+  { api, sessionId }: Work,
+  namespaces: string[],
+): Promise<{ found: Found; places: string[] }> {
+  const found = await findMarked(api, namespaces, { sessionId });
+  const leases = found.marked.filter(({ ref }) => ref.kind === 'Lease');
+  const targets = leases.flatMap(({ object }) => holderOf(object as Lease)?.targets ?? []);
+  const places = [...new Set([...namespaces, ...targets.flatMap(({ namespace }) => namespace ?? [])])];
+  if (places.length === namespaces.length) return { found, places };
+  return { found: await findMarked(api, places, { sessionId }), places };
 }
 
 /**

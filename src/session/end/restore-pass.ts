@@ -1,5 +1,5 @@
 import { isDenied, isTransient } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { describe, isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Lease } from '../../cluster/api/objects.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { holderOf } from '../../cluster/takeover/lease.ts';
@@ -95,14 +95,17 @@ export async function restoreOnce(
     () => false,
   );
   const resumed: Left[] = [];
-  const resuming = attempt(async () => {
-    resumed.push(...(await resumeManagers(work, taken, options.managerReadySeconds, marked)));
-  });
+  const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
+  const { managers, besides } = byOrder(taken, marked);
+  const resume = (some: ObjectRef[], seconds: number): Promise<void> =>
+    attempt(async () => resumed.push(...(await resumeManagers(work, some, seconds, marked))));
+  const resuming = resume(managers, options.managerReadySeconds);
   if (!options.isUnanswered) await resuming;
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
   await resuming;
+  // What would write the Services again answers none of their reviews. So nothing waits for it until the Services are restored.
+  await resume(besides, besides.some(wasEmpty) ? 0 : options.managerReadySeconds);
   left.unshift(...resumed);
-  const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
   if (options.managerReadySeconds > 0)
     await attempt(() => slicesBack(work, { taken, marked, resumed }, wasEmpty));
   const cleaning = attempt(() => removeCreated(work, marked));
@@ -151,6 +154,20 @@ function createAttempts() {
 /** Whether an object keeps its mark, because its undo was not carried out. */
 export function isStillMarked({ kept }: Left): boolean {
   return kept.some((one) => 'fault' in one && !one.isUnmarked);
+}
+
+/**
+ * Tells what a session has paused besides the manager from everything else that it took. Its Leases name the objects in the order of
+ * `targetsOf`, so the first workload is the manager. Without Leases, all workloads count as managers.
+ */
+function byOrder(taken: ObjectRef[], marked: Marked[]): { managers: ObjectRef[]; besides: ObjectRef[] } {
+  const leases = marked.filter(({ ref: { kind } }) => kind === 'Lease');
+  const targets = leases.map(({ object }) => holderOf(object as Lease)?.targets ?? []);
+  const besides = targets
+    .flatMap((all) => all.filter(({ kind }) => isWorkload(kind as Kind)).slice(1))
+    .map(describe);
+  const isBeside = (ref: ObjectRef): boolean => besides.includes(describe(ref));
+  return { managers: taken.filter((ref) => !isBeside(ref)), besides: taken.filter(isBeside) };
 }
 
 export function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {

@@ -61,7 +61,7 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
     }
     const foreign = isOwn(address) ? '' : ', not an address of this machine';
     const outside = gateways.keptOut.length === 0 ? '' : `; ${keptOut(gateways.keptOut)}`;
-    for (const stranger of gateways.keptOut) strangers.add(stranger);
+    for (const stranger of gateways.keptOut) strangers.add(stranger.replace(/^::ffff:/i, ''));
     failures.push(`\n  ${address} (${source}${foreign}): ${cause}${outside}`);
   }
   const error = noRoute(api, families, { failures, address: settings.address });

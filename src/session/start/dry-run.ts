@@ -3,10 +3,11 @@ import { ANY_SESSION } from '../../cluster/names.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { shownCommand } from '../../controller/runner.ts';
 import { DevloopError } from '../../errors.ts';
-import { requireFreePort } from '../../machine/port.ts';
+import { isFreeSomewhere } from '../../machine/port.ts';
 import { targetPorts } from '../../operator/target.ts';
 import { type InTheWay, markedSessions } from '../context/holders.ts';
 import { controllersOf, orphanPids } from '../context/session-directories.ts';
+import { assertPorts } from '../route/gateways.ts';
 import { changesOf, routeSettings } from '../route/routing.ts';
 import { localFilesOf, planLocally } from './controller.ts';
 import { lackingForLeases } from './permissions.ts';
@@ -29,7 +30,8 @@ export async function printPlan(
       own.map(({ sessionId }) => sessionId),
     )),
   ];
-  await requireGatewayPorts(command, found, ending);
+  // A session that ends first may have the port.
+  if (ending.length === 0) await requireGatewayPorts(command, found);
   const { controller, dlv } = await planLocally(
     { ...command, ...found, files, moved: new Map(), unready: [], sessionId: ANY_SESSION },
     { ending },
@@ -58,19 +60,23 @@ export async function printPlan(
   }
 }
 
-/** Throws 'port.in-use' if a port that the user chose is in use: `up` then tries no other route. */
+/**
+ * Throws 'port.in-use' if a port that the user chose is in use, because `up` then tries no other route. The gateway listens on one address
+ * of this machine, so a port counts as in use only if no address has it.
+ */
 async function requireGatewayPorts(
   { options, context }: UpCommand,
   { target, plan }: Discovered,
-  ending: number[],
 ): Promise<void> {
-  const { port } = routeSettings(options, context);
-  if (port === undefined || plan.routes[0]?.name !== 'direct') return;
-  for (const index of targetPorts(target.services).keys())
-    await requireFreePort(port + index, 0, ending).catch((cause) => {
-      const message = `The gateway cannot listen on port ${port + index}: another process is using it.`;
-      throw new DevloopError('port.in-use', message, { hint: CHOOSE_ANOTHER, cause });
-    });
+  const settings = routeSettings(options, context);
+  if (settings.port === undefined || plan.routes[0]?.name !== 'direct') return;
+  assertPorts(target, settings);
+  for (const index of targetPorts(target.services).keys()) {
+    const port = settings.port + index;
+    if (await isFreeSomewhere(port)) continue;
+    const message = `The gateway cannot listen on port ${port}: another process is using it, or it is reserved.`;
+    throw new DevloopError('port.in-use', message, { hint: CHOOSE_ANOTHER });
+  }
 }
 
 const CHOOSE_ANOTHER = 'Stop that process, or let devloop choose a port.';

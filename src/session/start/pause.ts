@@ -13,7 +13,7 @@ import type { Observer } from '../../cluster/work.ts';
 import type { PauseChoice } from '../../config/choices.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ServedApi } from '../../operator/served-apis.ts';
-import type { Target, TargetManager } from '../../operator/target.ts';
+import type { Reconciler, Target, TargetManager } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
 import { withNames } from '../../phrases.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -27,6 +27,16 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
 /** The target without what is not paused with this choice: a user who wants the manager to run wants nothing else to be paused. */
 export function pausedBy(choice: PauseChoice, target: Target): Target {
   return choice === 'auto' ? target : { ...target, reconcilers: [] };
+}
+
+/** The reconcilers that created the manager itself, and not only its Services. */
+export function creatorsOf({
+  manager,
+  reconcilers = [],
+}: Pick<Target, 'manager' | 'reconcilers'>): Reconciler[] {
+  return reconcilers.filter(
+    ({ wrote }) => manager !== undefined && describe(wrote) === describe(manager.ref),
+  );
 }
 
 /**

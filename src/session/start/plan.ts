@@ -1,4 +1,4 @@
-import { isWebhookKind, type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
+import { describe, isWebhookKind, type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Container, Workload } from '../../cluster/api/workloads.ts';
@@ -11,7 +11,7 @@ import type { StandInStep } from '../../cluster/takeover/stand-in.ts';
 import { giveTime, WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
 import { OWN_NAME } from '../../operator/downward.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
-import type { Target, TargetManager } from '../../operator/target.ts';
+import type { Reconciler, Target, TargetManager } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import type { DebugOptions } from '../context/options.ts';
@@ -53,11 +53,11 @@ export function planTakeOver(
   const hasWebhooks = target.services.length > 0;
   const webhookTime = debug ? planWebhookTime(target, debug) : [];
   return {
-    discovery: hasWebhooks ? namespacesOf(target).flatMap(discoveryPermissions) : [],
+    discovery: hasWebhooks ? namespacesOf({ ...target, reconcilers: [] }).flatMap(discoveryPermissions) : [],
     leases: targetsOf(target).map((one) => holdLease(one)),
     verify: hasWebhooks ? [verifyStep(target)] : [],
     routes: planRoutes(target, settings),
-    reconcilers: (target.reconcilers ?? []).map((one) => deploymentPause.pause(one)),
+    reconcilers: (target.reconcilers ?? []).map(planReconciler),
     pause,
     standIn: planStandIn(target),
     webhookTime,
@@ -68,6 +68,12 @@ export function planTakeOver(
       ),
     ],
   };
+}
+
+function planReconciler({ ref, object, wrote }: Reconciler): PauseStep {
+  const step = deploymentPause.pause({ ref, object });
+  const why = `pause what would overwrite the changes to ${describe(wrote)}`;
+  return { ...step, permissions: step.permissions.map((one) => ({ ...one, why })) };
 }
 
 /** One step for each webhook configuration that calls the Services. */

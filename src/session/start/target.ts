@@ -25,7 +25,7 @@ import {
 import { inNamedNamespaces, namespaceOf } from '../context/namespaces.ts';
 import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
-import { pauseChoice, pausedBy, planPause } from './pause.ts';
+import { creatorsOf, pauseChoice, pausedBy, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import { reportServedApis } from './served-apis.ts';
@@ -43,8 +43,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const everything = mayDoEverything(api);
   const observer = { api, emit: io.emit, signal: io.signal };
   const found = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
-  // A session that is taken over is restored first, and resumes what it has paused.
-  const target = options.takeOver ? found : await withoutPausedReconcilers(observer, found, machine);
+  const target = await withoutPausedReconcilers(observer, found, machine);
   assertAllTakeable(target, settings);
   if (target.services.length === 0 && target.manager === undefined) {
     await requireDefinitions(context, await facts, options);
@@ -54,17 +53,17 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   reportServedApis(target, choice, io.emit);
   const { manager } = target;
-  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager, target.reconcilers) : [];
+  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager, creatorsOf(target)) : [];
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
   // Missing permissions are reported first; until then, a failure must not count as unhandled.
   looking.catch(() => {});
+  for (const one of target.reconcilers ?? []) io.emit({ type: 'note', message: whyPaused(one) });
   const [allowed, notices] = await Promise.all([askPermissions(api, plan, everything), noticing]);
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not get the stand-in's name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
-  for (const one of target.reconcilers ?? []) io.emit({ type: 'note', message: whyPaused(one) });
   const inTheWay = await looking;
   assertRestorable(api.context, target);
   return { target, plan, facts: await facts, inTheWay };
@@ -134,7 +133,7 @@ async function lookUp(
 }
 
 function whyPaused({ ref, wrote, writer }: Reconciler): string {
-  return `${describe(ref)} wrote ${describe(wrote)} (managedFields: ${writer}), and would overwrite what devloop changes there.\nSo devloop pauses it, too.`;
+  return `${describe(ref)} wrote ${describe(wrote)} (managedFields: ${writer}), and would overwrite what devloop changes there.\nSo devloop pauses it, too; \`--pause none\` and \`--pause lease\` leave it running.`;
 }
 
 function assertAllTakeable({ services }: Target, { choice, address: named }: RouteSettings): void {

@@ -49,3 +49,9 @@ it('a home that does not exist is not created', async () => {
   expect(taken({ HOME: join(home, 'none') })).toBe(0);
   expect(await readdir(home)).toEqual([]);
 });
+
+it.skipIf(process.getuid?.() !== 0)('root creates nothing in the home of another user', async () => {
+  await chown(home, NOBODY, NOBODY);
+  expect(taken({ HOME: home })).toBe(0);
+  expect(await readdir(home)).toEqual([]);
+});

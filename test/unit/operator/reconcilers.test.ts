@@ -6,7 +6,7 @@ import { checkoutFacts, clusterWithTable, install } from '../../support/operator
 
 const NAMESPACE = 'shop-system';
 const PATH = '/validate-shop-example-com-v1-order';
-const shop = checkoutFacts(['shop.example.com'], [PATH], ['shop']);
+const shop = { ...checkoutFacts(['shop.example.com'], [PATH], ['shop']), images: new Set(['shop']) };
 const SELECTOR = { 'f:spec': { 'f:selector': {} } };
 const OPERATOR: Container = { name: 'operator', command: ['/bin/shop-operator'] };
 
@@ -76,8 +76,8 @@ test('a Deployment that does not run, or that the user also runs here, is none',
   expect(await reconcilersIn(cluster)).toEqual([]);
 });
 
-test('a usual name identifies the writer only if an object controls the Service', async () => {
-  const manager = { name: 'manager', command: ['/manager'] };
+test('a usual name identifies the writer only if an object controls the Service, and the image is one of the checkout', async () => {
+  const manager = { name: 'manager', image: 'ghcr.io/acme/shop:v1', command: ['/manager'] };
   for (const [owner, expected] of [
     [undefined, []],
     ['Shop', ['operator']],

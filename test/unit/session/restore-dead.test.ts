@@ -8,6 +8,7 @@ import type {
   WebhookConfiguration,
 } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { HOLDER_ANNOTATION } from '../../../src/cluster/names.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type DeadSession, restoreDead } from '../../../src/session/end/restore-dead.ts';
@@ -164,3 +165,33 @@ it('waits for the manager that a killed down has resumed, as long as a Lease nam
   expect(isReady).toBe(true);
   expect(cluster.names('Lease')).toEqual([]);
 });
+
+it.each([true, false])(
+  'an account that is not allowed to list the whole cluster searches where the Leases say, or refuses: %s',
+  async (seesHub) => {
+    cluster.drop('ValidatingWebhookConfiguration', 'shop');
+    putReadySlice();
+    const OPERATOR = { kind: 'Deployment', namespace: 'hub', name: 'operator' } as const;
+    const holder = { user: 'ann', host: 'x', pid: 1, processStart: '', since: '', route: 'none', health: '' };
+    cluster.edit<Lease>('Lease', 'devloop.service.webhook', 'shop', ({ metadata }) => {
+      metadata.annotations = {
+        [HOLDER_ANNOTATION]: JSON.stringify({ ...holder, targets: [SERVICE, OPERATOR] }),
+      };
+    });
+    const labels = { 'devloop.dev/session': 's1', 'devloop.dev/replicas': '1' };
+    cluster.put<Workload>('Deployment', {
+      metadata: { namespace: 'hub', name: 'operator', labels },
+      spec: { replicas: 0, selector: {}, template: { spec: { containers: [] } } },
+    });
+    cluster.hook.before = (verb, one) => {
+      const isWide = one.endsWith(' *') && !one.includes('WebhookConfiguration');
+      if (verb === 'list' && (isWide || (!seesHub && one === 'Deployment hub')))
+        throw refusal(403, 'Forbidden', `${one} is forbidden`);
+    };
+    const restoring = restoreIt();
+    if (!seesHub) await expect(restoring).rejects.toMatchObject({ code: 'cluster.forbidden' });
+    await restoring.catch(() => {});
+    expect(cluster.read<Workload>('Deployment', 'operator', 'hub')!.spec.replicas).toBe(seesHub ? 1 : 0);
+    expect(cluster.read('Lease', 'devloop.service.webhook', 'shop') === undefined).toBe(seesHub);
+  },
+);
