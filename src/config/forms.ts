@@ -35,11 +35,9 @@ export const JSON_PATH: Form = {
   fits: (text) => jsonPath(text) !== undefined,
 };
 
-const NAMESPACE_NAME = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
-
 export const NAMESPACE: Form = {
   expected: 'a namespace: lower-case letters, digits and dashes',
-  fits: (text) => new RegExp(`^${NAMESPACE_NAME}$`).test(text),
+  fits: (text) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text),
 };
 
 /** The name of a Service, a workload or a Secret can have dots, and up to 253 characters. */

@@ -18,10 +18,8 @@ export async function lookBeside(
   const { manager } = target;
   if (manager === undefined) return [];
   const deployments = await api.list<Workload>('Deployment', manager.ref.namespace).catch(noneIfForbidden);
-  const isNamed = ({ metadata: { namespace, name } }: Workload): boolean =>
-    (names.deployments ?? []).some((one) => one === name || one === `${namespace}/${name}`);
   const found = await findReconcilers(api, target, { ...surroundings, deployments });
-  const reconcilers = found.filter(({ object }) => !isNamed(object));
+  const reconcilers = found.filter(({ ref }) => !isNamed(ref, names));
   const paused = reconcilers.map(({ ref }) => describe(ref));
   const running = deployments.filter((one) => !paused.includes(describe(refOf('Deployment', one.metadata))));
   reportSiblings({ manager, deployments: running, names }, surroundings.facts, emit);
@@ -38,15 +36,18 @@ export function reportSiblings(
   const others = deployments
     .map((object) => ({ ref: refOf('Deployment', object.metadata), object }))
     .filter((one) => describe(one.ref) !== describe(ref));
-  const isTaken = ({ namespace, name }: ObjectRef): boolean =>
-    (names.deployments ?? []).some((one) => one === name || one === `${namespace}/${name}`);
-  const rest = siblingsOf(manager, others, facts).filter((one) => !isTaken(one.ref));
+  const rest = siblingsOf(manager, others, facts).filter((one) => !isNamed(one.ref, names));
   if (rest.length === 0) return;
-  const taken = others.filter((one) => isTaken(one.ref));
+  const taken = others.filter((one) => isNamed(one.ref, names));
   const all = [{ ref }, ...taken, rest[0]!].map((one) => `--deployment ${one.ref.namespace}/${one.ref.name}`);
   const list = rest.map((one) => describe(one.ref)).join(', ');
   const message = `${list}, of the same operator, ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all.join(' ')}`;
   emit({ type: 'note', message });
+}
+
+/** Whether the user takes this Deployment over in a session of its own. */
+function isNamed({ namespace, name }: ObjectRef, { deployments = [] }: TargetNames): boolean {
+  return deployments.some((one) => one === name || one === `${namespace}/${name}`);
 }
 
 /** Labels that the parts of one installation share. */

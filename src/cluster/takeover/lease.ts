@@ -10,6 +10,7 @@ import { sessionOf } from '../marks/marks.ts';
 import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
+import type { Marked } from './find-marked.ts';
 
 export const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5_000;
@@ -38,6 +39,12 @@ export interface HeldLease extends AsyncDisposable {
   update(holder: Partial<Holder>): Promise<void>;
   /** Resolves with the new holder's name when another session has taken the Lease. */
   readonly lost: Promise<string>;
+}
+
+/** The holders that the Leases among a session's objects record. */
+export function holdersIn(marked: Marked[]): Holder[] {
+  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+  return leases.flatMap(({ object }) => holderOf(object as Lease) ?? []);
 }
 
 /**

@@ -145,11 +145,14 @@ export async function withoutPausedReconcilers(
   if (reconcilers.length === 0) return target;
   const holderOf = async (ref: ObjectRef): Promise<LeaseHolder | undefined> =>
     await readHolderOf(observer, leaseRef(ref), machine);
-  const own = await Promise.all(targetsOf({ ...target, reconcilers: [] }).map(holderOf));
+  const holdsTarget = async ({ sessionId }: LeaseHolder): Promise<boolean> => {
+    const own = await Promise.all(targetsOf({ ...target, reconcilers: [] }).map(holderOf));
+    return own.some((one) => one?.sessionId === sessionId);
+  };
   const isPaused = await Promise.all(
     reconcilers.map(async ({ ref }) => {
       const holder = await holderOf(ref);
-      return holder?.alive === true && !own.some((one) => one?.sessionId === holder.sessionId);
+      return holder?.alive === true && !(await holdsTarget(holder));
     }),
   );
   return { ...target, reconcilers: reconcilers.filter((_, index) => !isPaused[index]) };

@@ -2,7 +2,7 @@ import { describe } from '../../cluster/api/kinds.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { type Notice, pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { changesOf } from '../route/routing.ts';
-import { creatorsOf } from '../start/pause.ts';
+import { isCreatorPaused } from '../start/pause.ts';
 import { type Check, type Finding, NotChecked, neededOperator } from './check.ts';
 
 /** Can the in-cluster manager be paused, and how? */
@@ -12,7 +12,7 @@ export const pauseCheck: Check = {
   async run(run) {
     const { target } = await neededOperator(run.operator);
     if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
-    const notices = await pauseNotices((await run.context).api, target.manager, creatorsOf(target));
+    const notices = await pauseNotices((await run.context).api, target.manager, isCreatorPaused(target));
     const finding = pauseFinding(describe(target.manager.ref), changesOf(await run.pause), notices);
     const also = (target.reconcilers ?? []).map(
       ({ ref, wrote }) => `${describe(ref)}: paused, too, because it wrote ${describe(wrote)}`,

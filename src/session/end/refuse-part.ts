@@ -1,7 +1,6 @@
-import type { Lease } from '../../cluster/api/objects.ts';
 import { isLeaseOf } from '../../cluster/names.ts';
 import { type Found, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
-import { type Holder, holderOf } from '../../cluster/takeover/lease.ts';
+import { type Holder, holdersIn } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
 
 /** What a session may have changed: its targets, and the objects that point its Services to its route. */
@@ -18,7 +17,7 @@ export function refusePart(
   own?: Changing,
 ): void {
   const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
-  const held = leases.flatMap(({ object }) => holderOf(object as Lease) ?? []);
+  const held = holdersIn(marked);
   const all = own === undefined ? held : [...held, own];
   const isHidden = (one: Unseen): boolean =>
     leases.some(({ ref }) => isLeaseOf(ref, one.kind) && ref.namespace === one.namespace) ||

@@ -1,12 +1,12 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Lease, Service } from '../../cluster/api/objects.ts';
+import type { Service } from '../../cluster/api/objects.ts';
 import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
-import { holderOf } from '../../cluster/takeover/lease.ts';
+import { holdersIn } from '../../cluster/takeover/lease.ts';
 import { isUnansweredWebhook } from '../../cluster/takeover/pause/refusals.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore-steps.ts';
@@ -103,8 +103,7 @@ async function findEverywhere(
   namespaces: string[],
 ): Promise<{ found: Found; places: string[] }> {
   const found = await findMarked(api, namespaces, { sessionId });
-  const leases = found.marked.filter(({ ref }) => ref.kind === 'Lease');
-  const targets = leases.flatMap(({ object }) => holderOf(object as Lease)?.targets ?? []);
+  const targets = holdersIn(found.marked).flatMap((holder) => holder.targets);
   const places = [...new Set([...namespaces, ...targets.flatMap(({ namespace }) => namespace ?? [])])];
   if (places.length === namespaces.length) return { found, places };
   return { found: await findMarked(api, places, { sessionId }), places };

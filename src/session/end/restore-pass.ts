@@ -1,8 +1,7 @@
 import { isDenied, isTransient } from '../../cluster/api/errors.ts';
 import { describe, isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Lease } from '../../cluster/api/objects.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
-import { holderOf } from '../../cluster/takeover/lease.ts';
+import { holdersIn } from '../../cluster/takeover/lease.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import {
   findNotStarted,
@@ -161,8 +160,7 @@ export function isStillMarked({ kept }: Left): boolean {
  * `targetsOf`, so the first workload is the manager. Without Leases, all workloads count as managers.
  */
 function byOrder(taken: ObjectRef[], marked: Marked[]): { managers: ObjectRef[]; besides: ObjectRef[] } {
-  const leases = marked.filter(({ ref: { kind } }) => kind === 'Lease');
-  const targets = leases.map(({ object }) => holderOf(object as Lease)?.targets ?? []);
+  const targets = holdersIn(marked).map((holder) => holder.targets);
   const besides = targets
     .flatMap((all) => all.filter(({ kind }) => isWorkload(kind as Kind)).slice(1))
     .map(describe);
@@ -171,8 +169,7 @@ function byOrder(taken: ObjectRef[], marked: Marked[]): { managers: ObjectRef[];
 }
 
 export function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {
-  const leases = marked.filter(({ ref: { kind } }) => kind === 'Lease');
-  const held = leases.flatMap(({ object }) => holderOf(object as Lease)?.unready ?? []);
+  const held = holdersIn(marked).flatMap(({ unready = [] }) => unready);
   return [...known, ...held].some((one) => describe(one) === describe(ref));
 }
 

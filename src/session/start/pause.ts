@@ -13,7 +13,7 @@ import type { Observer } from '../../cluster/work.ts';
 import type { PauseChoice } from '../../config/choices.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ServedApi } from '../../operator/served-apis.ts';
-import type { Reconciler, Target, TargetManager } from '../../operator/target.ts';
+import type { Target, TargetManager } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
 import { withNames } from '../../phrases.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -29,14 +29,12 @@ export function pausedBy(choice: PauseChoice, target: Target): Target {
   return choice === 'auto' ? target : { ...target, reconcilers: [] };
 }
 
-/** The reconcilers that created the manager itself, and not only its Services. */
-export function creatorsOf({
+/** Whether a reconciler created the manager itself, and not only its Services. */
+export function isCreatorPaused({
   manager,
   reconcilers = [],
-}: Pick<Target, 'manager' | 'reconcilers'>): Reconciler[] {
-  return reconcilers.filter(
-    ({ wrote }) => manager !== undefined && describe(wrote) === describe(manager.ref),
-  );
+}: Pick<Target, 'manager' | 'reconcilers'>): boolean {
+  return reconcilers.some(({ wrote }) => manager !== undefined && describe(wrote) === describe(manager.ref));
 }
 
 /**

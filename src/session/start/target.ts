@@ -25,7 +25,7 @@ import {
 import { inNamedNamespaces, namespaceOf } from '../context/namespaces.ts';
 import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
-import { creatorsOf, pauseChoice, pausedBy, planPause } from './pause.ts';
+import { isCreatorPaused, pauseChoice, pausedBy, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import { reportServedApis } from './served-apis.ts';
@@ -53,7 +53,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   reportServedApis(target, choice, io.emit);
   const { manager } = target;
-  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager, creatorsOf(target)) : [];
+  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager, isCreatorPaused(target)) : [];
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
   // Missing permissions are reported first; until then, a failure must not count as unhandled.
   looking.catch(() => {});

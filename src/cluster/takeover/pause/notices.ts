@@ -10,29 +10,27 @@ export interface Notice {
   text: string;
   /** Whether that object may bring the manager's Pods back while the controller runs here. */
   mayResume: boolean;
-  /** Whether that object controls the manager. */
-  isOfOwner?: boolean;
 }
 
-/** The notices about objects that the account is allowed to list. `reconcilers`: what creates the manager, and is paused, too. */
+/** The notices about objects that the account is allowed to list. `isOwnerPaused`: what controls the manager is paused, too. */
 export async function pauseNotices(
   api: ClusterApi,
   manager: Manager,
-  reconcilers: unknown[] = [],
+  isOwnerPaused = false,
 ): Promise<Notice[]> {
   const { namespace } = manager.ref;
   const [autoscalers, budgets] = await Promise.all([
     api.list<Autoscaler>('HorizontalPodAutoscaler', namespace).catch(noneIfRefused),
     api.list<DisruptionBudget>('PodDisruptionBudget', namespace).catch(noneIfRefused),
   ]);
-  const notices = noticesOf(manager, autoscalers, budgets);
-  return reconcilers.length > 0 ? notices.filter(({ isOfOwner }) => !isOfOwner) : notices;
+  return noticesOf(manager, autoscalers, budgets, isOwnerPaused);
 }
 
 export function noticesOf(
   manager: Manager,
   autoscalers: Autoscaler[],
   budgets: DisruptionBudget[],
+  isOwnerPaused = false,
 ): Notice[] {
   const { ref, object } = manager;
   const labels = object.spec.template.metadata?.labels ?? {};
@@ -41,7 +39,7 @@ export function noticesOf(
   const scales = ({ spec }: Autoscaler): boolean =>
     spec.scaleTargetRef.kind === ref.kind && spec.scaleTargetRef.name === ref.name;
   return [
-    ...ownerNotices(manager),
+    ...ownerNotices(manager, isOwnerPaused),
     ...autoscalers.filter(scales).map((one) => autoscalerNotice(one, manager)),
     ...budgets.filter(selects).map(({ metadata }) => ({
       text: `${describe(refOf('PodDisruptionBudget', metadata))} limits evictions only, so it does not prevent the pause.`,
@@ -57,7 +55,7 @@ const OR_LEASE = ', or, if the manager elects a leader, hold its Lease: `devloop
  * OLM compares a hash that it wrote itself, so it does not notice a changed number of replicas. It sets the number only when it installs
  * the operator again, for an upgrade or a new certificate (docs/adr/0013).
  */
-function ownerNotices({ ref, object }: Manager): Notice[] {
+function ownerNotices({ ref, object }: Manager, isOwnerPaused: boolean): Notice[] {
   const owners = object.metadata.ownerReferences ?? [];
   return owners.flatMap(({ kind, name, controller }): Notice[] => {
     if (kind === 'ClusterServiceVersion')
@@ -67,9 +65,9 @@ function ownerNotices({ ref, object }: Manager): Notice[] {
           mayResume: true,
         },
       ];
-    if (controller !== true) return [];
+    if (controller !== true || isOwnerPaused) return [];
     const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does, pause the operator of ${kind} ${name}${OR_LEASE}`;
-    return [{ text, mayResume: true, isOfOwner: true }];
+    return [{ text, mayResume: true }];
   });
 }
 
