@@ -98,7 +98,7 @@ function createPerformer(
         emit({ type: 'controller.down', why: effect.why });
         return supervised.gate?.controllerDown(effect.why, effect.ms);
       case 'emit':
-        return emit(effect.event);
+        return emit(supervised.plan.webhook ? effect.event : withoutHeld(effect.event));
       case 'build':
         return builder.build(effect.build);
       case 'abort-build':
@@ -125,6 +125,13 @@ function createPerformer(
         effect satisfies never;
     }
   };
+}
+
+/** Without webhooks, no review waits while a process is replaced. */
+function withoutHeld(event: DevloopEvent): DevloopEvent {
+  if (event.type !== 'controller.replaced') return event;
+  const { heldMs: _, ...replaced } = event;
+  return replaced;
 }
 
 function stop(supervised: Supervised, run: number, report: Report): void {

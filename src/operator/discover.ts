@@ -1,5 +1,4 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { noneIfRefused } from '../cluster/api/errors.ts';
 import { describe } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
@@ -16,8 +15,8 @@ import {
   urlCallsOfCheckout,
   withoutNeighbours,
 } from './match.ts';
-import { hintOfMissing } from './missing.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
+import { type Choice, DEPLOY, fullName, installed, readServices } from './services.ts';
 import { lookBeside } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
 import {
@@ -59,7 +58,9 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
     through: apisOfCheckout(listing, checkout),
     byUrl: urlCallsOfCheckout(await configurations, checkout),
   };
-  const chosen = await readServices(api, await chooseServices(api, listed, names, checkout), names, emit);
+  const discovered = () => installed(api, rank(listed, checkout));
+  const choices = await chooseServices(api, listed, names, checkout);
+  const chosen = await readServices({ api, named: names.services, emit, discovered }, choices);
   const located = await findManager(api, { listed, chosen, names }, checkout);
   // If the user names Services, no other Service is taken over.
   if (located && names.services.length === 0)
@@ -67,7 +68,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const manager = located && withContainer(located, chosen);
   const isNamed = names.services.length > 0 || names.deployment !== undefined;
   if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
-    throw noWebhook(listed, checkout, names, elsewhere);
+    throw await noWebhook(api, { listed, checkout, names, elsewhere });
   const own =
     names.services.length > 0
       ? chosen
@@ -92,8 +93,6 @@ function ignore(): void {}
 function throwError(error: DevloopError): never {
   throw error;
 }
-
-type Choice = Pick<ChosenService, 'webhooks' | 'source'>;
 
 const IN_DIRECTORY = 'its webhooks are in this directory';
 
@@ -130,11 +129,8 @@ async function chooseServices(
  */
 async function withoutDangling(api: ClusterApi, ranked: Ranked[]): Promise<Ranked[]> {
   if (new Set(ranked.map(({ namespace }) => namespace)).size < 2) return ranked;
-  const found = await Promise.all(
-    ranked.map(({ namespace, name }) => api.get({ kind: 'Service', namespace, name }).catch(noneIfRefused)),
-  );
-  const installed = ranked.filter((_, index) => found[index] !== undefined);
-  return installed.length > 0 ? installed : ranked;
+  const existing = await installed(api, ranked);
+  return existing.length > 0 ? existing : ranked.slice(0, 1);
 }
 
 /** The user can also name a Service that no webhook calls yet. */
@@ -144,45 +140,6 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
   const exact = alike.find((one) => one.namespace === namespace);
   const only = alike.length === 1 && !text.includes('/') ? alike[0] : undefined;
   return { webhooks: exact ?? only ?? { namespace, name, calls: [] }, source: 'named by you' };
-}
-
-/**
- * A Service that does not exist is an error if the user named it, or if no other Service was found. If another Service exists, the missing
- * one comes from a CRD whose manifest was never adapted: kube-apiserver could not reach it before, either.
- */
-async function readServices(
-  api: ClusterApi,
-  choices: Choice[],
-  { services: named }: TargetNames,
-  emit: Emit,
-): Promise<ChosenService[]> {
-  const read = await Promise.all(
-    choices.map(async (choice) => {
-      const { namespace, name } = choice.webhooks;
-      return { ...choice, service: await api.get<Service>({ kind: 'Service', namespace, name }) };
-    }),
-  );
-  const exists = (one: (typeof read)[number]): one is ChosenService => one.service !== undefined;
-  const found = read.filter(exists);
-  for (const { webhooks } of read.filter((one) => !exists(one))) {
-    if (named.length > 0 || found.length === 0) throw await notFound(api, webhooks, named);
-    const message = `${missing(webhooks)}. Reviews for it fail, and devloop does not change that.`;
-    emit({ type: 'warning', message });
-  }
-  return found;
-}
-
-/** `named`: all Services as the user typed them; empty if they were discovered. */
-async function notFound(api: ClusterApi, service: WebhookService, named: string[]): Promise<DevloopError> {
-  const { namespace, name } = service;
-  return new DevloopError('target.not-found', `${missing(service)}.`, {
-    hint: await hintOfMissing(api, ['Service'], { namespace, name, flag: '--service', named }),
-  });
-}
-
-function missing({ namespace, name, calls: [call] }: WebhookService): string {
-  const caller = call ? `, but ${describe(call.from)} calls it` : '';
-  return `Service ${namespace}/${name} does not exist${caller}`;
 }
 
 /** Whether the Service belongs to the manager. A session runs one manager, so it cannot answer reviews for a Service of another one. */
@@ -249,18 +206,23 @@ function reportWebhooksOff(
   }
 }
 
-function noWebhook(
-  all: WebhookService[],
-  facts: CheckoutFacts,
-  { namespace }: TargetNames,
-  { through, byUrl }: Unroutable,
-): DevloopError {
+interface Searched {
+  listed: WebhookService[];
+  checkout: CheckoutFacts;
+  names: TargetNames;
+  elsewhere: Unroutable;
+}
+
+async function noWebhook(
+  api: ClusterApi,
+  { listed: all, checkout: facts, names: { namespace }, elsewhere: { through, byUrl } }: Searched,
+): Promise<DevloopError> {
   const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
   const groups = [...facts.groups].slice(0, 5).join(', ') || 'none found';
-  const names = listed.slice(0, 8).map((one) => `${one.namespace}/${one.name}`);
+  const names = listed.slice(0, 8).map(fullName);
   const isOwn = (one: WebhookService): boolean => one.calls.some((call) => isRegistered(one, call, facts));
-  const quoted = listed.filter(isOwn).map((one) => `${one.namespace}/${one.name}`);
+  const quoted = (await installed(api, listed.filter(isOwn))).map(fullName);
   const services = quoted.length > 0 ? quoted : ['NAMESPACE/NAME'];
   const apis = through.map(({ metadata }) => metadata.name);
   const called =
@@ -272,7 +234,7 @@ function noWebhook(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
-      hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
+      hint: `${DEPLOY}\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
     },
   );
 }

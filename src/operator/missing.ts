@@ -13,20 +13,22 @@ interface Missing {
   flag: '--service' | '--deployment';
   /** All values of this flag, as the user typed them. */
   named: string[];
+  /** What is offered if no name is similar, as `namespace/name`. */
+  others?: string[];
 }
 
-/** The user's command with a similar name in place of the missing one, or a command that lists all names. */
+/** The user's command with a similar or another name in place of the missing one, or a command that lists all names. */
 export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Missing): Promise<string> {
   const { namespace, name, flag, named } = missing;
   const isMissing = (text: string): boolean => {
     const typed = splitName(text, namespace);
     return typed.namespace === namespace && typed.name === name;
   };
-  const commands = named.some(isMissing)
-    ? (await similarObjects(api, kinds, missing)).map((similar) =>
-        [AGAIN, ...named.map((one) => `${flag} ${isMissing(one) ? similar : one}`)].join(' '),
-      )
-    : [];
+  const similar = named.some(isMissing) ? await similarObjects(api, kinds, missing) : [];
+  const offered = similar.length > 0 ? similar : (missing.others ?? []).slice(0, 3);
+  const commands = offered.map((other) =>
+    [AGAIN, ...named.map((one) => `${flag} ${isMissing(one) ? other : one}`)].join(' '),
+  );
   return (
     commands.join('\n') ||
     `kubectl -n ${namespace} get ${kinds.map((kind) => kindInfo(kind).plural).join(',')}`

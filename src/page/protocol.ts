@@ -10,7 +10,7 @@ export interface PageStatus {
   health: string;
   /** The context of the kubeconfig. */
   context: string;
-  /** What the compiler printed, if the newest source does not build. */
+  /** What the compiler printed, if the last finished build failed. */
   compiler?: string;
   /** What `up --replay` found after the last restart. */
   compared?: Compared;

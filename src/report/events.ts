@@ -62,8 +62,8 @@ export type DevloopEvent =
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
   /** No controller is running (`why` names the cause), and reviews fail. `controller.ready` follows when one answers again. */
   | { type: 'controller.down'; why: string }
-  /** A new build is now serving. `ms` runs from the first changed file until reviews are forwarded again. */
-  | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
+  /** A new build is now serving. `ms` runs from the first changed file until it answers; `heldMs` is absent without webhooks. */
+  | { type: 'controller.replaced'; pid: number; ms: number; heldMs?: number }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
   /** Editors can connect to the debugger on this port of 127.0.0.1. */

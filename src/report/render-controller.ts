@@ -40,7 +40,7 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
     case 'controller.replaced':
       return row(
         'replaced',
-        `the new build serves after ${duration(event.ms)}; reviews were held for ${duration(event.heldMs)}`,
+        `the new build serves after ${duration(event.ms)}${event.heldMs === undefined ? '' : `; reviews were held for ${duration(event.heldMs)}`}`,
       );
     case 'controller.output':
       return outputLines(event.line, paint);

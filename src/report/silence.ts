@@ -44,6 +44,9 @@ function nextAfter(event: DevloopEvent, isReady: boolean): string | undefined {
     case 'build.done':
       if (!isReady) return 'the take-over';
       return event.identical ? undefined : 'the new build to serve';
+    case 'controller.ready':
+    case 'controller.down':
+      return isReady ? undefined : 'as before';
     case 'session.stopping':
       return 'everything to be restored';
     case 'session.ready':

@@ -1,4 +1,11 @@
-import { findNodeAtLocation, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser';
+import {
+  findNodeAtLocation,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+  stripComments,
+} from 'jsonc-parser';
 
 export const LAUNCH_NAME = 'devloop: attach';
 
@@ -61,9 +68,13 @@ function inserted(text: string, value: object): string {
   const indent = unit.repeat(list ? 2 : 1);
   const name = list ? '' : '"configurations": ';
   const lines = `${name}${JSON.stringify(value, null, unit)}`.split('\n').map((line) => indent + line);
-  const at = last ? last.offset + last.length : into.offset + 1;
-  const end = last ? '' : eol + unit.repeat(list ? 1 : 0);
-  return `${text.slice(0, at)}${last ? ',' : ''}${eol}${lines.join(eol)}${end}${text.slice(at)}`;
+  // Comments after the last entry belong to it, so the new one stands right before the closing bracket.
+  const from = last ? last.offset + last.length : into.offset + 1;
+  const end = into.offset + into.length - 1;
+  const between = text.slice(from, end);
+  const comma = last && !stripComments(between).includes(',') ? ',' : '';
+  const kept = `${comma}${between.trimEnd()}`;
+  return `${text.slice(0, from)}${kept}${eol}${lines.join(eol)}${eol}${unit.repeat(list ? 1 : 0)}${text.slice(end)}`;
 }
 
 function lineAt(text: string, offset: number): number {

@@ -18,7 +18,9 @@ export function App({ store }: { store: Store }) {
           <List store={store} />
           {selectedId !== undefined && <Detail key={selectedId} id={selectedId} store={store} />}
         </div>
-        {status?.compiler === undefined ? null : <Build output={status.compiler} />}
+        {status?.compiler === undefined ? null : (
+          <Build output={status.compiler} isBuilding={status.state.build.is === 'building'} />
+        )}
         {status?.compared && <Comparison compared={status.compared} store={store} />}
         <Changes />
       </main>

@@ -6,11 +6,15 @@ import type { Compared, PageChange } from '../protocol.ts';
 import { readChanges } from './api.ts';
 import type { Store } from './store.ts';
 
-/** What the compiler printed about the newest source. */
-export function Build({ output }: { output: string }) {
+/** What the compiler printed about the last source that it has finished with. */
+export function Build({ output, isBuilding }: { output: string; isBuilding: boolean }) {
   return (
     <section class="build" aria-labelledby="build-title">
-      <h2 id="build-title">The newest source does not build; the last build answers</h2>
+      <h2 id="build-title">
+        {isBuilding
+          ? 'The last build failed; a newer source is being built'
+          : 'The newest source does not build; the last build answers'}
+      </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keys. */}
       <pre tabIndex={0}>{output}</pre>
     </section>

@@ -49,6 +49,11 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
       return { ...health, isHeld: true };
     case 'reviews.released':
       return { ...health, isHeld: false };
+    case 'build.started':
+      return {
+        ...health,
+        source: health.source && 'serving an earlier build; a newer source is being built',
+      };
     case 'build.done':
       return { ...health, source: undefined };
     case 'build.failed':

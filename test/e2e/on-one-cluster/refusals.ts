@@ -307,7 +307,7 @@ describe('devloop refuses', () => {
       await refuses(['up', '--service', `${NAMESPACE}/nope`], {
         code: 'target.not-found',
         message,
-        hint: 'get services',
+        hint: `up --service ${NAMESPACE}/`,
       });
     });
 
@@ -792,7 +792,7 @@ describe('devloop refuses', () => {
       it('does not exist, but a webhook configuration calls it', async () => {
         await deleted();
         const message = /ValidatingWebhookConfiguration second-operator-/;
-        await refuses(['up', '-n', SECOND], { code: 'target.not-found', message, hint: 'get services' });
+        await refuses(['up', '-n', SECOND], { code: 'target.not-found', message, hint: 'make deploy' });
       });
     });
   });

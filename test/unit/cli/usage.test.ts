@@ -38,7 +38,7 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ],
     ['--debug-ignore alone', ['up', '--debug-ignore'], /needs --debug/, /up --debug --debug-ignore/],
     ['a debugger port of letters', ['up', '--debug=x'], /1 to 65535/, /up --help/],
-    ['no editor', ['init'], /--ide/, /init --help/],
+    ['no editor', ['init'], /vscode or goland/, /init --ide vscode\n.*init --ide goland/],
     ['an unknown editor', ['init', '--ide', 'emacs'], /vscode, goland/, /init --help/],
     [
       'several Deployments and a command for one',

@@ -49,6 +49,13 @@ function paused(replicas: number) {
   return { cluster, manager: { ref, object: deployment }, work, read };
 }
 
+it('says that the replicas stay 0 if the manager already has none', () => {
+  const { manager } = paused(0);
+  expect(pauseFor(manager)!.pause(manager).changes).toEqual([
+    { action: 'update', object: ref, detail: 'replicas stay 0' },
+  ]);
+});
+
 it('pauses a Deployment by its replicas, remembers them in a label alone, and restores them', async () => {
   const { manager, work, read } = paused(3);
   const step = pauseFor(manager)!.pause(manager);

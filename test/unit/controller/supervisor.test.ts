@@ -313,6 +313,17 @@ test('a controller that never listens is told to end at the deadline of the firs
   expect(recorder.all('controller.exited')).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
 });
 
+test('without webhooks, the line about a new process does not say how long reviews were held', async () => {
+  const plan = await nodePlan(['/bin/sh', '-c', 'exec sleep 600'], { readyMs: 100 });
+  const { supervisor, recorder } = supervise(plan);
+  await supervisor.start();
+  void supervisor.follow();
+  supervisor.restart();
+  const replaced = await recorder.waitFor('controller.replaced');
+  expect(replaced).not.toHaveProperty('heldMs');
+  await supervisor[Symbol.asyncDispose]();
+});
+
 test('a controller that replaces another one and answers after its deadline is ready then', async () => {
   const port = await freePort();
   const plan = await nodePlan(program('listens-tls.mjs', port), {

@@ -53,8 +53,31 @@ it('the others that were named stay as they were typed', async () => {
   );
 });
 
-it('where none is similar, the hint lists all names', async () => {
+it('where none is similar, the hint names the Services that discovery finds, if they exist', async () => {
+  const command = (namespace: string) =>
+    `${AGAIN} --service ${namespace}-system/${namespace}-webhook-service`;
+  const hint = await hintFor({ services: ['shop-system/redis'] });
+  expect(hint.split('\n').sort()).toEqual([command('other'), command('shop')]);
+  cluster.drop('Service', 'other-webhook-service', 'other-system');
+  expect(await hintFor({ services: ['shop-system/redis'] })).toBe(command('shop'));
+});
+
+it('a Service that only a CRD or a configuration names is not in the hint', async () => {
+  for (const namespace of ['shop', 'other'])
+    cluster.drop('Service', `${namespace}-webhook-service`, `${namespace}-system`);
+  const hint = await hintFor({});
+  expect(hint).toContain('make deploy');
+  expect(hint).not.toContain('webhook-service');
+  expect(hint).not.toContain('get services');
+});
+
+it('where nothing is found either, the hint lists all names', async () => {
+  for (const namespace of ['shop', 'other'])
+    cluster.drop('Service', `${namespace}-webhook-service`, `${namespace}-system`);
   expect(await hintFor({ services: ['shop-system/redis'] })).toBe('kubectl -n shop-system get services');
+});
+
+it('where no workload is similar, the hint lists all of them', async () => {
   expect(await hintFor({ deployment: 'shop-system/redis' })).toBe(
     'kubectl -n shop-system get deployments,statefulsets,daemonsets',
   );

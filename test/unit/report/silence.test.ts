@@ -59,3 +59,29 @@ it('says nothing while other lines are printed, and nothing once devloop waits f
   expect(waits().at(-1)).toBe('everything to be restored 6');
   printer.close();
 });
+
+it('stops waiting for a new build when its controller answers again, or does not run', () => {
+  const { printer, waits } = start();
+  printer.print({ type: 'session.ready', session: 'a', ms: 1 });
+  for (const end of [
+    { type: 'controller.ready', pid: 7, ms: 5 },
+    { type: 'controller.down', why: 'it exited' },
+  ] as const) {
+    printer.print({ type: 'build.done', ms: 1 });
+    vi.advanceTimersByTime(6_000);
+    expect(waits()).not.toEqual([]);
+    printer.print(end);
+    vi.advanceTimersByTime(60_000);
+    expect(waits()).toEqual([]);
+  }
+  printer.close();
+});
+
+it('goes on waiting for the take-over when the first controller answers', () => {
+  const { printer, waits } = start();
+  printer.print({ type: 'build.done', ms: 1 });
+  printer.print({ type: 'controller.ready', pid: 7, ms: 5 });
+  vi.advanceTimersByTime(6_000);
+  expect(waits().at(-1)).toBe('the take-over 6');
+  printer.close();
+});

@@ -7,6 +7,7 @@ const READY: DevloopEvent = { type: 'session.ready', session: 's1', ms: 1 };
 const LOST: DevloopEvent = { type: 'route.lost', route: 'ssh', cause: 'the network is gone.' };
 const RECONNECTED: DevloopEvent = { type: 'route.reconnected', route: 'ssh', via: 'box', ms: 1 };
 const BUILT: DevloopEvent = { type: 'build.done', ms: 1 };
+const BUILDING: DevloopEvent = { type: 'build.started', reason: [] };
 const UNBUILT: DevloopEvent = { type: 'build.failed', ms: 1, output: '' };
 const UP: DevloopEvent = { type: 'controller.ready', pid: 1, ms: 1 };
 const [FIRST, SECOND] = SERVICES.map(
@@ -55,6 +56,12 @@ it.each([
     'the controller does not answer yet; reviews fail until it does',
     [UP, READY, SILENT, BUILT],
   ],
+  [
+    'a newer source is built after one that does not build',
+    'serving an earlier build; a newer source is being built',
+    [UP, READY, UNBUILT, BUILDING],
+  ],
+  ['a source is built', 'serving', [UP, READY, BUILDING]],
   ['it answers late', 'serving', [UP, READY, SILENT, UP]],
   ['a new controller cannot be started', 'reviews fail: the port is in use', [UP, READY, DOWN, BUILT]],
   ['it is started later', 'serving', [UP, READY, DOWN, UP]],

@@ -105,6 +105,23 @@ test('comments, order and other configurations stay', () => {
   });
 });
 
+const FOLLOWED = [
+  '{ "name": "mine" } // starts the old manager',
+  '{ "name": "mine" }, // starts the old manager, as before',
+  '{ "name": "mine" }\n    // { "name": "off" },\n  ',
+  '// the list is empty\n  ',
+];
+
+test.each(FOLLOWED)('comments stay between the entries where they were: %s', (entries) => {
+  const before = `{\n  "configurations": [\n    ${entries}\n  ]\n}\n`;
+  const text = withLaunch(before, 2345) as string;
+  const own = text.indexOf('"devloop: attach"');
+  const comments = entries.match(/\/\/.*/g)!;
+  for (const comment of comments) expect(text.slice(0, own)).toContain(comment);
+  const mine = entries.includes('mine') ? [{ name: 'mine' }] : [];
+  expect(parse(text, [], { allowTrailingComma: true }).configurations).toEqual([...mine, ATTACH]);
+});
+
 test.each([
   ['nothing', ''],
   ['an empty object', '{}'],

@@ -120,7 +120,7 @@ function scaleDown(manager: Manager, follow: Follow): PauseStep {
   // If a dead session left the manager paused, it is restored first, to the number in this label.
   const marked = IN_LABEL.read(object.metadata.labels?.[REPLICAS_LABEL] ?? '')?.fields[0]?.before;
   const before = marked ?? object.spec.replicas ?? 1;
-  const detail = `replicas ${before} -> 0`;
+  const detail = before === 0 ? 'replicas stay 0' : `replicas ${before} -> 0`;
   return {
     changes: [{ action: 'update', object: ref, detail }],
     permissions: scalePermissions(ref.kind, ref.namespace!),
