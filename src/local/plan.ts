@@ -23,7 +23,7 @@ import { localCopies, mountedTexts } from './local-copies.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
 import { planKeyPairs } from './plan-key-pairs.ts';
-import { kubeconfigFlag, planKubeconfig } from './plan-kubeconfig.ts';
+import { planKubeconfig, readsOneFile } from './plan-kubeconfig.ts';
 import { otherMounts, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import type { PodConnection } from './pod-connection.ts';
 import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
@@ -57,14 +57,14 @@ export interface ControllerInputs {
   goPackage?: string | undefined;
   /** The main package that a saved set names. */
   recordedPackage?: string | undefined;
-  /** The context and the kubeconfig that the user chose; absent if kubectl's defaults apply. */
-  chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** The name that the controller receives as its Pod's. */
   podName: string;
   /** The name of the Pod that stands in for the manager's own Pods, if these end. */
   standIn?: string | undefined;
   /** The uid that the controller receives as its Pod's: a placeholder until the controller starts, if a Pod stands in for the manager's. */
   podUid?: string | undefined;
+  /** Whether the kubeconfig is a single file of devloop's own. */
+  hasOwnKubeconfig?: boolean | undefined;
   /** The connection of a program that connects to the cluster as in a Pod. */
   connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
   /** devloop's own environment. */
@@ -102,9 +102,9 @@ export async function planController(
     { ...program, paths, running: inputs.running ?? [], commands: facts.commandNames },
     emit,
   );
-  const kubeconfig = planKubeconfig(inputs);
   const readHere = readFlags(program.kubeconfigFlags, args, facts.commandNames);
-  const more = readHere.length > 0 ? kubeconfigFlag(inputs, emit) : [];
+  const kubeconfig = planKubeconfig(inputs, readsOneFile(inputs.checkout, program.linked && readHere));
+  const more = readHere.length > 0 ? kubeconfigFlag(kubeconfig?.paths, emit) : [];
   const keyPairs = await planKeyPairs({ ...inputs, facts }, { ...program, mayPlace, words }, { emit });
   const mounted = inputs.target.manager === undefined ? [] : mountPointsIn(inputs.target.manager);
   const ofImage = placeImageFiles(
@@ -143,6 +143,14 @@ export async function planController(
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
+}
+
+function kubeconfigFlag([file]: string[] = [], emit: Emit): string[] {
+  if (file === undefined) return [];
+  const flag = `--kubeconfig=${file}`;
+  const message = `${flag}\nis added: the program may read its kubeconfig only from this flag.`;
+  emit({ type: 'note', message });
+  return [flag];
 }
 
 /** The arguments with flags that the manager's own arguments do not set. */

@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { selfSignedPair } from '../certificates/self-signed.ts';
@@ -24,17 +25,26 @@ const MOST_HEADERS = 2 ** 20;
  * Listens on loopback for programs that cannot read a kubeconfig, and forwards their requests with the user's credentials. Requests without
  * the token in the session's directory are refused.
  */
-export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promise<PodConnection> {
+export async function openPodConnection(api: Api): Promise<PodConnection> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
   const token = newToken();
+  const isOurs = ({ headers }: IncomingMessage): boolean =>
+    isToken(headers.authorization ?? '', `Bearer ${token}`);
   const server = createServer(
     { cert: certificate, key, maxHeaderSize: MOST_HEADERS },
     (request, response) => {
-      if (isToken(request.headers.authorization ?? '', `Bearer ${token}`))
-        void answer(api, request, response);
+      if (isOurs(request)) void answer(api, request, response);
       else refuse(response, 401, 'Unauthorized');
     },
   );
+  const switched = new Set<Duplex>();
+  server.on('upgrade', (request, socket, head) => {
+    switched.add(socket);
+    socket.once('close', () => switched.delete(socket)).on('error', () => socket.destroy());
+    if (head.length > 0) socket.unshift(head);
+    if (isOurs(request)) void answerUpgrade(api, request, socket);
+    else socket.end(headOf(401, {}));
+  });
   // Other users have no token, but they could use up connections.
   server.on('connection', (socket) => {
     void isOfAnotherUser(socket as Socket).then((isForeign) => isForeign && socket.destroy());
@@ -47,16 +57,15 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
+      for (const socket of switched) socket.destroy();
       await closed;
     },
   };
 }
 
-async function answer(
-  api: Pick<ClusterApi, 'forward'>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+type Api = Pick<ClusterApi, 'forward' | 'forwardUpgrade'>;
+
+async function answer(api: Api, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   try {
@@ -71,6 +80,33 @@ async function answer(
     if (!response.headersSent) refuse(response, 502, messageOf(error));
     else response.destroy();
   }
+}
+
+/** For `exec`, `attach` and `port-forward`, and for watches over WebSockets. */
+async function answerUpgrade(api: Api, request: IncomingMessage, socket: Duplex): Promise<void> {
+  const gone = new AbortController();
+  socket.once('close', () => gone.abort());
+  try {
+    const { method = 'GET', url: path = '/', headers } = request;
+    const { answer, connection } = await api.forwardUpgrade({ method, path, headers, signal: gone.signal });
+    const own = endToEnd(answer.headers);
+    if (connection === undefined) {
+      socket.write(headOf(answer.statusCode ?? 502, own));
+      return await pipeline(answer, socket);
+    }
+    socket.write(headOf(101, { ...own, connection: 'Upgrade', upgrade: answer.headers.upgrade }));
+    await Promise.all([pipeline(socket, connection), pipeline(connection, socket)]);
+  } catch {
+    socket.destroy();
+  }
+}
+
+/** The first lines of an answer, after which the connection ends or speaks another protocol. */
+function headOf(status: number, headers: IncomingHttpHeaders): string {
+  const fields = Object.entries({ connection: 'close', ...headers }).flatMap(([name, values = []]) =>
+    [values].flat().map((value) => `${name}: ${value}`),
+  );
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...fields, '', ''].join('\r\n');
 }
 
 /** Answers in the API server's own format, so that clients show the message. */

@@ -146,12 +146,12 @@ async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<
   const selected = await loadKubeconfig({ kubeconfig }, env, cwd);
   await using api = await connect(selected);
   await api.call('GET', '/version');
-  const { context, server, files } = selected;
+  const { context, server } = selected;
   emit({
     type: 'warning',
     message: `The manager uses the API server of context ${context} (${server}), so its controllers reconcile the objects there.`,
   });
-  return { kubeconfig: files[0]!, isNamed: true, async [Symbol.asyncDispose]() {} };
+  return { select: async () => selected, isNamed: true, async [Symbol.asyncDispose]() {} };
 }
 
 /** Whether the manager did not start or answered differently, perhaps because it had no cluster to read from. */

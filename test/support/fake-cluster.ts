@@ -124,6 +124,10 @@ export function fakeCluster(
     server: 'https://fake:6443',
     namespace: 'default',
     kubeconfigFiles: [],
+    pinned: {
+      cluster: { name: 'fake', server: 'https://fake:6443', skipTLSVerify: false },
+      context: { name: 'fake', cluster: 'fake', user: 'me' },
+    },
     get: (ref) => around('get', describe(ref), () => structuredClone(objects.get(describe(ref))) as never),
     list: (kind, namespace, options) =>
       around('list', `${kind} ${namespace ?? '*'}`, () => {
@@ -174,6 +178,8 @@ export function fakeCluster(
     openWebSocket: (path) => Promise.reject(refusal(501, 'NotImplemented', `no WebSocket for ${path}`)),
     switchProtocol: (path) => Promise.reject(refusal(501, 'NotImplemented', `no connection for ${path}`)),
     forward: ({ path }) => Promise.reject(refusal(501, 'NotImplemented', `nothing is forwarded to ${path}`)),
+    forwardUpgrade: ({ path }) =>
+      Promise.reject(refusal(501, 'NotImplemented', `nothing is forwarded to ${path}`)),
     async [Symbol.asyncDispose]() {},
   });
   const at = (kind: Kind, name: string, namespace?: string): ObjectRef => ({

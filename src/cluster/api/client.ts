@@ -1,11 +1,11 @@
-import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { type ApiError, GarbledAnswer, isConflict, isNotFound, undefinedIfForbidden } from './errors.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
-import type { Forwarded } from './pass-on.ts';
+import type { Forwarder } from './pass-on.ts';
+import type { Pinned } from './pinned.ts';
 import { type CallOptions, createTransport, type StreamOptions } from './transport.ts';
 
 export type PatchType = 'json' | 'merge';
@@ -18,6 +18,7 @@ export interface ClusterApi extends AsyncDisposable {
   readonly server: string;
   readonly namespace: string;
   readonly kubeconfigFiles: string[];
+  readonly pinned: Pinned;
   get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<T | undefined>;
   list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options?: CallOptions): Promise<T[]>;
   create<T extends KubeObject>(ref: ObjectRef, object: object, options?: CallOptions): Promise<T>;
@@ -44,7 +45,8 @@ export interface ClusterApi extends AsyncDisposable {
   /** A GET that becomes a raw connection for our own protocol. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
   /** Sends somebody else's request with the user's credentials, and resolves with the answer, whatever its status. */
-  forward(request: Forwarded): Promise<IncomingMessage>;
+  forward: Forwarder['forward'];
+  forwardUpgrade: Forwarder['forwardUpgrade'];
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
@@ -72,11 +74,13 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     server: selected.server,
     namespace: selected.namespace,
     kubeconfigFiles: selected.files,
+    pinned: selected.pinned,
     call,
     openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
     forward: (request) => transport.forward(request),
+    forwardUpgrade: (request) => transport.forwardUpgrade(request),
     get,
     async list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
       return itemsOf(await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options), kind);

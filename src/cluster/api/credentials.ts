@@ -34,7 +34,7 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
       let again = await authenticate(selected, limitMs);
       // The library runs a plugin again once its token has expired, but only a reload of the kubeconfig finds a new login.
       if (isSame(again, current)) {
-        selected = await reloaded(first);
+        selected = await first.reload();
         again = await authenticate(selected, limitMs);
       }
       current = again;
@@ -57,13 +57,6 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
       return unauthorizedError(selected);
     },
   };
-}
-
-/** Throws if the context now has another server: it may be another cluster, in which this session has changed nothing. */
-async function reloaded(first: Selected): Promise<Selected> {
-  const selected = await first.reload();
-  if (selected.server === first.server) return selected;
-  throw new Error(`The kubeconfig now has another server for context ${first.context}: ${selected.server}`);
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -5,6 +5,7 @@ import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import { homeDirectory } from '../../machine/account.ts';
 import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
+import { type Pinned, pin, pinnedAgain, withOwnAuthority } from './pinned.ts';
 
 export interface KubeconfigChoice {
   /** A file named by the user. If absent, KUBECONFIG is used, or else ~/.kube/config. */
@@ -20,7 +21,12 @@ export interface Selected {
   namespace: string;
   /** Absolute paths. Of two entries with the same name, the one in the earlier file is used, as in client-go. */
   files: string[];
-  /** Reads the same context again, because a login may have rewritten the files. Credential plugins then run again. */
+  /** What stays as it is, whatever the files say later. */
+  pinned: Pinned;
+  /**
+   * Reads the user's entry again, because a login may have rewritten the files. Credential plugins then run again. Rejects if the files no
+   * longer say that this user belongs to the same cluster.
+   */
   reload(): Promise<Selected>;
 }
 
@@ -41,9 +47,38 @@ export async function loadKubeconfig(
   cwd: string,
 ): Promise<Selected> {
   const files = kubeconfigFiles(choice, env, cwd);
-  const { config, tokenFiles } = await merge(files);
-  const context = choice.context ?? config.getCurrentContext();
-  selectContext(config, context, choice.context !== undefined, files);
+  const merged = await merge(files);
+  const { config } = merged;
+  const name = choice.context ?? config.getCurrentContext();
+  selectContext(config, name, choice.context !== undefined, files);
+  const cluster = usableCluster(config, files);
+  const context = config.getContextObject(name)!;
+  const { user, namespace } = context;
+  if (namespace !== undefined && typeof namespace !== 'string')
+    throw notUsable(name, 'its namespace is not text');
+  if (user !== undefined && typeof user !== 'string') throw notUsable(name, 'its user is not text');
+  const first = { cluster, context };
+  const selectFrom = (read: Merged, pinned: Pinned): Selected => {
+    withUser(read, pinned);
+    const common = { context: name, server: cluster.server, namespace: namespace ?? 'default', files };
+    return { config: read.config, ...common, pinned, reload };
+  };
+  const reload = async (): Promise<Selected> => {
+    const read = await merge(kubeconfigFiles(choice, env, cwd));
+    const again = pinnedAgain(read.config, first);
+    if (again === undefined) throw new Error(otherCluster(first));
+    return selectFrom(read, again);
+  };
+  return selectFrom(merged, first);
+}
+
+function otherCluster({ cluster: { server }, context: { name } }: Pinned): string {
+  return `The kubeconfig has changed: context ${name} no longer has the server ${server} with the same certificate authority, so its user may belong to another cluster.`;
+}
+
+/** The cluster of the current context. */
+function usableCluster(config: KubeConfig, files: string[]): Cluster {
+  const context = config.getCurrentContext();
   const cluster = config.getCurrentCluster();
   if (!cluster?.server) {
     throw new DevloopError(
@@ -61,17 +96,21 @@ export async function loadKubeconfig(
       { hint: 'It must start with https:// — kubectl config set-cluster <name> --server https://…' },
     );
   }
-  const { user, namespace = 'default' } = config.getContextObject(context)!;
-  if (typeof namespace !== 'string') throw notUsable(context, 'its namespace is not text');
-  if (user !== undefined && typeof user !== 'string') throw notUsable(context, 'its user is not text');
+  try {
+    return withOwnAuthority(cluster);
+  } catch (error) {
+    throw notUsable(context, `its certificate authority cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** Leaves the pinned context and its user in the kubeconfig. */
+function withUser({ config, tokenFiles }: Merged, pinned: Pinned): void {
+  const { name, user } = pinned.context;
+  pin(config, pinned);
   if (user !== undefined && !config.getCurrentUser())
-    throw notUsable(context, `its user ${user} is missing or incomplete`);
+    throw notUsable(name, `its user ${user} is missing or incomplete`);
   const tokenFile = tokenFiles.get(user);
-  if (tokenFile !== undefined)
-    Object.assign(config.getCurrentUser()!, { token: readToken(tokenFile, context) });
-  // Names the context, since the kubeconfig's current context may have changed by the time of a reload.
-  const reload = (): Promise<Selected> => loadKubeconfig({ ...choice, context }, env, cwd);
-  return { config, context, server: cluster.server, namespace, files, reload };
+  if (tokenFile !== undefined) Object.assign(config.getCurrentUser()!, { token: readToken(tokenFile, name) });
 }
 
 function kubeconfigFiles(

@@ -1,5 +1,12 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import { Agent, type AgentOptions, request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { connectionError } from './errors.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { Login } from './login.ts';
@@ -12,6 +19,20 @@ export interface Forwarded {
   headers: IncomingHttpHeaders;
   body: Buffer;
   signal: AbortSignal;
+}
+
+/** The answer to a request for another protocol, and the connection if the server has switched to it. */
+export interface Switched {
+  answer: IncomingMessage;
+  connection?: Duplex;
+}
+
+/** Sends requests that somebody else made. */
+export interface Forwarder {
+  forward(request: Forwarded): Promise<IncomingMessage>;
+  /** The request has no body, and names the protocol in its header `upgrade`. */
+  forwardUpgrade(request: Omit<Forwarded, 'body'>): Promise<Switched>;
+  close(): void;
 }
 
 /** Headers that describe one connection rather than the request, and headers that devloop sets itself: host, credentials and length. */
@@ -38,10 +59,7 @@ function isRejected(answer: IncomingMessage): boolean {
  * Sends requests with the user's credentials, and resolves with the answer, whatever its status. The answer's body is not read here, since
  * it may be that of a watch. The forwarder has connections of its own, because watches would use up the pool for calls.
  */
-export function createForwarder(
-  selected: Selected,
-  login: Login,
-): { forward(request: Forwarded): Promise<IncomingMessage>; close(): void } {
+export function createForwarder(selected: Selected, login: Login): Forwarder {
   const base = new URL(selected.server);
   const agents = new Map<unknown, Agent>();
   const agentFor = (): Agent | undefined => {
@@ -51,32 +69,50 @@ export function createForwarder(
     agents.set(login.auth, own);
     return own;
   };
-  const once = ({ method, path, headers, body, signal }: Forwarded): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
-      const agent = agentFor();
-      const sent = send(
-        base,
-        {
-          // The path is passed as text: as a URL, `//host/` or `http://host/` would send the credentials to another server.
-          path: base.pathname.replace(/\/$/, '') + path,
-          method,
-          signal,
-          headers: { ...endToEnd(headers), ...login.auth.headers, 'content-length': body.length },
-          ...(agent ? { agent } : {}),
-        },
-        resolve,
-      );
-      sent.on('error', reject);
-      sent.end(body);
+  const begin = (
+    { method, path, headers, signal }: Omit<Forwarded, 'body'>,
+    more: OutgoingHttpHeaders,
+  ): ClientRequest => {
+    const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
+    const agent = agentFor();
+    return send(base, {
+      // The path is passed as text: as a URL, `//host/` or `http://host/` would send the credentials to another server.
+      path: base.pathname.replace(/\/$/, '') + path,
+      method,
+      signal,
+      headers: { ...endToEnd(headers), ...login.auth.headers, ...more },
+      ...(agent ? { agent } : {}),
     });
+  };
+  const once = ({ body, ...request }: Forwarded): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const sent = begin(request, { 'content-length': body.length });
+      sent.once('response', resolve).on('error', reject).end(body);
+    });
+  const upgradeOnce = (request: Omit<Forwarded, 'body'>): Promise<Switched> =>
+    new Promise((resolve, reject) => {
+      const sent = begin(request, { connection: 'Upgrade', upgrade: request.headers.upgrade });
+      sent.once('upgrade', (answer, connection, head) => {
+        if (head.length > 0) connection.unshift(head);
+        resolve({ answer, connection });
+      });
+      sent.once('response', (answer) => resolve({ answer }));
+      sent.on('error', reject).end();
+    });
+  const failing =
+    ({ signal }: Pick<Forwarded, 'signal'>) =>
+    (error: unknown) => {
+      throw signal.aborted ? error : connectionError(selected, error);
+    };
   return {
-    forward: (request) =>
+    forward: (request) => login.retriedWith(() => once(request), isRejected).catch(failing(request)),
+    forwardUpgrade: (request) =>
       login
-        .retriedWith(() => once(request), isRejected)
-        .catch((error) => {
-          throw request.signal.aborted ? error : connectionError(selected, error);
-        }),
+        .retriedWith(
+          () => upgradeOnce(request),
+          ({ answer }) => isRejected(answer),
+        )
+        .catch(failing(request)),
     close: () => [...agents.values()].forEach((agent) => void agent.destroy()),
   };
 }

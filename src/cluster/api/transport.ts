@@ -6,7 +6,7 @@ import { DevloopError } from '../../errors.ts';
 import { ApiError, connectionError, GarbledAnswer, isTransient, isUnauthorized } from './errors.ts';
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
-import { createForwarder, type Forwarded } from './pass-on.ts';
+import { createForwarder, type Forwarder } from './pass-on.ts';
 import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
 import { whileAway } from './while-away.ts';
@@ -35,7 +35,7 @@ const REUSED_TIMEOUT_MS = 10_000;
 const REPEAT_LIMIT_MS = 5_000;
 
 /** Authenticated calls to one cluster, over one pool of connections. */
-export interface Transport {
+export interface Transport extends Pick<Forwarder, 'forward' | 'forwardUpgrade'> {
   call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T>;
   /**
    * A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails after `silenceMs`
@@ -46,8 +46,6 @@ export interface Transport {
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for the given protocol. Rejects as `call` does. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
-  /** Sends somebody else's request, and resolves with the answer, whatever its status. */
-  forward(request: Forwarded): Promise<IncomingMessage>;
   close(): void;
 }
 
@@ -89,6 +87,7 @@ export async function createTransport(selected: Selected): Promise<Transport> {
         return switchProtocol(request, protocol, signal);
       }),
     forward: (request) => forwarder.forward(request),
+    forwardUpgrade: (request) => forwarder.forwardUpgrade(request),
     close() {
       forwarder.close();
       server.login.close();

@@ -17,8 +17,6 @@ export interface CommandContext extends AsyncDisposable {
   /** The directory in which devloop was started. */
   cwd: string;
   wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
-  /** The context and the kubeconfig that the user chose, if any. The controller uses them, too. */
-  chosen: { context?: string | undefined; kubeconfig?: string | undefined };
 }
 
 /** The namespace in the environment. Throws 'usage.invalid' if the variable contains something else. */
@@ -49,9 +47,7 @@ export async function openContext(
   const namespace = options.namespace ?? namespaceFrom(io.env) ?? config.namespace;
   const chosen = { context, kubeconfig: options.kubeconfig };
   io.onCluster?.(chosen);
-  const api = await connect(
-    await loadKubeconfig({ kubeconfig: options.kubeconfig, context }, io.env, io.cwd),
-  );
+  const api = await connect(await loadKubeconfig(chosen, io.env, io.cwd));
   io.emit({
     type: 'discovered',
     what: 'cluster',
@@ -75,7 +71,6 @@ export async function openContext(
       deployment: options.deployment ?? config.deployment,
       namespace,
     },
-    chosen,
     async [Symbol.asyncDispose]() {
       await api[Symbol.asyncDispose]();
     },

@@ -15,7 +15,7 @@ import {
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
-import { needsOneFile } from '../../local/plan-kubeconfig.ts';
+import { readsOneFile } from '../../local/plan-kubeconfig.ts';
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { homeDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
@@ -133,18 +133,19 @@ export function keyPairSearch({ api, config }: CommandContext, target: Target): 
 }
 
 /**
- * A connection like that of a Pod, for sources that connect as in a Pod, or that read a single kubeconfig file. A command of the user
- * connects in its own way.
+ * A connection like that of a Pod, for sources that connect as in a Pod, and for programs that read a single kubeconfig file. Whether a
+ * program that devloop builds contains a flag for that file is not known yet.
  */
 export async function connectionFor({
-  context,
+  context: { api, root, config },
   facts,
   options,
 }: Session): Promise<PodConnection | undefined> {
-  const { api, chosen } = context;
-  const connects = facts.connectsFromPod || needsOneFile({ api, chosen, checkout: { facts } });
-  const isOpened = buildsProgram({ context, options }) && connects && (await canPlace());
-  return isOpened ? await openPodConnection(api) : undefined;
+  if (!options.controller) return undefined;
+  const isBuilt = buildsProgram({ context: { config }, options });
+  const flags = isBuilt ? facts.kubeconfigFlags : undefined;
+  const connects = isBuilt && facts.connectsFromPod && (await canPlace());
+  return connects || readsOneFile({ root, facts }, flags) ? await openPodConnection(api) : undefined;
 }
 
 /** Reads the user's GOFLAGS with the go tool while devloop reads the cluster, unless they are already known from the begun build. */
@@ -163,7 +164,13 @@ export function beginGoFlags(
 }
 
 /** Whether devloop builds what runs here, rather than running a command of the user. */
-function buildsProgram({ context, options }: Pick<Session, 'context' | 'options'>): boolean {
+function buildsProgram({
+  context,
+  options,
+}: {
+  context: Pick<CommandContext, 'config'>;
+  options: UpOptions;
+}): boolean {
   return options.controller && (options.command ?? context.config.controller?.run) === undefined;
 }
 
@@ -174,7 +181,7 @@ export function controllerInputs(
   connection: PodConnection | undefined,
 ): ControllerInputs {
   const { context, target, plan, facts, options, files, io, sessionId } = session;
-  const { api, root, config, chosen } = context;
+  const { api, root, config } = context;
   return {
     api,
     target,
@@ -186,7 +193,6 @@ export function controllerInputs(
     begun: session.begun,
     forDebugger: options.debug !== undefined,
     isBuilt: !options.dryRun,
-    chosen,
     podName: podNameFor(target, sessionId),
     standIn: standInFor(session),
     podUid: podUidFor(target, plan.standIn),

@@ -44,7 +44,8 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
   const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
   const file = join(directory, 'kubeconfig.json');
   await writeFile(file, JSON.stringify(kubeconfigOf('devloop-verify', cluster, { token })), { mode: 0o600 });
-  await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
+  const select = () => loadKubeconfig({ kubeconfig: file }, {}, directory);
+  await using api = await connect(await select());
   const ended = server.exited.then(() => 'ended' as const);
   const isReady = () =>
     api.call('GET', CRDS).then(
@@ -61,7 +62,7 @@ export async function startEnvtest(assets: string, checkout: string, io: Io): Pr
   }
   await installCrds(api, checkout, io);
   const owned = started.move();
-  return { kubeconfig: file, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { select, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 async function apiServerArguments({

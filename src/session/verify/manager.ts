@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil, sleep } from '../../async.ts';
 import { isFree, writeKeyPair } from '../../certificates/files.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
-import { connect } from '../../cluster/api/client.ts';
-import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import type { Config } from '../../config/schema.ts';
 import { USE_AN_API_SERVER } from '../../controller/exit-cause.ts';
 import { answersTls } from '../../controller/readiness.ts';
@@ -14,15 +13,17 @@ import { DevloopError } from '../../errors.ts';
 import { unservedPaths } from '../../gateway/unserved-paths.ts';
 import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
-import { type PlannedController, planController } from '../../local/plan.ts';
-import { readCheckout } from '../../operator/sources.ts';
+import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
+import { readsOneFile } from '../../local/plan-kubeconfig.ts';
+import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
+import { type CheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { shortened } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
 import { keptProgram } from '../start/controller.ts';
-import { deployedManager } from './deployed.ts';
+import { type DeployedManager, deployedManager } from './deployed.ts';
 import type { ApiServer } from './no-cluster.ts';
 
 /** What to start, and how to see that it serves. */
@@ -71,7 +72,7 @@ export async function startManager(
   started.defer(() => removeLocalFiles(directory));
   const files = localFiles(directory, { startsController: true });
   await mkdir(join(directory, 'tmp'), { mode: 0o700 });
-  const kubeconfig = await kubeconfigFile(server, directory);
+  const api = started.use(await connect(await server.select(directory)));
   let build: string | undefined;
   const said: string[] = [];
   const emit: Emit = (event) => {
@@ -81,7 +82,11 @@ export async function startManager(
     // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
   };
-  const planned = await plan(wanted, { files, kubeconfig, isNamed: server.isNamed }, { ...io, emit });
+  const facts = await readCheckout(wanted.checkout);
+  const connection = started.use(await oneFileConnection(wanted, server, { api, facts }));
+  const deployed = server.isNamed ? await deployedManager(api, { facts, ...wanted }, io) : undefined;
+  const own = { files, api, connection, hasOwnKubeconfig: !server.isNamed };
+  const planned = await plan(wanted, { ...own, facts, deployed }, { ...io, emit });
   await writeNeededFiles(planned.needed);
   await writeOwnPair(files, planned.hardCoded);
   const controller = { ...planned.plan, readyMs: wanted.readySeconds * 1000 };
@@ -130,35 +135,41 @@ function withLines(error: unknown, said: string[]): unknown {
 const NEVER_SERVES =
   'It may listen on another port, wait for its certificate, or need a variable or an argument of its Deployment, which `verify` reads only in a cluster that you name with --api-server. Set it in devloop.yaml: controller.env, or controller.run with the arguments.';
 
-/** A file of the user's is used where it is, so that no secret is copied. */
-async function kubeconfigFile({ kubeconfig }: ApiServer, directory: string): Promise<string> {
-  if (typeof kubeconfig === 'string') return kubeconfig;
-  const file = join(directory, 'api-server.json');
-  await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
-  return file;
+/** For programs that read a single kubeconfig file, as in `up`. */
+async function oneFileConnection(
+  { checkout: root, config }: ManagerWanted,
+  { isNamed = false }: ApiServer,
+  { api, facts }: { api: ClusterApi; facts: CheckoutFacts },
+): Promise<PodConnection | undefined> {
+  const flags = config.controller?.run === undefined ? facts.kubeconfigFlags : undefined;
+  return isNamed && readsOneFile({ root, facts }, flags) ? await openPodConnection(api) : undefined;
 }
 
 async function plan(
   { checkout, config, webhooks, recordedPackage, variables }: ManagerWanted,
-  { files, kubeconfig, isNamed }: { files: LocalFiles; kubeconfig: string; isNamed: boolean | undefined },
+  {
+    facts,
+    deployed,
+    ...parts
+  }: Pick<ControllerInputs, 'api' | 'files' | 'connection' | 'hasOwnKubeconfig'> & {
+    facts: CheckoutFacts;
+    deployed: DeployedManager | undefined;
+  },
   io: Io,
 ): Promise<PlannedController> {
-  await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, checkout));
-  const facts = await readCheckout(checkout);
-  const deployed = isNamed ? await deployedManager(api, { facts, config }, io) : undefined;
   const mounts = deployed?.keyPairMounts ?? [];
   return await planController(
     {
-      ...{ api, files, target: targetOf(webhooks, deployed?.manager) },
+      ...parts,
+      target: targetOf(webhooks, deployed?.manager),
       checkout: { root: checkout, facts },
       settings: config.controller ?? {},
       isBuilt: true,
       recordedPackage,
-      chosen: { kubeconfig },
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
       env: { ...io.env, ...variables },
       keyPairMounts: mounts.length > 0 ? mounts : [DEFAULT_DIRECTORY],
-      stateFile: processRecord(files.directory, 'controller'),
+      stateFile: processRecord(parts.files.directory, 'controller'),
       keptProgram: keptProgram(io.env, checkout),
     },
     io,

@@ -1,13 +1,15 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
-import { kubeconfigOf } from '../../cluster/api/kubeconfig.ts';
+import { join } from 'node:path';
+import { kubeconfigOf, loadKubeconfig, type Selected } from '../../cluster/api/kubeconfig.ts';
 import { listenOn } from '../../machine/port.ts';
 import { discoveryOf, type ServedKind } from './kinds.ts';
 
 /** The API server that a manager is started with, on the loopback interface. */
 export interface ApiServer extends AsyncDisposable {
-  /** The path of a kubeconfig, or its content if no file has it yet. */
-  kubeconfig: string | object;
+  /** How to connect to it. `directory`: for a kubeconfig that no file has yet. */
+  select(directory: string): Promise<Selected>;
   /** Whether the user has named it, so the operator can be deployed there. */
   isNamed?: boolean;
   /** Resolves when the manager has asked for something that only a cluster has. */
@@ -29,7 +31,12 @@ export async function startNoCluster(kinds: ServedKind[] = []): Promise<ApiServe
   });
   const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
   return {
-    kubeconfig: kubeconfigOf('devloop-verify', { server: `http://127.0.0.1:${port}` }, {}),
+    async select(directory) {
+      const kubeconfig = join(directory, 'api-server.json');
+      const content = kubeconfigOf('devloop-verify', { server: `http://127.0.0.1:${port}` }, {});
+      await writeFile(kubeconfig, JSON.stringify(content), { mode: 0o600 });
+      return await loadKubeconfig({ kubeconfig }, {}, directory);
+    },
     refused: refused.promise,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -5,10 +5,12 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
+import { pinnedKubeconfig } from '../../../src/cluster/api/pinned.ts';
 
 let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'devloop-kubeconfig-'));
+  await writeFile(join(directory, 'ca.pem'), 'CA');
 });
 afterEach(async () => await rm(directory, { recursive: true, force: true }));
 
@@ -64,6 +66,7 @@ describe('the kubeconfig file', () => {
 
   it('is the named one, then KUBECONFIG, then that of the home directory', async () => {
     await mkdir(join(directory, '.kube'));
+    await writeFile(join(directory, '.kube', 'ca.pem'), 'CA');
     await write('.kube/config', {
       current: 'home',
       contexts: { home: 'c' },
@@ -210,8 +213,126 @@ describe('the content', () => {
 
   it('has paths relative to its own directory', async () => {
     await mkdir(join(directory, 'sub'));
+    await writeFile(join(directory, 'sub', 'ca.pem'), 'CA of sub');
     await write('sub/a', { current: 'one', contexts: { one: 'c' }, clusters: { c: 'https://a' } });
     const { config } = await load({ KUBECONFIG: 'sub/a' });
-    expect(config.getCurrentCluster()?.caFile).toBe(join(directory, 'sub', 'ca.pem'));
+    expect(config.getCurrentCluster()?.caData).toBe(btoa('CA of sub'));
+  });
+});
+
+describe('a session', () => {
+  interface Entry {
+    server?: string;
+    ca?: string;
+    user?: string;
+    token?: string;
+    name?: string;
+    namespace?: string;
+    serverName?: string;
+  }
+  /** A context with a cluster and a user of its own. */
+  const entry = (context: string, { server, ca, user, token, name, namespace, serverName }: Entry = {}) => ({
+    contexts: [{ name: context, context: { cluster: name ?? context, user: user ?? context, namespace } }],
+    clusters: [
+      {
+        name: name ?? context,
+        cluster: {
+          server: server ?? 'https://one',
+          'tls-server-name': serverName,
+          ...(ca === undefined
+            ? { 'certificate-authority': 'ca.pem' }
+            : { 'certificate-authority-data': btoa(ca) }),
+        },
+      },
+    ],
+    users: [{ name: user ?? context, user: { token: token ?? 'first' } }],
+  });
+  const save = async (file: string, current: string, ...entries: ReturnType<typeof entry>[]) =>
+    await writeFile(
+      join(directory, file),
+      stringify({
+        'current-context': current,
+        contexts: entries.flatMap(({ contexts }) => contexts),
+        clusters: entries.flatMap(({ clusters }) => clusters),
+        users: entries.flatMap(({ users }) => users),
+      }),
+    );
+  const begin = async () => {
+    await save('a', 'one', entry('one', { namespace: 'shop' }));
+    return await load({ KUBECONFIG: 'a' });
+  };
+
+  it.each([
+    [
+      'another current context',
+      'two',
+      [entry('two', { server: 'https://two' }), entry('one', { token: 'new' })],
+    ],
+    ['another namespace', 'one', [entry('one', { token: 'new', namespace: 'other' })]],
+    ['another user', 'one', [entry('one', { token: 'new', user: 'two' })]],
+    ['its CA as data', 'one', [entry('one', { token: 'new', ca: 'CA' })]],
+    ['another name for the context', 'renamed', [entry('renamed', { token: 'new', user: 'one' })]],
+  ])('follows a new login although the kubeconfig has %s', async (_, current, entries) => {
+    const first = await begin();
+    await save('a', current, ...entries);
+    const again = await first.reload();
+    expect(again.config.getCurrentUser()?.token).toBe('new');
+    expect(again).toMatchObject({ context: 'one', server: 'https://one', namespace: 'shop' });
+    expect(again.config.getCurrentCluster()).toEqual(first.config.getCurrentCluster());
+  });
+
+  it.each([
+    ['another server', [entry('one', { token: 'new', server: 'https://two' })]],
+    ['another CA', [entry('one', { token: 'new', ca: 'another' })]],
+    ['another server name', [entry('one', { token: 'new', serverName: 'two' })]],
+    ['neither context nor user', [entry('two', { server: 'https://two' })]],
+    [
+      'a user who now belongs to another cluster',
+      [entry('two', { server: 'https://two', user: 'one', token: 'new' })],
+    ],
+  ])('does not follow its context to %s', async (_, entries) => {
+    const first = await begin();
+    await save('a', 'one', ...entries);
+    await expect(first.reload()).rejects.toThrow();
+  });
+
+  it('keeps the CA that it began with, even if the file is replaced', async () => {
+    const first = await begin();
+    await writeFile(join(directory, 'ca.pem'), 'CA of a new cluster');
+    await expect(first.reload()).rejects.toThrow();
+    expect(first.config.getCurrentCluster()).toMatchObject({ caData: btoa('CA') });
+  });
+
+  it('finds the new login in any of several files', async () => {
+    await save('a', 'one', entry('one'));
+    await save('b', 'two', entry('two', { server: 'https://two', user: 'one', token: 'of b' }));
+    const first = await load({ KUBECONFIG: ['a', 'b'].join(delimiter) });
+    await save('a', 'one', entry('one', { token: 'new' }));
+    expect((await first.reload()).config.getCurrentUser()?.token).toBe('new');
+    await rm(join(directory, 'a'));
+    await expect(first.reload()).rejects.toThrow();
+  });
+});
+
+describe('the kubeconfig that pins a cluster', () => {
+  const cluster = { name: 'c', server: 'https://c', skipTLSVerify: false };
+  const context = { name: 'one', cluster: 'c', user: 'u' };
+  it.each([
+    [
+      { caData: 'Q0E=', tlsServerName: 'n' },
+      { 'certificate-authority-data': 'Q0E=', 'tls-server-name': 'n' },
+    ],
+    [
+      { skipTLSVerify: true, proxyUrl: 'http://p' },
+      { 'insecure-skip-tls-verify': true, 'proxy-url': 'http://p' },
+    ],
+    [{ server: 'http://c', skipTLSVerify: true, caData: 'Q0E=' }, { 'certificate-authority-data': 'Q0E=' }],
+  ])('has the settings of %j, and no user', (settings, expected) => {
+    const { server = cluster.server } = settings as { server?: string };
+    expect(pinnedKubeconfig({ cluster: { ...cluster, ...settings }, context })).toEqual({
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'one' },
+      clusters: [{ name: 'c', cluster: { server, ...expected } }],
+      contexts: [{ name: 'one', context: { cluster: 'c', user: 'u' } }],
+    });
   });
 });

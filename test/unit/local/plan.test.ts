@@ -90,35 +90,50 @@ test('of a package that the user names, everything else is as discovered', async
   });
 });
 
-test('a chosen context reaches the controller by a kubeconfig of its own', async () => {
-  const { plan: controller, needed } = await plan({ chosen: { context: 'dev' } });
-  expect(controller.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
-  expect(needed).toMatchObject([{ directory: '/state/s1', files: { kubeconfig: expect.any(String) } }]);
-});
+/** The cluster and the context of a kubeconfig, which pins both. */
+const PINNED = {
+  'current-context': 'fake',
+  clusters: [{ name: 'fake', cluster: { server: 'https://fake:6443' } }],
+  contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'me' } }],
+};
+const own = ['/home/me/.kube/config', '/home/me/.kube/more'];
+const api = { ...fakeCluster().api, kubeconfigFiles: own };
+const content = ({ needed }: { needed: { files: Record<string, unknown> }[] }) =>
+  JSON.parse(String(needed[0]!.files.kubeconfig));
 
-test('a program that reads KUBECONFIG as one file gets one, which leads through the connection that Pods have', async () => {
-  const connection = {
-    variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: '1234' },
-    files: { token: 'secret', 'ca.crt': 'CA' },
-  };
-  const checkout = { root: '/checkout', facts: { ...noCheckoutFacts(), kubeconfigVariable: true } };
-  const api = { ...fakeCluster().api, kubeconfigFiles: ['/home/me/.kube/config'] };
-  const planFor = (rest: Partial<ControllerInputs>) => plan({ api, checkout, connection, ...rest });
-  const { plan: controller, needed } = await planFor({ chosen: { context: 'dev' } });
-  expect(controller.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
-  expect(JSON.parse(String(needed[0]!.files.kubeconfig))).toMatchObject({
-    clusters: [{ cluster: { server: 'https://localhost:1234', 'certificate-authority-data': btoa('CA') } }],
-    users: [{ user: { token: 'secret' } }],
-  });
-  // Otherwise it is the user's own, even if it is a list.
-  expect((await planFor({})).plan.env.KUBECONFIG).toBe('/home/me/.kube/config');
-  expect((await planFor({ chosen: { context: 'dev' }, connection: undefined })).plan.env.KUBECONFIG).toBe(
-    '/state/s1/kubeconfig:/home/me/.kube/config',
-  );
+test('a program that reads a list of kubeconfigs gets one that pins cluster and context, and only its user comes from the files of the user', async () => {
+  const root = await directoryWith({ 'go.mod': 'module m\n' });
+  const planned = await plan({ api, checkout: { root, facts: noCheckoutFacts() } });
+  expect(planned.plan.env.KUBECONFIG).toBe(['/state/s1/kubeconfig', ...own].join(':'));
+  expect(content(planned)).toMatchObject(PINNED);
+  expect(content(planned)).not.toHaveProperty('users');
 });
 
 test.each([
-  ['its own flag', '', ['--kubeconfig=/home/me/.kube/config']],
+  ['reads KUBECONFIG as one file', { 'go.mod': 'module m\n' }, true],
+  ['is not written in Go, and may take the current context of the last file', {}, false],
+])(
+  'a program that %s gets one, which leads through the connection that Pods have',
+  async (_, files, kubeconfigVariable) => {
+    const connection = {
+      variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: '1234' },
+      files: { token: 'secret', 'ca.crt': 'CA' },
+    };
+    const root = await directoryWith({ ...files, 'main.py': '' });
+    const checkout = { root, facts: { ...noCheckoutFacts(), kubeconfigVariable } };
+    const planned = await plan({ api, checkout, connection });
+    expect(planned.plan.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
+    expect(content(planned)).toMatchObject({
+      clusters: [{ cluster: { server: 'https://localhost:1234', 'certificate-authority-data': btoa('CA') } }],
+      users: [{ user: { token: 'secret' } }],
+    });
+    // A dry run opens no connection.
+    expect((await plan({ api, checkout })).plan.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
+  },
+);
+
+test.each([
+  ['its own flag', '', ['--kubeconfig=/state/s1/kubeconfig']],
   [
     'controller-runtime, which reads KUBECONFIG',
     'import _ "sigs.k8s.io/controller-runtime/pkg/client/config"',
@@ -140,12 +155,13 @@ test.each([
     path: '/hook',
   };
   service!.calls = [{ ...call, port: 443, caBundle: '', groups: [] }];
-  const api = { ...rest.api, kubeconfigFiles: ['/home/me/.kube/config'] };
   const planned = await planController(
     { ...rest, api },
     { emit: () => {}, signal: new AbortController().signal },
   );
   expect(planned.plan.run.slice(1)).toEqual(['serve', ...added, '--leader-elect=false']);
+  const list = ['/state/s1/kubeconfig', ...(added.length > 0 ? [] : own)];
+  expect(planned.plan.env.KUBECONFIG).toBe(list.join(':'));
 });
 
 test('the flag for the kubeconfig is added for the command that knows it', async () => {
@@ -163,7 +179,7 @@ test('the flag for the kubeconfig is added for the command that knows it', async
     return (await plan({ ...rest, api: { ...rest.api, kubeconfigFiles: ['/k'] } })).plan.run.slice(1);
   };
   expect(await run(['webhook', '--v=2'])).toEqual(['webhook', '--v=2']);
-  expect(await run(['--v=2'])).toEqual(['--kubeconfig=/k', '--v=2']);
+  expect(await run(['--v=2'])).toEqual(['--kubeconfig=/state/s1/kubeconfig', '--v=2']);
 });
 
 test('a build command without a run command is an error', async () => {

@@ -31,7 +31,6 @@ export function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
     },
     checkout: { root: '/checkout', facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
     settings: { run: ['./run'], env: { LEVEL: 'debug' } },
-    chosen: {},
     podName: 'shop-devloop-s1',
     env: { HOME: '/home/me' },
     files: { directory: '/state/s1', keyPairDirectory: '/state/s1/certs' },
