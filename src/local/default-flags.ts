@@ -2,7 +2,8 @@ import { requireRoom } from '../certificates/files.ts';
 import type { Work } from '../cluster/work.ts';
 import { type LinkedPackages, linkedFlags } from '../controller/go/linked-packages.ts';
 import { DevloopError, messageOf } from '../errors.ts';
-import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
+import type { Placed } from '../machine/mount-namespace.ts';
+import { isFree, isOpenPlace, isPlaceable } from '../machine/places.ts';
 import {
   type AddressArgument,
   type AddressFlags,
@@ -12,6 +13,7 @@ import {
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { certificateFlags, flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
+import type { Emit } from '../report/events.ts';
 import { auxiliaryPorts } from './arguments.ts';
 import { busyAmong } from './busy-ports.ts';
 
@@ -42,7 +44,7 @@ export interface PlannedKeyPairs {
 
 /**
  * Plans how a program that devloop starts finds its key pair if its sources name a directory to which this account cannot write, such as
- * /certs: through the flags whose defaults are that directory or files in it, or through a mount that only the program sees. Throws
+ * /certs, or in which devloop writes nothing of the cluster, such as /usr/share/certs: through the flags whose defaults are that directory or files in it, or through a mount that only the program sees. Throws
  * `certificate.not-written` if the program certainly finds no key pair.
  */
 export async function planKeyPairFlags(
@@ -51,7 +53,7 @@ export async function planKeyPairFlags(
 ): Promise<PlannedKeyPairs> {
   const refused = new Map<string, unknown>();
   for (const directory of hardCoded)
-    await requireRoom(directory, []).catch((cause: unknown) => refused.set(directory, cause));
+    await requireOpen(directory).catch((cause: unknown) => refused.set(directory, cause));
   const planned: PlannedKeyPairs = {
     args: [],
     hardCoded: hardCoded.filter((one) => !refused.has(one)),
@@ -60,11 +62,11 @@ export async function planKeyPairFlags(
   for (const directory of refused.keys()) {
     const flags = await keyPairFlags(directory, places);
     for (const { path, argument } of flags) {
-      const message = `${argument}\nis added: its default is ${path}, where devloop cannot write the key pair.`;
+      const message = `${argument}\nis added: its default is ${path}, where devloop does not write the key pair.`;
       emit({ type: 'note', message });
     }
     planned.args.push(...flags.map(({ argument }) => argument));
-    if (flags.length > 0 || !places.mayPlace || !isPlaceable(directory) || !isFree(directory)) continue;
+    if (flags.length > 0 || !places.mayPlace || !mayPlaceAt(directory)) continue;
     const message = `${directory}\ncontains the key pair, but only the controller sees it: this account cannot write there.`;
     emit({ type: 'note', message });
     planned.placed.push({ from: places.keyPairDirectory, to: directory });
@@ -73,7 +75,31 @@ export async function planKeyPairFlags(
   if (first === undefined || Object.values(planned).some((found) => found.length > 0)) return planned;
   if (!mayLookElsewhere) throw notFound(...first);
   // The result includes the directories where this account cannot write: writing there fails later, with a warning.
-  return { ...planned, hardCoded };
+  return { ...planned, hardCoded: openAmong(hardCoded, emit) };
+}
+
+function mayPlaceAt(directory: string): boolean {
+  return isOpenPlace(directory) && isPlaceable(directory) && isFree(directory);
+}
+
+/** Throws if devloop must not, or cannot, write a key pair to this directory. */
+async function requireOpen(directory: string): Promise<void> {
+  if (!isOpenPlace(directory))
+    throw new DevloopError('certificate.not-written', closedPlace(directory), { hint: NAME_IT });
+  await requireRoom(directory, []);
+}
+
+const NAME_IT = 'Let the controller take the directory from a flag or a variable.';
+
+function closedPlace(directory: string): string {
+  return `devloop writes no files of the cluster to ${directory}, because other programs of this machine may use them there.`;
+}
+
+/** The directories to which a Secret may be written: in others, a program of this machine could take its files for settings. */
+export function openAmong(directories: string[], emit: Emit): string[] {
+  for (const one of directories)
+    if (!isOpenPlace(one)) emit({ type: 'warning', message: `The sources name ${one}. ${closedPlace(one)}` });
+  return directories.filter(isOpenPlace);
 }
 
 /**
@@ -118,7 +144,9 @@ async function keyPairFlags(
 
 function notFound(directory: string, cause: unknown): DevloopError {
   const message = `The controller's sources say that it looks for its key pair in ${directory}, and devloop found no flag to choose another directory. ${messageOf(cause)}`;
-  const hint = `sudo install -d -o "$(id -un)" ${directory}   # then run devloop up again`;
+  const hint = isOpenPlace(directory)
+    ? `sudo install -d -o "$(id -un)" ${directory}   # then run devloop up again`
+    : NAME_IT;
   return new DevloopError('certificate.not-written', message, { hint, cause });
 }
 

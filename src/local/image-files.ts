@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type { ImageFile } from '../controller/go/image-files.ts';
-import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
+import type { Placed } from '../machine/mount-namespace.ts';
+import { isFree, isPlaceable } from '../machine/places.ts';
 import { isAtOrBelow } from '../operator/path-flags.ts';
 import { mentions } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
@@ -40,5 +41,6 @@ export function placeImageFiles(
     const message = `The image has ${here(one)} at ${one.to}, but the controller does not find it there on this machine.`;
     emit({ type: 'warning', message });
   }
-  return placed;
+  // The checkout's own programs can be run there, as in the image.
+  return placed.map((one) => ({ ...one, mayRun: true }));
 }

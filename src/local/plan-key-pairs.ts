@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
-import { type PlannedKeyPairs, planKeyPairFlags, planOwnDirectory } from './default-flags.ts';
+import { openAmong, type PlannedKeyPairs, planKeyPairFlags, planOwnDirectory } from './default-flags.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { ARGUMENTS, type PlannedProgram } from './program.ts';
 
@@ -29,7 +29,7 @@ export async function planKeyPairs(
   const hardCoded = hardCodedDirectories(keyPairMounts, program.words, facts.paths);
   if (!program.run.includes(ARGUMENTS)) {
     if (inputs.target.services.length > 0) emit({ type: 'note', message: ofOwnCommand(program.run, files) });
-    return { args: [], hardCoded, placed: [] };
+    return { args: [], hardCoded: openAmong(hardCoded, emit), placed: [] };
   }
   const isBuilt = program.linked !== undefined;
   const beside = isBuilt ? besideProgram(keyPairMounts, facts.besideProgram, dirname(stateFile)) : [];

@@ -1,8 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
+import type { Placed } from '../machine/mount-namespace.ts';
 import { projectedSources } from '../operator/downward.ts';
-import { isAtOrBelow, mayBeAtOrBelow } from '../operator/path-flags.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target, TargetManager } from '../operator/target.ts';
 import {
@@ -17,8 +16,9 @@ import type { Emit } from '../report/events.ts';
 import { NAMESPACE_FILE } from './environment.ts';
 import { defaultDirectory, type LocalFiles } from './key-pair-files.ts';
 import type { MountedPath } from './mounts.ts';
+import { isEmptyAtFirst, mayHavePlaces, namedIn, type VolumePlace, volumePlaces } from './volume-places.ts';
 
-type SourcePaths = Pick<CheckoutFacts, 'paths' | 'formattedPaths'>;
+type SourcePaths = Pick<CheckoutFacts, 'paths'>;
 
 /** What is needed to find the mounted files of a Deployment. */
 export interface MountInputs {
@@ -56,17 +56,19 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
   const unserved = await unservedPairs(inputs, target.manager, found.others);
   const missed = await missedVolumes(inputs, target.manager, found.others);
   const placed: Placed[] = [];
-  const copied = [...found.volumes, ...unserved, ...missed].map((volume, index) => {
+  const copied = [...found.volumes, ...unserved, ...missed.keys()].map((volume, index) => {
     const directory = unserved.includes(volume)
       ? defaultDirectory(join(files.directory, 'tmp'))
       : join(files.directory, 'mounts', String(index));
     const to = volume.isFile ? join(directory, Object.keys(volume.files)[0]!) : directory;
-    if (missed.includes(volume)) placed.push({ from: to, to: volume.path });
+    const places = missed.get(volume);
+    if (places)
+      placed.push(...places.map(({ part, ...place }) => ({ ...place, from: join(directory, part) })));
     else paths.push({ from: volume.path, to });
     reportCopy(volume, to, emit);
     return { directory, files: volume.files, executable: volume.executable };
   });
-  const taken = new Set([...unserved, ...missed].map(({ path }) => path));
+  const taken = new Set([...unserved, ...missed.keys()].map(({ path }) => path));
   const others = found.others.filter(({ path }) => !taken.has(path));
   reportOthers(others, inputs.checkout.facts, emit);
   return { paths, copied, words: found.named, placed };
@@ -118,28 +120,28 @@ async function unservedPairs(
 }
 
 /**
- * The volumes that only the sources name, if their contents can be read and mounted. An empty directory counts, because the program may
- * write to it.
+ * The volumes that only the sources name, and where the program finds them, if their contents can be read and mounted. An empty directory
+ * counts, because the program may write to it.
  */
 async function missedVolumes(
   { api, target, podName, checkout, mayPlace }: MountInputs,
   manager: TargetManager,
   others: MountPoint[],
-): Promise<MountedVolume[]> {
-  if (!mayPlace) return [];
-  const mayCover = ({ path }: MountPoint): boolean => isPlaceable(path) && isFree(path);
-  const isEmptyAtFirst = ({ volume }: MountPoint): boolean => volume.emptyDir !== undefined;
+): Promise<Map<MountedVolume, VolumePlace[]>> {
+  const { paths } = checkout.facts;
+  if (!mayPlace) return new Map();
   const points = others.filter(
     (one) =>
       isInSources(one, checkout.facts) &&
-      mayCover(one) &&
+      mayHavePlaces(one, paths) &&
       (isEmptyAtFirst(one) || projectedSources(one.volume).length > 0),
   );
   const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
   const volumes = await readVolumes(api, pod, points);
-  return volumes.filter(
-    ({ files }, index) => isEmptyAtFirst(points[index]!) || Object.keys(files).length > 0,
+  const places = volumes.map(
+    (volume, index) => [volume, volumePlaces(volume, points[index]!, paths)] as const,
   );
+  return new Map(places.filter(([, some]) => some.length > 0));
 }
 
 /** The mounts of the manager's container that are not its key pairs. */
@@ -170,11 +172,8 @@ function reportCopy({ path, isFile, files, lacking }: MountedVolume, to: string,
   emit({ type: 'warning', message: without });
 }
 
-function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePaths): boolean {
-  return (
-    [...paths].some((one) => isAtOrBelow(one, path)) ||
-    [...formattedPaths].some((one) => mayBeAtOrBelow(one, path))
-  );
+function isInSources({ path }: MountPoint, { paths }: SourcePaths): boolean {
+  return namedIn(paths, path).length > 0;
 }
 
 const themOf = (points: MountPoint[]): string => (points.length === 1 ? 'it' : 'them');
@@ -184,15 +183,10 @@ function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): voi
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
   const inSources = others.filter((one) => isInSources(one, facts));
-  const covered = inSources.filter(({ path }) => !isFree(path));
-  const missed = inSources.filter((one) => !covered.includes(one));
   const rest = others.filter((one) => !inSources.includes(one));
-  if (covered.length > 0) {
-    const message = `The sources name ${list(covered)}. This machine has files of its own there, which the controller reads instead of the Pod's.`;
-    emit({ type: 'warning', message });
-  }
-  if (missed.length > 0) {
-    const message = `The sources name ${list(missed)}, which only the Pod has: no argument or variable names ${themOf(missed)}, so devloop does not copy ${themOf(missed)}.`;
+  if (inSources.length > 0) {
+    const them = themOf(inSources);
+    const message = `The sources name ${list(inSources)}, which only the Pod has: no argument or variable names ${them}, so devloop does not copy ${them}, and it does not mount ${them} there.`;
     emit({ type: 'warning', message });
   }
   if (rest.length > 0)

@@ -72,24 +72,3 @@ function byDefault(
 export function isAtOrBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
-
-/** Like isAtOrBelow, for a path with fmt verbs, each of which stands for at least one character of one segment. */
-export function mayBeAtOrBelow(format: string, directory: string): boolean {
-  const parts = format.replace(/\/+$/, '').split('/');
-  const wanted = directory.split('/');
-  return parts.length >= wanted.length && wanted.every((part, index) => fitsFormat(part, parts[index]!));
-}
-
-/** Does not use a regular expression, which could try very many ways to split a name. */
-function fitsFormat(text: string, format: string): boolean {
-  const [first = '', ...literals] = format.split(/(?:%[sv])+/);
-  const last = literals.pop();
-  if (last === undefined) return text === first;
-  let at = first.length;
-  for (const literal of literals) {
-    const found = text.indexOf(literal, at + 1);
-    if (found < 0) return false;
-    at = found + literal.length;
-  }
-  return text.startsWith(first) && text.endsWith(last) && text.length - last.length > at;
-}

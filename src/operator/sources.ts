@@ -20,8 +20,6 @@ export interface CheckoutFacts {
   groups: Set<string>;
   /** Everything in its sources that looks like an absolute path: HTTP paths, and paths of files. */
   paths: Set<string>;
-  /** File paths that contain fmt verbs: `/etc/%s/`. */
-  formattedPaths: Set<string>;
   /** HTTP paths in its manifests, which may belong to another operator that is merely bundled. */
   manifestPaths: Set<string>;
   /** Paths of the webhooks that kubebuilder's markers declare. */
@@ -68,7 +66,6 @@ export function noCheckoutFacts(): CheckoutFacts {
   return {
     groups: new Set(),
     paths: new Set(),
-    formattedPaths: new Set(),
     manifestPaths: new Set(),
     markerPaths: new Set(),
     names: new Set(),
@@ -171,8 +168,6 @@ async function readSmall(file: string, maxBytes = MAX_BYTES): Promise<string> {
 /** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
-/** Matches `fmt.Sprintf("/etc/%s/", name)`. A path whose first segment is a verb could be almost any path, so it does not match. */
-const FORMATTED_PATH = /"(\/[A-Za-z][\w.-]*\/[\w./-]*%[sv][\w.%/-]*)"/g;
 /** Matches `filepath.Join("/tmp", "certs")`. */
 const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 /** Matches `filepath.Join(base, "certs", "tls.crt")`, also with a call in place of the variable. */
@@ -217,7 +212,6 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   }
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
-  all(FORMATTED_PATH, facts.formattedPaths);
   for (const [, parts = ''] of text.matchAll(JOINED_PATH)) facts.paths.add(joinedParts(parts));
   if (text.includes('os.Executable()'))
     for (const [, parts = ''] of text.matchAll(BESIDE)) facts.besideProgram.add(joinedParts(parts));

@@ -1,4 +1,5 @@
 import { chmod } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { planKeyPairFlags, planOwnDirectory } from '../../../src/local/default-flags.ts';
@@ -65,6 +66,15 @@ test('without such a flag, the controller alone finds the key pair there, where 
     hardCoded: [],
     placed: [{ from: '/state/certs', to: join(open, 'certs') }],
   });
+  await expect(planFor(false)).rejects.toMatchObject({ code: 'certificate.not-written' });
+});
+
+test('a Secret is neither written nor mounted where programs of this machine may look', async () => {
+  const hardCoded = ['/usr/local/no-such-directory', join(homedir(), '.no-such-directory')];
+  const places = { hardCoded, pathFlags: { defaults: [], constants: new Map() }, mayPlace: true };
+  const planFor = (mayLookElsewhere: boolean) =>
+    planKeyPairFlags({ ...places, keyPairDirectory: '/state/certs', mayLookElsewhere }, { emit: () => {} });
+  expect(await planFor(true)).toEqual({ args: [], hardCoded: [], placed: [] });
   await expect(planFor(false)).rejects.toMatchObject({ code: 'certificate.not-written' });
 });
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { homedir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Container, Volume, Workload } from '../../../src/cluster/api/workloads.ts';
 import { localCopies, mountedTexts } from '../../../src/local/local-copies.ts';
@@ -17,7 +18,6 @@ interface Case {
   mounts: Record<string, string>;
   words: string[];
   sourcePaths?: string[];
-  formattedPaths?: string[];
   initContainers?: Container[];
   keyPairMounts?: string[];
   mayPlace?: boolean;
@@ -31,7 +31,6 @@ async function plan({
   mounts,
   words,
   sourcePaths = [],
-  formattedPaths = [],
   initContainers = [],
   keyPairMounts = [],
   mayPlace = false,
@@ -74,7 +73,7 @@ async function plan({
       files: { directory: DIRECTORY, keyPairDirectory: `${DIRECTORY}/certs` },
       keyPairMounts,
       mayPlace,
-      checkout: { facts: { paths: new Set(sourcePaths), formattedPaths: new Set(formattedPaths) } },
+      checkout: { facts: { paths: new Set(sourcePaths) } },
     },
     words,
     emit,
@@ -289,40 +288,71 @@ test('what only the sources name is found in its place, where files can be place
     volumes: [SETTINGS, { name: 'cache', emptyDir: {} }],
     mounts: { settings: '/etc/shop', cache: '/etc/cache' },
     words: [],
-    sourcePaths: ['/etc/shop/manager.yaml', '/etc/cache'],
+    sourcePaths: ['/etc/shop/', '/etc/shop/manager.yaml', '/etc/cache'],
   };
   const { at, files, placed, warnings } = await plan({ ...named, mayPlace: true });
   expect(placed).toEqual([
-    { from: `${DIRECTORY}/mounts/0`, to: '/etc/shop' },
-    // The program is allowed to write there, but could not create it.
-    { from: `${DIRECTORY}/mounts/1`, to: '/etc/cache' },
+    { from: `${DIRECTORY}/mounts/0`, to: '/etc/shop', mayRun: false },
+    // The program is allowed to write there, but could not create it, and can run what it writes.
+    { from: `${DIRECTORY}/mounts/1`, to: '/etc/cache', mayRun: true },
   ]);
   expect(at).toEqual({});
   expect(files[0]!['manager.yaml']).toBe('leaderElect: false\n');
   expect(files[1]).toEqual({});
   expect(warnings).toEqual([]);
   const elsewhere = { ...named, mounts: { settings: '/shop' }, sourcePaths: ['/shop'], mayPlace: true };
-  expect((await plan(elsewhere)).placed).toEqual([{ from: `${DIRECTORY}/mounts/0`, to: '/shop' }]);
+  expect((await plan(elsewhere)).placed).toMatchObject([{ to: '/shop' }]);
   expect((await plan(named)).placed).toEqual([]);
 });
 
-test.each(['/etc', '/usr', '/etc/passwd:manager.yaml'])(
-  'what this machine has itself is never covered by what a Pod has there: %s',
-  async (place) => {
-    const [path] = place.split(':');
-    const { placed, warnings } = await plan({
+test('of a volume, only what the sources name is there', async () => {
+  const items = ['a/x', 'a/y', 'b', 'c'].map((path) => ({ key: 'blob', path }));
+  const { placed } = await plan({
+    volumes: [{ name: 'settings', configMap: { name: 'settings', items } }],
+    mounts: { settings: '/shop' },
+    words: [],
+    sourcePaths: ['/shop/a', '/shop/a/x', '/shop/b', '/shop/none', '/shops/c'],
+    mayPlace: true,
+  });
+  expect(placed.map(({ from, to }) => [from, to])).toEqual([
+    [`${DIRECTORY}/mounts/0/a`, '/shop/a'],
+    [`${DIRECTORY}/mounts/0/b`, '/shop/b'],
+  ]);
+});
+
+test.each([
+  ['/etc', '/etc/shop/manager.yaml/x'],
+  ['/etc', '/etc/manager.yaml'],
+  ['/usr', '/usr/shop/config.yaml'],
+  ['/etc/passwd:manager.yaml', '/etc/passwd'],
+  ['/etc/ld.so.preload:manager.yaml', '/etc/ld.so.preload'],
+  ['/usr/local/sbin', '/usr/local/sbin/manager.yaml'],
+  ['/usr/local/no-such-directory', '/usr/local/no-such-directory/manager.yaml'],
+  [`${homedir()}/.no-such-directory`, `${homedir()}/.no-such-directory/manager.yaml`],
+])(
+  'nothing of a Pod is where programs of this machine look: %s, which the sources name by %s',
+  async (place, path) => {
+    const { placed } = await plan({
       volumes: [SETTINGS],
       mounts: { settings: place },
       words: [],
-      sourcePaths: [path!, `${path}/shop/config.yaml`],
+      sourcePaths: [path],
       mayPlace: true,
     });
     expect(placed).toEqual([]);
-    expect(warnings).toEqual([
-      expect.stringContaining(`The sources name ${path} (ConfigMap settings). This machine`),
-    ]);
   },
 );
+
+test('a warning names what the sources would find in such a place', async () => {
+  const { warnings } = await plan({
+    volumes: [SETTINGS],
+    mounts: { settings: '/etc' },
+    words: [],
+    sourcePaths: ['/etc/manager.yaml'],
+    mayPlace: true,
+  });
+  expect(warnings).toEqual([expect.stringContaining('/etc (ConfigMap settings)')]);
+});
 
 test('the files of a ServiceAccount that the Pod mounts itself are not put over those of the controller', async () => {
   const path = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -336,24 +366,4 @@ test('the files of a ServiceAccount that the Pod mounts itself are not put over 
     mayPlace: true,
   });
   expect({ placed, files, notes, warnings }).toEqual({ placed: [], files: [], notes: [], warnings: [] });
-});
-
-test.each([
-  ['/etc/%s/', true],
-  ['/etc/%s-operator/manager.yaml', true],
-  ['/etc/shop-%s/%s.yaml', true],
-  ['/etc/%s', true],
-  ['/etc/%s%v-%s', true],
-  ['/etc/shop-operator%s', false],
-  ['/etc/%s-controller/', false],
-  ['/var/%s/manager.yaml', false],
-])('a mounted directory is in its place if the sources may name it by %s', async (format, isNamed) => {
-  const { placed } = await plan({
-    volumes: [SETTINGS],
-    mounts: { settings: '/etc/shop-operator' },
-    words: [],
-    formattedPaths: [format],
-    mayPlace: true,
-  });
-  expect(placed.map(({ to }) => to)).toEqual(isNamed ? ['/etc/shop-operator'] : []);
 });

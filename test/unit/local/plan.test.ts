@@ -340,6 +340,7 @@ test.runIf(await canPlace())(
     expect(controller.placed?.files).toContainEqual({
       from: join(root, 'templates'),
       to: '/devloop-test-templates',
+      mayRun: true,
     });
   },
 );

@@ -1,16 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import {
-  canPlace,
-  isFree,
-  isPlaceable,
-  type Placed,
-  withPlaced,
-} from '../../../src/machine/mount-namespace.ts';
+import { canPlace, type Placed, withPlaced } from '../../../src/machine/mount-namespace.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 const execute = promisify(execFile);
@@ -21,26 +15,39 @@ async function run(placed: Placed[], command: string[]): Promise<string> {
   return stdout;
 }
 
+const MODULE = join(import.meta.dirname, '../../../src/machine/mount-namespace.ts');
+const isRoot = process.getuid?.() === 0;
+/** Root needs no user namespace, so it also runs the command as a user without rights. */
+const USERS = isRoot
+  ? [{ who: 'root' }, { who: 'another user', uid: 65534, gid: 65534 }]
+  : [{ who: 'this user' }];
+
+/** Runs a command of a shell as a user, with the files in their places. */
+async function runAs(user: { uid?: number; gid?: number }, placed: Placed[], command: string, env = {}) {
+  const scratch = await directoryWith();
+  await chmod(scratch, 0o777);
+  const inPlace = `
+    import { execFileSync } from 'node:child_process';
+    import { withPlaced } from ${JSON.stringify(MODULE)};
+    const [program, ...args] = withPlaced(${JSON.stringify(placed)}, '${scratch}', ['/bin/sh', '-c', ${JSON.stringify(command)}]);
+    execFileSync(program, args, { cwd: '/', stdio: 'inherit', env: { ...process.env, ...${JSON.stringify(env)} } });`;
+  const args = ['--input-type=module', '--no-warnings', '--eval', inPlace];
+  const { stdout } = await execute(process.execPath, args, { ...user, cwd: '/' });
+  return stdout;
+}
+
+/** A directory that every user can read, with a shared library and a script. */
+async function nativeCode(): Promise<string> {
+  const place = await directoryWith({ script: '#!/bin/sh\necho ran\n' });
+  await chmod(place, 0o755);
+  await chmod(join(place, 'script'), 0o755);
+  const library = /\/\S+\/libgcc_s\S+/.exec(await readFile('/proc/self/maps', 'utf8'))![0];
+  await copyFile(library, join(place, 'library.so'));
+  return place;
+}
+
 test('without files to place, a command is run as it is', () => {
   expect(withPlaced([], '/scratch', ['program', 'a'])).toEqual(['program', 'a']);
-});
-
-test('nothing can be placed below a file', async () => {
-  const file = join(await directoryWith({ file: '' }), 'file');
-  expect(isPlaceable('/no-such-directory/file')).toBe(true);
-  expect(isPlaceable('/tmp/no-such-directory/file')).toBe(true);
-  expect(isPlaceable(file)).toBe(true);
-  expect(isPlaceable(join(file, 'below'))).toBe(false);
-});
-
-test('a place is free where nothing is, or an empty directory: no link, no file, no directory with files', async () => {
-  const place = await directoryWith({ file: '' });
-  await mkdir(join(place, 'empty'));
-  await symlink('empty', join(place, 'link'));
-  const free = ['missing', 'missing/below', 'empty', 'link', 'file', ''].map((name) =>
-    isFree(join(place, name)),
-  );
-  expect(free).toEqual([true, true, true, false, false, false]);
 });
 
 // On a system that forbids namespaces, the controller runs without them.
@@ -105,5 +112,67 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     const [output] = await child.stdout!.toArray();
     expect(Number(output)).toBe(child.pid);
     expect(child.exitCode ?? (await new Promise((done) => child.once('exit', done)))).toBe(3);
+  });
+
+  test.each(USERS)('from which $who runs nothing, and loads no library', async (user) => {
+    const from = await nativeCode();
+    const try_ = (mayRun: boolean) =>
+      runAs(
+        user,
+        [{ from, to: '/no-such-directory/code', mayRun }],
+        `cd /no-such-directory/code; ./script || echo refused
+        LD_PRELOAD=$PWD/library.so cat /proc/self/maps | grep -c 'r-x.*library.so' || :`,
+      );
+    expect((await try_(true)).split('\n')[0]).toBe('ran');
+    expect(Number((await try_(true)).split('\n')[1])).toBeGreaterThan(0);
+    expect(await try_(false)).toBe('refused\n0\n');
+  });
+
+  test.each(USERS)(
+    'for $who, no file in the PATH is taken for a tool that makes the mounts',
+    async (user) => {
+      const from = await nativeCode();
+      const bin = await directoryWith();
+      await chmod(bin, 0o755);
+      const tools = ['mount', 'pivot_root', 'umount', 'mkdir', 'cp', 'rmdir'];
+      const placed = tools.map((tool) => ({ from: join(from, 'script'), to: join(bin, tool), mayRun: true }));
+      const last = { from, to: '/no-such-directory/last' };
+      const env = { PATH: `${bin}:${process.env.PATH}` };
+      expect(await runAs(user, [...placed, last], 'ls /no-such-directory', env)).toBe('last\n');
+    },
+  );
+
+  test('in the place of another one, the outer one first', async () => {
+    const place = await directoryWith({ 'outer/file': 'o', 'inner/file': 'i' });
+    const placed = ['no-such-directory/a', 'no-such-directory'].map((to, index) => {
+      return { from: join(place, index === 0 ? 'inner' : 'outer'), to: `/${to}` };
+    });
+    expect(await run(placed, ['cat', '/no-such-directory/file', '/no-such-directory/a/file'])).toBe('oi');
+  });
+
+  test('and the environment as it was, even variables that a shell script could confuse with its own', async () => {
+    const place = await directoryWith({ own: 'pod' });
+    const from = join(place, 'own');
+    const names = [
+      'scratch',
+      'mount',
+      'count',
+      'from',
+      'to',
+      'at',
+      'kept',
+      'near',
+      'one',
+      'own',
+      'all',
+      'here',
+    ];
+    const env = Object.fromEntries(names.map((name) => [name, `x[$(touch ${place}/ran)]`]));
+    const [program, ...args] = withPlaced([{ from, to: '/no-such-directory/own' }], await directoryWith(), [
+      'env',
+    ]);
+    const { stdout } = await execute(program!, args, { env: { ...process.env, ...env } });
+    for (const [name, value] of Object.entries(env)) expect(stdout).toContain(`${name}=${value}\n`);
+    expect(await readdir(place)).toEqual(['own']);
   });
 });

@@ -58,12 +58,6 @@ it('knows paths that the sources join from constant parts', async () => {
   expect(paths).not.toContain('/etc/x');
 });
 
-it('knows paths of which the sources format a part', async () => {
-  const text = 'package main\nvar a = fmt.Sprintf("/etc/%s/", name)\nvar b = fmt.Sprintf("/%s/x", name)\n';
-  await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': text });
-  expect([...(await readCheckout(root)).formattedPaths]).toEqual(['/etc/%s/']);
-});
-
 it('knows paths that the sources put together from constants, in whatever files these are', async () => {
   await writeFiles({
     'go.mod': 'module example.com/shop\n',
