@@ -1,5 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
-import { DevloopError } from '../errors.ts';
+import { DevloopError, messageOf } from '../errors.ts';
+import { serverTls } from '../machine/server-tls.ts';
+import { refusedByGo } from './accepted.ts';
 import { findTrust } from './chain.ts';
 import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
 import { readableCertificates, readCertificates } from './pem.ts';
@@ -43,6 +45,7 @@ export function inspect(
     ...dateProblems(facts, expectation.now),
     ...nameProblems(leaf, facts.names, expectation.serverNames),
     ...usageProblems(leaf),
+    ...typeProblems(pair, leaf, expectation),
     ...trustProblems(leaf, chain.slice(1), expectation),
   ];
   return { facts, problems };
@@ -92,6 +95,18 @@ function usageProblems(leaf: X509Certificate): Problem[] {
   const usage: string[] | undefined = leaf.keyUsage;
   if (usage === undefined || usage.includes(SERVER_AUTH) || usage.includes(ANY_USAGE)) return [];
   return [error('it is not a server certificate: its extended key usage lacks "server auth"')];
+}
+
+/** What kube-apiserver or the TLS server of devloop refuses because of the type or the size of a key, or because of a signature. */
+function typeProblems(pair: KeyPair, leaf: X509Certificate, { caBundle = '' }: Expectation): Problem[] {
+  const refused = refusedByGo(leaf, readableCertificates(caBundle)).map(error);
+  if (refused.length > 0) return refused;
+  try {
+    serverTls(pair);
+    return [];
+  } catch (cause) {
+    return [error(`OpenSSL cannot present it: ${messageOf(cause)}`)];
+  }
 }
 
 function trustProblems(

@@ -4,6 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
 import { listenOn } from '../machine/port.ts';
+import { serverTls } from '../machine/server-tls.ts';
 
 /** A certificate with its chain, and its key, in PEM. */
 export interface KeyPair {
@@ -67,7 +68,7 @@ export function createTlsServer({ warn, stranger }: HandshakeEvents): TlsServer 
       contexts.set(name, contextOf(serverName, pair));
       // Node does not call the SNICallback for clients that send no server name.
       if (contexts.keys().next().value === name) {
-        server.setSecureContext({ cert: pair.certificate, key: pair.key });
+        server.setSecureContext(serverTls(pair));
       }
     },
     presentOnly(serverName, pair) {
@@ -78,9 +79,9 @@ export function createTlsServer({ warn, stranger }: HandshakeEvents): TlsServer 
   };
 }
 
-function contextOf(serverName: string, { certificate, key }: KeyPair): SecureContext {
+function contextOf(serverName: string, pair: KeyPair): SecureContext {
   try {
-    return createSecureContext({ cert: certificate, key });
+    return createSecureContext(serverTls(pair));
   } catch (error) {
     throw new DevloopError(
       'certificate.invalid',

@@ -13,6 +13,7 @@ interface Recipe {
   names?: string[];
   ca?: boolean;
   usage?: string;
+  digest?: string;
   issuer?: KeyPair;
   /** `YYYYMMDDHHMMSSZ`; only with an issuer. */
   from?: string;
@@ -34,7 +35,7 @@ export function issue(recipe: Recipe = {}): KeyPair {
     // Only `openssl ca` lets the caller choose the dates.
     writeFileSync(
       path('config'),
-      `[ca]\ndefault_ca=d\n[d]\ndatabase=${path('index')}\nrand_serial=yes\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=optional\n`,
+      `[ca]\ndefault_ca=d\n[d]\ndatabase=${path('index')}\nrand_serial=yes\nnew_certs_dir=${folder}\ndefault_md=${recipe.digest ?? 'sha256'}\npolicy=p\n[p]\ncommonName=optional\n`,
     );
     writeFileSync(path('index'), '');
     const signer =
