@@ -1,7 +1,17 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
-import { byAnyUser, byUser, clock, lateWords, shortName, subject, timeOf, WAITS } from './review-words.ts';
+import {
+  byAnyUser,
+  byUser,
+  changesIn,
+  clock,
+  lateWords,
+  shortName,
+  subject,
+  timeOf,
+  WAITS,
+} from './review-words.ts';
 import {
   type Colour,
   duration,
@@ -21,7 +31,6 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
   'answered-by-devloop': 'yellow',
   unanswered: 'yellow',
 };
-const MOST_CHANGES = 4;
 
 /**
  * Operation and object, user, webhook, what the webhook answered or changed, the times, and the build that answered, on one line. A list
@@ -33,7 +42,7 @@ function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)):
   if (user !== '') text += ` ${paint('dim', user)}`;
   text += `  ${paint('dim', shortName(review.webhook))}`;
   if (verdict !== 'allowed' && message) text += `  ${message}`;
-  if (patch.length > 0) text += `  ${changes(patch)}`;
+  if (patch.length > 0) text += `  ${changesIn(review)}`;
   if (warnings.length > 0) text += `  ${paint('yellow', `warns: ${warnings.join('; ')}`)}`;
   text += `  ${paint('dim', build ? `(${timeOf(review)}, ${build})` : `(${timeOf(review)})`)}`;
   if (late) text += `  ${paint('yellow', `later: ${lateWords(late)}`)}`;
@@ -42,11 +51,6 @@ function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)):
 }
 
 const NONE: string[] = [];
-
-function changes(patch: string[]): string {
-  const more = patch.length > MOST_CHANGES ? ` and ${patch.length - MOST_CHANGES} more` : '';
-  return patch.slice(0, MOST_CHANGES).join(' ') + more;
-}
 
 /** A review as it is printed while `up` runs, with the id that `devloop reviews show` takes. */
 export function liveReview(review: ReviewSummary, paint: Paint): string {

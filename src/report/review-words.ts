@@ -64,10 +64,22 @@ export function timeOf({ ms }: { ms: Pick<ReviewTimes, 'total' | 'budget'> }): s
   return `${duration(ms.total)} of ${limitText(ms.budget)}`;
 }
 
+const MOST_CHANGES = 4;
+
+/** The first changes of a patch, and how many more it makes. */
+export function changesIn(
+  { patch = [], changes = patch.length }: Pick<ReviewSummary, 'patch' | 'changes'>,
+  most = MOST_CHANGES,
+): string {
+  const more = changes > most ? ` and ${changes - most} more` : '';
+  return patch.slice(0, most).join(' ') + more;
+}
+
 /** What the controller answered after devloop had answered. */
-export function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer): string {
+export function lateWords(late: LateAnswer): string {
+  const { verdict, message, totalMs } = late;
   const said = verdict === 'allowed' ? '' : (message ?? '');
-  const text = [`the controller answered ${verdict} after ${duration(totalMs)}`, said, ...patch];
+  const text = [`the controller answered ${verdict} after ${duration(totalMs)}`, said, changesIn(late)];
   return text.filter(Boolean).join('  ');
 }
 

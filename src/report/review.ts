@@ -29,6 +29,8 @@ export interface ReviewSummary {
   warnings?: string[];
   /** What the answer changes: `+spec.replicas=1`, `~spec.image`, `-spec.old`. */
   patch?: string[];
+  /** How many changes the patch makes, if `patch` lists only the first of them. */
+  changes?: number;
   /** For a conversion: the API versions of its objects. */
   from?: string[];
   /** For a conversion: the API version that was asked for. */
@@ -104,6 +106,7 @@ export interface LateAnswer {
   message?: string;
   warnings?: string[];
   patch?: string[];
+  changes?: number;
   totalMs: number;
 }
 

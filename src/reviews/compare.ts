@@ -93,8 +93,9 @@ function changedValue(
 
 function changedText(title: string, before: string[], after: string[]): ReviewSection[] {
   if (isDeepStrictEqual(before, after)) return [];
-  const gone = before.filter((one) => one !== '' && !after.includes(one)).map((one) => signed('-', one));
-  const added = after.filter((one) => one !== '' && !before.includes(one)).map((one) => signed('+', one));
+  const [was, is] = [new Set(before), new Set(after)];
+  const gone = before.filter((one) => one !== '' && !is.has(one)).map((one) => signed('-', one));
+  const added = after.filter((one) => one !== '' && !was.has(one)).map((one) => signed('+', one));
   return [{ title, text: [...gone, ...added].join('\n') }];
 }
 

@@ -22,19 +22,34 @@ export function patchWords(operations: PatchOperation[]): string[] {
 
 /** The path of a field: `metadata.annotations[a/b]` for `/metadata/annotations/a~1b`, `spec.ports[0]` for `/spec/ports/0`. */
 export function fieldOf(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, token) => {
-      if (!/^[A-Za-z_][\w-]*$/.test(token)) return `${path}[${token}]`;
-      return path === '' ? token : `${path}.${token}`;
-    }, '');
+  return tokensOf(pointer).reduce((path, token) => {
+    if (!/^[A-Za-z_][\w-]*$/.test(token)) return `${path}[${token}]`;
+    return path === '' ? token : `${path}.${token}`;
+  }, '');
+}
+
+/** The value at a JSON pointer; undefined if there is none. */
+export function valueAt(object: unknown, pointer: string): unknown {
+  return tokensOf(pointer).reduce<unknown>(
+    (value, token) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, token)
+        ? Reflect.get(value, token)
+        : undefined,
+    object,
+  );
+}
+
+/** The parts of a JSON pointer. */
+export function tokensOf(pointer: string): string[] {
+  const tokens = pointer.split('/').slice(1);
+  return pointer.includes('~')
+    ? tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    : tokens;
 }
 
 function valueText(op: string, value: unknown): string {
   if (op !== 'add' && op !== 'replace') return '';
-  if (typeof value === 'object' && value !== null) return '';
+  if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = String(value);
   return text === '' || text.length > LONGEST_VALUE ? '' : `=${text}`;
 }

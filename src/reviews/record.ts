@@ -37,10 +37,10 @@ export function summaryOf(record: ReviewRecord): ReviewSummary {
 
 /** The same review with the answer from `after`, which another build gave. */
 export function withAnswerOf(before: ReviewRecord, after: ReviewRecord, build?: string): ReviewRecord {
-  const { code, message, warnings, patch, response, late, lateResponse, ...recorded } = before;
+  const { code, message, warnings, patch, changes, response, late, lateResponse, ...recorded } = before;
   const { build: _, isOldBuild, ...asked } = recorded;
   const answer = { code: after.code, message: after.message, warnings: after.warnings, patch: after.patch };
-  const given = Object.entries({ ...answer, response: after.response, build });
+  const given = Object.entries({ ...answer, changes: after.changes, response: after.response, build });
   return {
     ...asked,
     verdict: after.verdict,

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { createWarner, sleep } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
@@ -27,6 +28,8 @@ const REST = 19;
 const LEAST_WAITED_MS = 250;
 /** The limit for the waiting reviews that are shown: nobody reads more. */
 const MOST_SHOWN = 100;
+/** How many bytes of waiting reviews are parsed at a time; of the others, only the path is shown until the next time. */
+const MOST_PARSED = 2 * 2 ** 20;
 
 /** The reviews without an answer, the oldest first, and the id of the last recorded one. */
 export interface WaitingReviews {
@@ -104,8 +107,11 @@ export class Recorder implements AsyncDisposable {
       .filter(({ at }) => now - at >= LEAST_WAITED_MS)
       .map((review) => ({ review, waitsFor: review.waitsFor, total: now - review.at }));
     const long = [...answered, ...open].slice(0, MOST_SHOWN);
+    let parsed = 0;
     const reviews = long.map(({ review, waitsFor, total }) => {
-      const { ms, ...facts } = this.#factsOf(review);
+      const isNew = !this.#facts.has(review);
+      const { ms, ...facts } = this.#factsOf(review, isNew && parsed >= MOST_PARSED);
+      parsed += isNew ? review.body.length : 0;
       return { ...facts, waitsFor, ms: { ...ms, total } };
     });
     return { reviews, last: this.#last === 0 ? '' : idOf(this.#last) };
@@ -152,16 +158,24 @@ export class Recorder implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#timer);
-    this.#work(Number.POSITIVE_INFINITY);
+    // In slices, because the session's other work continues until it has ended.
+    do {
+      this.#work(SLICE_MS);
+      await yieldToOthers();
+    } while (this.#waiting.length > 0);
+    clearTimeout(this.#timer);
     await this.#written;
   }
 
   /** Parses each review only once, since somebody may look at the review again and again. */
-  #factsOf(review: ArrivedReview | ServedReview): WaitingReview {
+  #factsOf(review: ArrivedReview | ServedReview, isLater: boolean): WaitingReview {
     const known = this.#facts.get(review);
     if (known) return known;
-    const facts = waitingOf({ waitsFor: 'release', ...review }, { calls: this.#calls, paths: this.#paths });
-    this.#facts.set(review, facts);
+    const { url, port, at, body, waitsFor = 'release' } = { waitsFor: undefined, ...review };
+    const read = isLater ? Buffer.alloc(0) : body;
+    const context = { calls: this.#calls, paths: this.#paths };
+    const facts = waitingOf({ url, port, at, body: read, waitsFor }, context);
+    if (!isLater) this.#facts.set(review, facts);
     return facts;
   }
 
@@ -221,8 +235,9 @@ export class Recorder implements AsyncDisposable {
   #recordLate({ review, answer, totalMs }: LateAnswer): void {
     const id = this.#ids.get(review)!;
     const context = { id, calls: this.#calls, paths: this.#paths };
-    const { v, response, verdict, code, message, warnings, patch } = recordOf({ ...review, answer }, context);
-    const said = { verdict, code, message, warnings, patch, totalMs: Math.round(totalMs) };
+    const record = recordOf({ ...review, answer }, context);
+    const { v, response, verdict, code, message, warnings, patch, changes } = record;
+    const said = { verdict, code, message, warnings, patch, changes, totalMs: Math.round(totalMs) };
     // Drops fields that are undefined.
     const late = JSON.parse(JSON.stringify(said)) as LateRecord['late'];
     this.#emit({ type: 'review.late', id, late });

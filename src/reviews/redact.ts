@@ -1,4 +1,6 @@
 import type { PathStep } from '../config/json-path.ts';
+import { type NamedStep, namedSteps, stepInto, withSteps } from './named-fields.ts';
+import { tokensOf, valueAt } from './patch.ts';
 import { namesSecret } from './secret-names.ts';
 import { hideInText, isCredentials, isNoSecret, mayNameSecret } from './secret-texts.ts';
 
@@ -45,35 +47,58 @@ export interface RedactOptions {
   paths?: PathStep[][];
   /** The object that a JSON patch in the value changes. */
   object?: unknown;
+  /** The limit for the work: a unit for each value, each replacement, and each `TEXT_OF_UNIT` characters of text. */
+  mostWork?: number;
 }
+
+const TEXT_OF_UNIT = 100;
+
+/** Thrown when the limit for the work is exceeded. */
+export class TooMuchWork extends Error {}
 
 /**
  * A copy without the data of Secrets, values whose names show that they are secrets, PEM blocks, fields that the user names, and values
- * that are nested too deep.
+ * that are nested too deep. Takes time in proportion to the size of the value and of its object. Throws `TooMuchWork`.
  */
 export function redact<T>(
   value: T,
-  { isSecret = false, paths = [], object }: RedactOptions = {},
+  { isSecret = false, paths = [], object, mostWork = Number.POSITIVE_INFINITY }: RedactOptions = {},
 ): Redacted<T> {
-  const counter = { count: 0, levels: 0 };
-  const place: Place = { counter, isSecret, hides: 'nothing', paths, following: [], object };
+  const counter: Counter = { count: 0, levels: 0, left: mostWork, secretLists: new Map() };
+  const named = namedSteps(paths);
+  const place: Place = { counter, isSecret, hides: 'nothing', paths: named, following: [], object };
   return { value: walk(value, place) as T, count: counter.count };
 }
 
+interface Counter {
+  count: number;
+  levels: number;
+  /** The work that may still be done. */
+  left: number;
+  /** Whether a list of variables has one that is a secret: a patch may name the same list thousands of times. */
+  secretLists: Map<unknown[], boolean>;
+}
+
 interface Place {
-  counter: { count: number; levels: number };
+  counter: Counter;
   /** Whether the value is in an object of kind Secret, or in a review of a Secret. */
   isSecret: boolean;
   /** `all`: this value is a secret. `texts`: all texts in this value are secrets. `everything`: the user wants the whole value replaced. */
   hides: 'nothing' | 'texts' | 'all' | 'everything';
   /** The paths that the user names. `following` holds the rest of each path that continues below this value. */
-  paths: PathStep[][];
-  following: PathStep[][];
+  paths: NamedStep[];
+  following: NamedStep[];
   /** The object that a JSON patch in this value changes. */
   object: unknown;
 }
 
+function work(counter: Counter, units: number): void {
+  counter.left -= units;
+  if (counter.left < 0) throw new TooMuchWork();
+}
+
 function walk(value: unknown, place: Place): unknown {
+  work(place.counter, 1);
   if (typeof value !== 'object' || value === null) return leafAt(value, place);
   const { counter, hides } = place;
   if (counter.levels === MOST_LEVELS) {
@@ -103,19 +128,9 @@ function below(outer: Place, key: string, hides: Place['hides']): Place {
   return { ...outer, following, hides: isNamed ? 'everything' : hides };
 }
 
-function stepInto(paths: PathStep[][], key: string): { following: PathStep[][]; isNamed: boolean } {
-  const taken = paths.filter(([step]) => step!.key === undefined || step!.key === key);
-  const rest = taken.map((path) => path.slice(1));
-  const still = paths.filter(([step]) => step!.isDeep);
-  return {
-    following: [...still, ...rest.filter(({ length }) => length > 0)],
-    isNamed: rest.some(({ length }) => length === 0),
-  };
-}
-
 function walkObject(object: Record<string, unknown>, outer: Place): Record<string, unknown> {
   const isSecret = outer.isSecret || isSecretKind(object);
-  const following = isKubernetesObject(object) ? [...outer.following, ...outer.paths] : outer.following;
+  const following = isKubernetesObject(object) ? withSteps(outer.following, outer.paths) : outer.following;
   const place = { ...outer, isSecret, following };
   const entries = Object.entries(object).map(([key, value]) => {
     if (key === LAST_APPLIED && typeof value === 'string') return [key, lastApplied(value, place)];
@@ -142,11 +157,11 @@ function isOperation(
 
 /** Where in the object the value of a patch operation goes. */
 function atPointer(operation: { path: string; op: string }, place: Place): Place {
-  const tokens = operation.path.split('/').slice(1);
+  const tokens = tokensOf(operation.path);
   let following = place.paths;
   let isNamed = false;
   for (const token of tokens) {
-    const next = stepInto(following, token.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const next = stepInto(following, token);
     following = next.following;
     isNamed ||= next.isNamed;
   }
@@ -154,12 +169,12 @@ function atPointer(operation: { path: string; op: string }, place: Place): Place
   return { ...place, following, hides };
 }
 
-function hidesAt(key: string, object: object, { isSecret, hides, object: patched }: Place): Place['hides'] {
+function hidesAt(key: string, object: object, place: Place): Place['hides'] {
+  const { isSecret, hides } = place;
   if (hides === 'everything') return hides;
   if (isSecret && (key === 'data' || key === 'stringData')) return 'all';
   if (isSecret && hides !== 'nothing') return 'all';
-  if (key === 'value' && isOperation(object) && isSecretPath(object.path, { isSecret, patched }))
-    return 'all';
+  if (key === 'value' && isOperation(object) && isSecretPath(object.path, place)) return 'all';
   if (VALUES.has(key) && isSecretEntry(object)) return 'all';
   if (namesSecret(key) || isHeader(key, object)) return 'all';
   if (hides === 'nothing' || isReference(key, object)) return 'nothing';
@@ -202,21 +217,23 @@ function isSecretKind({ kind }: Record<string, unknown>): boolean {
   return typeof kind === 'object' && kind !== null && Reflect.get(kind, 'kind') === 'Secret';
 }
 
-function isSecretPath(path: string, { isSecret, patched }: { isSecret: boolean; patched: unknown }): boolean {
-  const tokens = path.split('/').slice(1);
+function isSecretPath(path: string, { isSecret, object, counter }: Place): boolean {
+  const tokens = tokensOf(path);
   if (isSecret && (tokens[0] === 'data' || tokens[0] === 'stringData')) return true;
   const last = tokens.at(-1) ?? '';
   if (tokens.some(namesSecret)) return namesSecret(last) || !REFERENCES.has(last);
   // The patch alone does not name the variable. Earlier operations may have moved the entries of the list, so all entries are checked.
-  const list = VALUES.has(last) && valueAt(patched, tokens.slice(0, -2));
-  return Array.isArray(list) && list.some(isSecretEntry);
+  const list = VALUES.has(last) && valueAt(object, path.split('/').slice(0, -2).join('/'));
+  return Array.isArray(list) && hasSecretEntry(list, counter);
 }
 
-function valueAt(object: unknown, tokens: string[]): unknown {
-  return tokens.reduce<unknown>((value, token) => {
-    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
-    return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
-  }, object);
+function hasSecretEntry(list: unknown[], counter: Counter): boolean {
+  const known = counter.secretLists.get(list);
+  if (known !== undefined) return known;
+  work(counter, list.length);
+  const has = list.some(isSecretEntry);
+  counter.secretLists.set(list, has);
+  return has;
 }
 
 /** Redacts the object that `kubectl apply` sent last, which is JSON in an annotation. */
@@ -224,13 +241,15 @@ function lastApplied(text: string, place: Place): string {
   try {
     const hides = place.hides === 'everything' ? place.hides : 'nothing';
     return JSON.stringify(walk(JSON.parse(text), { ...place, hides, following: [] }));
-  } catch {
+  } catch (error) {
+    if (error instanceof TooMuchWork) throw error;
     return hidden(text, place);
   }
 }
 
 function textAt(text: string, place: Place): string {
-  const { hides, isSecret } = place;
+  const { hides, isSecret, counter } = place;
+  work(counter, text.length / TEXT_OF_UNIT);
   if (hides === 'nothing') return shown(text, place, false);
   return hides !== 'everything' && !isSecret && isNoSecret(text) ? text : hidden(text, place);
 }
@@ -251,7 +270,8 @@ function jsonText(text: string, place: Place): string | undefined {
   try {
     const safe = walk(JSON.parse(text), { ...place, following: [] });
     return place.counter.count === before ? text : JSON.stringify(safe);
-  } catch {
+  } catch (error) {
+    if (error instanceof TooMuchWork) throw error;
     return undefined;
   }
 }
@@ -260,6 +280,7 @@ const HIDDEN = /^<redacted \d+ bytes>$/;
 
 /** Shows how many bytes were replaced. In a review that is sent again, earlier replacements stay as they are. */
 function hidden(text: string, { counter }: Place): string {
+  work(counter, 1);
   counter.count += 1;
   if (HIDDEN.test(text)) return text;
   return `<redacted ${Buffer.byteLength(text)} bytes>`;

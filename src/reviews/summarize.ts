@@ -6,10 +6,14 @@ import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/revi
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
 import { decodePatch, type PatchOperation, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord, warningTexts } from './record.ts';
-import { type RedactOptions, redact } from './redact.ts';
+import { type Redacted, type RedactOptions, redact, TooMuchWork } from './redact.ts';
 
 /** Larger requests and responses are not kept, only a summary of the review. */
 const LARGEST_KEPT = 256 * 1024;
+/** The same for those whose redaction would take more work than this, which is a tenth of a second. */
+const MOST_WORK = 50_000;
+/** Only this many changes of a patch are listed in the summary. */
+const MOST_CHANGES = 100;
 const LONGEST_MESSAGE = 2_000;
 const MOST_WARNINGS = 20;
 const MOST_VERSIONS = 20;
@@ -43,15 +47,26 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
   };
   const size = { request: body.length, response: Buffer.byteLength(answer?.body ?? '') };
   const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
-  const safe = redact(isLarge ? { summary } : { summary, request, response }, redacting);
+  const whole = isLarge ? undefined : redactedWithin({ summary, request, response }, redacting);
+  const safe = whole ?? redact({ summary }, redacting);
   const { summary: safeSummary, ...review } = safe.value;
   return {
     v: RECORD_VERSION,
     ...safeSummary,
     ...review,
-    ...(isLarge ? { size } : {}),
+    ...(whole === undefined ? { size } : {}),
     ...(safe.count > 0 ? { redacted: safe.count } : {}),
   };
+}
+
+/** Undefined if it would take too much work. */
+function redactedWithin<T>(value: T, options: RedactOptions): Redacted<T> | undefined {
+  try {
+    return redact(value, { ...options, mostWork: MOST_WORK });
+  } catch (error) {
+    if (error instanceof TooMuchWork) return undefined;
+    throw error;
+  }
 }
 
 /** What is known about a review that has just arrived. Never throws. */
@@ -144,7 +159,7 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
   };
 }
 
-type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' | 'patch'>;
+type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' | 'patch' | 'changes'>;
 
 function verdictOf(
   { kind }: Facts,
@@ -192,15 +207,30 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
   const warnings = warningTexts(fieldOf(response, 'warnings'));
   const verdict: ReviewVerdict = allowed ? 'allowed' : 'denied';
   const operations = fieldOf(response, 'patch') as PatchOperation[] | undefined;
-  const safe = operations && redact({ operations }, options);
   const message = textOf(status, 'message') || textOf(status, 'reason');
   return {
     verdict,
     ...(typeof code === 'number' ? { code } : {}),
     ...(message === '' ? {} : { message }),
     ...(warnings.length > 0 ? { warnings: warnings.slice(0, MOST_WARNINGS).map(cut) } : {}),
-    ...(safe && safe.value.operations.length > 0 ? { patch: patchWords(safe.value.operations) } : {}),
+    ...(operations && operations.length > 0 ? changesOf(operations, options) : {}),
   };
+}
+
+/** The first changes of a patch, and their number if there are more. */
+function changesOf(operations: PatchOperation[], options: RedactOptions): Pick<Outcome, 'patch' | 'changes'> {
+  const safe = redact({ operations: operations.slice(0, MOST_CHANGES).map(withShortValue) }, options);
+  return {
+    patch: patchWords(safe.value.operations).map(cut),
+    ...(operations.length > MOST_CHANGES ? { changes: operations.length } : {}),
+  };
+}
+
+/** Without a value that is too long to be shown, so that it need not be redacted. */
+function withShortValue(operation: PatchOperation): PatchOperation {
+  const { value, ...rest } = operation;
+  const isLong = typeof value === 'object' || (typeof value === 'string' && value.length > LONGEST_MESSAGE);
+  return isLong ? rest : operation;
 }
 
 /** Replaces the patch with a list, which people can read and from which secrets can be removed. A patch that cannot be read is left out. */

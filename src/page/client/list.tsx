@@ -1,7 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import { isLater, type ReviewSummary } from '../../report/review.ts';
-import { byUser, clock, lateWords, shortName, subject, timeOf, WAITS } from '../../report/review-words.ts';
+import {
+  byUser,
+  changesIn,
+  clock,
+  lateWords,
+  shortName,
+  subject,
+  timeOf,
+  WAITS,
+} from '../../report/review-words.ts';
 import { duration, limitText } from '../../report/text.ts';
 import { matches } from '../query.ts';
 import type { Store } from './store.ts';
@@ -113,23 +122,11 @@ interface RowProps {
 }
 
 function Row({ review, place: [index, count], top, store }: RowProps) {
-  const {
-    id,
-    at,
-    verdict,
-    webhook,
-    message,
-    patch = [],
-    warnings = [],
-    ms,
-    build,
-    isOldBuild,
-    late,
-  } = review;
+  const { id, at, verdict, webhook, message, warnings = [], ms, build, isOldBuild, late } = review;
   const old = isOldBuild ? 'the old build answered' : '';
   const later = late && `later: ${lateWords(late)}`;
   const warns = warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
-  const said = [old, later, verdict === 'allowed' ? '' : message, patch.join(' '), warns]
+  const said = [old, later, verdict === 'allowed' ? '' : message, changesIn(review), warns]
     .filter(Boolean)
     .join('  ');
   return (
