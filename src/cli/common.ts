@@ -58,6 +58,19 @@ export function addPauseFlag(command: Command): Command {
   );
 }
 
+export interface TrustFlags {
+  trustAccount?: string[];
+}
+
+/** Adds the flag that names accounts of a control plane whose accounts are not the usual ones. */
+export function addTrustFlag(command: Command): Command {
+  return command.option(
+    '--trust-account <user>',
+    'account of the control plane that devloop does not know: it may do what pausing and restoring the manager causes, without the review of an operator that cannot answer (repeatable)',
+    (value: string, earlier: string[] = []) => [...earlier, value],
+  );
+}
+
 export interface ProgramFlags {
   package?: string;
 }

@@ -1,8 +1,17 @@
 import { Command } from 'commander';
-import { addCommonFlags, addExamples, type CommonFlags, commonOptions, outputOptions } from './common.ts';
+import {
+  addCommonFlags,
+  addExamples,
+  addTrustFlag,
+  type CommonFlags,
+  commonOptions,
+  outputOptions,
+  present,
+  type TrustFlags,
+} from './common.ts';
 import type { Shell } from './shell.ts';
 
-interface DownFlags extends CommonFlags {
+interface DownFlags extends CommonFlags, TrustFlags {
   takeOver?: true;
   dryRun?: true;
 }
@@ -15,11 +24,12 @@ export function downCommand(shell: Shell): Command {
     )
     .option('--take-over', 'also end live sessions')
     .option('--dry-run', 'print what would change, and stop');
-  addCommonFlags(command).action(async (flags: DownFlags) => {
+  addCommonFlags(addTrustFlag(command)).action(async (flags: DownFlags) => {
     const { takeOver = false, dryRun = false } = flags;
     await shell.run(outputOptions(flags), async (io) => {
       const { down } = await import('../session/down.ts');
-      await down({ ...commonOptions(flags), takeOver, dryRun }, io);
+      const trust = present({ trustAccounts: flags.trustAccount });
+      await down({ ...commonOptions(flags), ...trust, takeOver, dryRun }, io);
     });
   });
   return addExamples(command, `${shell.name} down`, [

@@ -14,6 +14,7 @@ import {
   addPackageFlag,
   addPauseFlag,
   addRouteFlags,
+  addTrustFlag,
   type CommonFlags,
   commonOptions,
   outputOptions,
@@ -22,12 +23,13 @@ import {
   present,
   type RouteFlags,
   routeOptions,
+  type TrustFlags,
 } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
 import { collectForms, parsePort } from './values.ts';
 
-interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
+interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, TrustFlags {
   controller: boolean;
   takeOver?: true;
   dryRun?: true;
@@ -65,23 +67,22 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
         "which lines of the controller's log to show: all (the default), warnings and errors, or none",
       ).choices(CONTROLLER_LOG_CHOICES),
     );
-  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(addDebugFlags(addReviewFlags(command)))))).action(
-    async (flags: UpFlags) => {
-      const deployments = [...new Set(flags.deployment)];
-      const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
-      if (deployments.length > 1) requireSeparable(flags, own, shell.name);
-      await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
-        const { up } = await import('../session/up.ts');
-        if (deployments.length <= 1) return await up(options, io);
-        const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');
-        await assertForSeveral(io.cwd);
-        const all = { ...options, deployments, claimed: new Map<number, string>() };
-        if (!options.dryRun)
-          await planEach(deployments, io, (deployment, own) => up({ ...all, deployment, dryRun: true }, own));
-        await upEach(deployments, io, (deployment, own) => up({ ...all, deployment }, own));
-      });
-    },
-  );
+  addPackageFlag(addDebugFlags(addReviewFlags(command)));
+  addCommonFlags(addTrustFlag(addRouteFlags(addPauseFlag(command)))).action(async (flags: UpFlags) => {
+    const deployments = [...new Set(flags.deployment)];
+    const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
+    if (deployments.length > 1) requireSeparable(flags, own, shell.name);
+    await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
+      const { up } = await import('../session/up.ts');
+      if (deployments.length <= 1) return await up(options, io);
+      const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');
+      await assertForSeveral(io.cwd);
+      const all = { ...options, deployments, claimed: new Map<number, string>() };
+      if (!options.dryRun)
+        await planEach(deployments, io, (deployment, own) => up({ ...all, deployment, dryRun: true }, own));
+      await upEach(deployments, io, (deployment, own) => up({ ...all, deployment }, own));
+    });
+  });
   return addExamples(command, `${shell.name} up`, [
     ['', 'Discover everything from this checkout and the current context'],
     ['--dry-run', 'Show what would change in the cluster'],
@@ -157,6 +158,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     ...present({ command: own, pause: flags.pause, package: flags.package }),
     ...present({ debug: debugOptions(flags, own, name) }),
     ...present({ onTimeout: flags.onTimeout, controllerLog: flags.controllerLog }),
+    ...present({ trustAccounts: flags.trustAccount }),
     controller,
     takeOver,
     dryRun,

@@ -61,7 +61,7 @@ export interface Gateway extends OuterGate, Pick<Paths, 'accept' | 'refuse' | 'a
   presentOnly(serverName: string, pair: KeyPair): Disposable;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
-  /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. Only the latest call applies. */
+  /** Until this is disposed, devloop answers these reviews itself, even if reviews are held. */
   answerOwn(own: OwnAnswers): Disposable;
   /** The number of reviews that are waiting. */
   readonly held: number;
@@ -102,10 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const closing: Closing = { hasBegun: false, listeners: new Set() };
   const owns = new Set<OwnAnswers>();
   const context: ReviewContext = {
-    get own() {
-      return [...owns].at(-1);
-    },
-    ...{ sessionId, controller, gate, forwarder, paths, warn, closing },
+    ...{ owns, sessionId, controller, gate, forwarder, paths, warn, closing },
     ...{ arrived, served, late, stamp, onTimeout, stoppedAt },
     ...{ bodies: new Bodies(), answers: new Bodies() },
     ...{ recognize: connections.recognize, travelMs: connections.travelMs },

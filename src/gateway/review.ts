@@ -34,7 +34,7 @@ export interface ReviewContext {
   countStranger(url: string): void;
   closing: Closing;
   /** The reviews that devloop answers itself, while it changes the objects that they are about. */
-  readonly own: OwnAnswers | undefined;
+  owns: ReadonlySet<OwnAnswers>;
   /** Called with each review that devloop does not answer itself, when it has arrived. The result is disposed when there is an answer. */
   arrived?: ((review: ArrivedReview) => Disposable) | undefined;
   /** Called with the same reviews when their answers are sent. */
@@ -211,7 +211,7 @@ async function answerOf(
   if (body === undefined) return TOO_LARGE;
   context.recognize(request, nonce === undefined ? 'review' : 'probe');
   if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.bytes.toString('utf8'));
-  const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
+  const own = await answerOwn(body.bytes, context.owns, waiting.signal);
   if (own !== undefined) return own;
   trace.body = body.bytes;
   using _ = context.arrived?.({

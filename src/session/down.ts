@@ -113,7 +113,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   const taken = takenBy(sessionId, objects);
   const mayAnswer = options.takeOver;
   const dead = { namespaces: places, taken, mayAnswer, isAwaited: true, target: () => targetOf(work, taken) };
-  const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
+  const result = await restoreDead(work, dead, answerMeans(context, io, options), {
     managerReadySeconds: MANAGER_READY_SECONDS,
   });
   reportKept(result, emit);

@@ -17,7 +17,6 @@ import { type Guarded, watchedObject } from './guard/react.ts';
 import { noticeUninstall } from './guard/uninstall.ts';
 import type { Answered } from './reviews/answered.ts';
 import { type CutOver, cutOver, followReconnects } from './route/cut-over.ts';
-import { ownAnswers } from './route/gateways.ts';
 import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
@@ -120,11 +119,11 @@ async function replaceManager(
   { session, work, standing, ending }: Running,
   { point, start }: { point(isCalm: Promise<void>): Promise<CutOver>; start(): Promise<void> },
 ): Promise<Pausing[]> {
-  const { target, plan, sessionId } = session;
+  const { plan } = session;
   const { route } = standing;
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
-  using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  using _answering = route?.gateways.answerConsequences();
   const calm = Promise.withResolvers<void>();
   // Finds out what to watch now, so that devloop notices at once a file that is saved as soon as `up` is ready.
   void calm.promise.then(() => standing.supervisor?.lookAhead());
@@ -162,17 +161,16 @@ function guardedObjects(
   { session, work, standing }: Running,
   onManager: NonNullable<Guarded['onObject']>,
 ): Guarded[] {
-  const answerOwn = (): Disposable | undefined => answerGuard(session, standing.route);
   return session.plan.guarded.map((guarded) => {
     if (guarded.isOptional) return guarded;
-    if (isManager(guarded.ref, session.target)) return { ...guarded, answerOwn, onObject: onManager };
-    if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn };
+    if (isManager(guarded.ref, session.target)) return { ...guarded, onObject: onManager };
+    if (guarded.ref.kind !== 'Service') return guarded;
     const again = async (): Promise<void> => {
       const { route } = standing;
       const point = route?.plan.point.find(({ service }) => isOf(service.service, guarded.ref));
       if (route && point) await point.apply(work, route);
     };
-    return { ...guarded, answerOwn, again };
+    return { ...guarded, again };
   });
 }
 
@@ -180,19 +178,13 @@ function isManager(ref: ObjectRef, { manager }: Target): boolean {
   return manager !== undefined && describe(manager.ref) === describe(ref);
 }
 
-/** Makes the gateways answer reviews of what the guard writes, because the operator's controller may be down, or at a breakpoint. */
-function answerGuard({ target, sessionId }: Session, route: ChosenRoute | undefined): Disposable | undefined {
-  return route?.gateways.answerOwn(ownAnswers(target, sessionId));
-}
-
 /** The objects that point the Services to an address; they exist after the cut-over. */
 function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
   const { target, sessionId } = session;
-  const answerOwn = (): Disposable | undefined => answerGuard(session, route);
   return target.services.flatMap((service) => {
     const ref = refOf('Service', service.service.metadata);
     const pointers = routePointers(route, service, sessionId);
-    return pointers.map((pointer) => watchedPointer({ ...pointer, service: ref, answerOwn }));
+    return pointers.map((pointer) => watchedPointer({ ...pointer, service: ref }));
   });
 }
 

@@ -24,7 +24,8 @@ start_control_plane() {
   task api-ready "$KIT" wait "$server/readyz" "$pki/ca.crt" 60s
   await_tasks
   # One identity for all controllers: a service account for each costs four seconds at the start.
-  daemon kube-controller-manager "$CONTROL_PLANE" kube-controller-manager --kubeconfig="$pki/admin.kubeconfig" \
+  "$KIT" kubeconfig "$pki" "$pki/controller-manager.kubeconfig" 8760h system:kube-controller-manager system:masters
+  daemon kube-controller-manager "$CONTROL_PLANE" kube-controller-manager --kubeconfig="$pki/controller-manager.kubeconfig" \
     --service-account-private-key-file="$pki/service-account.key" --root-ca-file="$pki/ca.crt" \
     --use-service-account-credentials=false --leader-elect=false --bind-address=127.0.0.1 --secure-port=0
 }

@@ -8,6 +8,7 @@ import { ensureClusterBinaries } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { run } from '../cluster/run.ts';
 import { account, type Rule } from '../support/account.ts';
+import { STRANGER, startAttack } from '../support/attack.ts';
 import {
   CLOSED,
   CLOSED_SERVICE,
@@ -24,7 +25,13 @@ import { loadRelayImage } from '../support/relay-image.ts';
 import { inSoak } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-const ALLOWS = ['--', process.execPath, join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'), '9444'];
+const ALLOWS = [
+  '--',
+  process.execPath,
+  join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'),
+  '9444',
+  STRANGER,
+];
 const ALL = ['deployments', 'services', 'pods', 'serviceaccounts/token'];
 
 let cluster: TestCluster;
@@ -178,6 +185,29 @@ it('up answers for the dead session, restores it, takes over, and neither the gu
   await up.waitFor('guard.overwritten', ({ field }) => field === 'spec.replicas');
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
+  await expectRestored(before);
+});
+
+it('nobody else changes the operator while devloop takes it over, restores it, and restores it after a crash', async () => {
+  const operations: Reviewed['operations'] = ['CREATE', 'UPDATE', 'DELETE'];
+  await failClosed(cluster, caBundle, { resources: [...ALL, 'replicasets', 'secrets'], operations });
+  const before = await snapshot(cluster, CLOSED);
+  {
+    await using attack = await startAttack(cluster, CLOSED);
+    for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+      await using up = startUp();
+      const { session } = await up.waitFor('session.started', undefined, 60_000);
+      await attack.label(session);
+      await up.waitFor('session.ready', undefined, 60_000);
+      up.signal(signal);
+      expect(await up.exited, up.log()).toBe(signal === 'SIGINT' ? 130 : 137);
+    }
+    const { code, log } = await runDevloop(['down'], elsewhere());
+    expect(code, log).toBe(0);
+    const { admitted, refused } = await attack.end();
+    expect(admitted).toEqual([]);
+    expect(refused).toBeGreaterThan(100);
+  }
   await expectRestored(before);
 });
 

@@ -5,6 +5,7 @@ import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { STRANGER } from './attack.ts';
 import { rolledOut } from './cluster-waits.ts';
 import { eventually } from './eventually.ts';
 
@@ -25,6 +26,7 @@ const GROUPS: Record<string, string> = {
   replicasets: 'apps',
   services: '',
   pods: '',
+  secrets: '',
   configmaps: '',
   'serviceaccounts/token': '',
   endpoints: '',
@@ -145,7 +147,7 @@ spec:
       - name: manager
         image: ${RELAY_IMAGE}
         command: [node, --input-type=module, --eval, ${JSON.stringify(program)}]
-        env: [{name: CLOSES_CONNECTIONS, value: 'true'}]
+        env: [{name: CLOSES_CONNECTIONS, value: 'true'}, {name: DENIES, value: ${STRANGER}}]
         ports: [{name: webhook, containerPort: 9444}]
         volumeMounts: [{name: cert, mountPath: /certs}]
       volumes: [{name: cert, secret: {secretName: webhook-cert}}]

@@ -174,6 +174,7 @@ export function fakeCluster(
       }),
     call: (method, path, body) =>
       around('call', `${method} ${path}`, () => answerCall(method, path, body) as never),
+    writes: new Set(),
     openStream: (path) => Promise.reject(refusal(501, 'NotImplemented', `no stream for ${path}`)),
     openWebSocket: (path) => Promise.reject(refusal(501, 'NotImplemented', `no WebSocket for ${path}`)),
     switchProtocol: (path) => Promise.reject(refusal(501, 'NotImplemented', `no connection for ${path}`)),

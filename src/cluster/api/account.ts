@@ -8,7 +8,7 @@ export interface Account {
   groups?: string[];
 }
 
-const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+export const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
 /** What the API server says about a request, beginning with when it arrived: `2026-01-01T00:00:00Z`. */
 export interface SelfReview {
@@ -23,7 +23,7 @@ export async function selfReview(
 ): Promise<SelfReview | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {
-    return await api.call<SelfReview>('POST', PATH, body, options);
+    return await api.call<SelfReview>('POST', SELF_REVIEWS, body, options);
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return undefined;
     throw error;

@@ -7,6 +7,7 @@ import type { KubeObject, List } from './objects.ts';
 import type { Forwarder } from './pass-on.ts';
 import type { Pinned } from './pinned.ts';
 import { type CallOptions, createTransport, type StreamOptions } from './transport.ts';
+import { recordWrites, type Write } from './writes.ts';
 
 export type PatchType = 'json' | 'merge';
 
@@ -31,6 +32,8 @@ export interface ClusterApi extends AsyncDisposable {
   ): Promise<T>;
   /** Resolves to false when there is no such object, or only one with another uid. */
   remove(ref: ObjectRef, uid?: string): Promise<boolean>;
+  /** The writes that the API server has not answered yet. */
+  readonly writes: ReadonlySet<Write>;
   /** Any other call. */
   call<T>(
     method: string,
@@ -57,8 +60,9 @@ const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/m
  */
 export async function connect(selected: Selected): Promise<ClusterApi> {
   const transport = await createTransport(selected);
-  const call: ClusterApi['call'] = (method, path, body, options = {}) =>
+  const send: ClusterApi['call'] = (method, path, body, options = {}) =>
     transport.call(method, path, body, options);
+  const { call, writes } = recordWrites(send);
   const get: ClusterApi['get'] = async <T extends KubeObject>(ref: ObjectRef, options: CallOptions = {}) => {
     try {
       return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
@@ -75,6 +79,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     namespace: selected.namespace,
     kubeconfigFiles: selected.files,
     pinned: selected.pinned,
+    writes,
     call,
     openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),

@@ -12,6 +12,7 @@ const KINDS = {
   Namespace: { root: '/api/v1', apiVersion: 'v1', plural: 'namespaces', namespaced: false },
   Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
   Deployment: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'deployments', namespaced: true },
+  ReplicaSet: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'replicasets', namespaced: true },
   StatefulSet: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'statefulsets', namespaced: true },
   DaemonSet: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'daemonsets', namespaced: true },
   ControllerRevision: {

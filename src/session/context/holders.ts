@@ -23,7 +23,9 @@ export function targetsOf(target: Target): ObjectRef[] {
 }
 
 /** Like `targetsOf`, together with the objects as they were read. */
-export function takenObjects(target: Target): { ref: ObjectRef; object: KubeObject }[] {
+export function takenObjects(
+  target: Pick<Target, 'services' | 'manager' | 'reconcilers'>,
+): { ref: ObjectRef; object: KubeObject }[] {
   const { services, manager, reconcilers = [] } = target;
   return [
     ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),

@@ -28,12 +28,17 @@ export interface RouteOptions {
   relayImage?: string;
 }
 
+export interface TrustOptions {
+  /** Further accounts of the control plane, whose changes devloop answers for while it pauses and restores the manager. */
+  trustAccounts?: string[];
+}
+
 export interface PauseOptions {
   /** How the in-cluster manager is paused; by default, the owner of its Pods decides. */
   pause?: PauseChoice;
 }
 
-export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
+export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, TrustOptions {
   /** Whether devloop starts the controller; otherwise the user starts the process that answers the reviews. */
   controller: boolean;
   /** Whether to take over even if a live session holds the operator. */
@@ -82,7 +87,7 @@ export interface InitOptions {
   port: number;
 }
 
-export interface DownOptions extends CommonOptions {
+export interface DownOptions extends CommonOptions, TrustOptions {
   takeOver: boolean;
   dryRun: boolean;
 }

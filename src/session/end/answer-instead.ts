@@ -12,8 +12,7 @@ import { type KeyPairs, readKeyPairs } from '../../local/key-pairs.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import { isOwn } from '../../route/direct.ts';
 import type { CommandContext } from '../context/context.ts';
-import type { Ask, Io, RouteOptions } from '../context/options.ts';
-import { ownAnswers } from '../route/gateways.ts';
+import type { Ask, Io, RouteOptions, TrustOptions } from '../context/options.ts';
 import { planRoutes } from '../route/kinds.ts';
 import { openRoute } from '../route/open-route.ts';
 import { routePorts } from '../route/point.ts';
@@ -29,7 +28,11 @@ export interface AnswerMeans {
   ask?: Ask | undefined;
 }
 
-export function answerMeans(context: CommandContext, { env, ask }: Io, options: RouteOptions): AnswerMeans {
+export function answerMeans(
+  context: CommandContext,
+  { env, ask }: Io,
+  options: RouteOptions & TrustOptions,
+): AnswerMeans {
   const secretName = context.config.certificates?.secret;
   return { settings: routeSettings(options, context), secretName, env, ask };
 }
@@ -86,10 +89,10 @@ async function addressBefore(
 
 /** Points the user's Services to this machine, and resolves when several calls of kube-apiserver have been answered. */
 async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
-  const { target, sessionId, signal } = routing;
+  const { target, signal } = routing;
   const { gateways } = ends;
   for (const [serverName, { pair }] of pairs) gateways.present(serverName, pair);
-  gateways.answerOwn(ownAnswers(target, sessionId, 'refuse'));
+  gateways.answerConsequences('refuse');
   gateways.release();
   const results = await allDone(
     target.services.map(async (service) => {

@@ -9,7 +9,7 @@ import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
-import { type Gateways, ownAnswers } from '../route/gateways.ts';
+import type { Gateways } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import { restore } from './restore.ts';
 import { MANAGER_READY_SECONDS } from './restore-pass.ts';
@@ -93,7 +93,7 @@ async function restoreAll(
   // A controller that is stopped at a breakpoint answers no reviews.
   await debug?.end();
   // After this call, the manager can be resumed even if the controller no longer answers.
-  route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  route?.gateways.answerConsequences();
   // Reviews that the user holds would only delay the manager's own Pods.
   route?.gateways.releaseForUser();
   if (route) refuseUnanswered(route.gateways, supervisor);

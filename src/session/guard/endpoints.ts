@@ -24,8 +24,6 @@ export const SETTLE_MS = 250;
 
 export interface GuardedPointer extends Pointer {
   service: ObjectRef;
-  /** Makes the gateways answer the reviews of devloop's own writes to this object, until disposed. */
-  answerOwn?: () => Disposable | undefined;
 }
 
 /**
@@ -56,7 +54,6 @@ export async function reactToPointer(
   if (!isWithoutSelector(service, work) || isIntact(pointer, now)) return undefined;
   const fields = now === undefined ? [] : overwritten(pointer, now);
   if (isFight(rounds)) return now === undefined ? deletedAgain(ref) : await fought(api, ref, now, fields[0]!);
-  using _answering = pointer.answerOwn?.();
   const next = wanted(now);
   const write = () =>
     now === undefined ? api.create(ref, next) : api.replace(ref, next).catch(conflictIfGone);

@@ -18,8 +18,6 @@ export interface Guarded {
   own: OwnChange;
   /** Called after the object itself was written again: writes the endpoints of a Service again. */
   again?: () => Promise<void>;
-  /** Makes the gateways answer the reviews of devloop's own writes to this object, until disposed. */
-  answerOwn?: () => Disposable | undefined;
   /** Set if the session continues even when the object is gone, or when somebody else keeps overwriting it. */
   isOptional?: true;
   /** Called for every version of the object. */
@@ -104,7 +102,6 @@ async function resist(
   const patch = markedPatch(object, sessionId, changes, own.store);
   memory.sent = changes;
   memory.isHalfDone = true;
-  using _answering = guarded.answerOwn?.();
   if (!(await wroteFirst(memory, () => patchSeen(api, ref, object, patch)))) return undefined;
   memory.changes = changes;
   reportOverwritten(work, ref, fields);
@@ -127,9 +124,8 @@ export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Ove
 /** The writer that is shown if none is recorded. */
 export const NOBODY = { manager: 'unknown', operation: '' };
 
-async function followUp({ again, answerOwn }: Guarded, memory: Memory): Promise<undefined> {
+async function followUp({ again }: Guarded, memory: Memory): Promise<undefined> {
   if (!memory.isHalfDone) return;
-  using _answering = answerOwn?.();
   await again?.();
   memory.isHalfDone = false;
 }

@@ -1,4 +1,4 @@
-import { isOwnReview } from '../../cluster/takeover/own-reviews.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, type OuterGate, startGateway } from '../../gateway/gateway.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
@@ -7,7 +7,8 @@ import { within } from '../../machine/addresses.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
-import { targetsOf } from '../context/holders.ts';
+import { takenObjects } from '../context/holders.ts';
+import { consequences, ownWrites } from './own-answers.ts';
 import { pathsOf } from './paths.ts';
 
 /** The gateways of one session: one for each port of the manager's Pod that the webhook Services use. */
@@ -35,7 +36,9 @@ export interface Gateways extends Together, AsyncDisposable {
 /** What is done to all gateways at once; see `Gateway`. */
 interface Together
   extends OuterGate,
-    Pick<Gateway, 'present' | 'presentOnly' | 'answerOwn' | 'closeAfterNextAnswer' | 'drain'> {
+    Pick<Gateway, 'present' | 'presentOnly' | 'closeAfterNextAnswer' | 'drain'> {
+  /** Until this is disposed, devloop answers reviews of what Kubernetes does because devloop pauses or resumes the manager. */
+  answerConsequences(others?: OwnAnswers['others']): Disposable;
   /** Makes the gateways accept reviews on these paths only. At first, these are the paths of the target's calls, and /convert. */
   accept(paths: Iterable<string>): void;
 }
@@ -45,11 +48,14 @@ export interface GatewaySettings {
   port?: number | undefined;
   /** The networks that are allowed to connect to this machine, or to the SSH host; empty or absent: all. */
   allowFrom?: string[] | undefined;
+  /** Further accounts whose changes devloop answers for while it pauses and restores the manager. */
+  trustAccounts?: string[] | undefined;
 }
 
 /** What the gateways need to know about the session. */
 export interface GatewayPlan {
-  target: Pick<Target, 'services' | 'apis'>;
+  api: ClusterApi;
+  target: Pick<Target, 'services' | 'apis' | 'manager' | 'reconcilers'>;
   sessionId: string;
   settings: GatewaySettings;
   /** Called for each review: when it has arrived, and when its answer is sent. */
@@ -98,16 +104,12 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     gateway.hold();
     gateways.set(targetPort, gateway);
   }
-  const firstTarget = target.services[0]!.ports[0]!.targetPort;
-  return together(gateways, firstTarget, stack.move(), plan.moved);
+  return together(gateways, plan, stack.move());
 }
 
-function together(
-  gateways: Map<number, Gateway>,
-  firstTarget: number,
-  owned: AsyncDisposableStack,
-  moved: GatewayPlan['moved'] = new Map(),
-): Gateways {
+function together(gateways: Map<number, Gateway>, plan: GatewayPlan, owned: AsyncDisposableStack): Gateways {
+  const { target, moved = new Map<number, number>() } = plan;
+  const firstTarget = target.services[0]!.ports[0]!.targetPort;
   const all = [...gateways.values()];
   const portFor = (targetPort: number): number => gateways.get(targetPort)!.port;
   const pathsOn = (targetPort: number, called: CalledPath[]): string[] =>
@@ -129,7 +131,7 @@ function together(
     get keptOut() {
       return all.flatMap(({ keptOut }) => keptOut);
     },
-    ...alike(all),
+    ...alike(all, plan),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -150,12 +152,15 @@ async function postUpTo(
   return await gateway.post(review, AbortSignal.any([signal, tooLong.signal]));
 }
 
-function alike(all: Gateway[]): Together {
+function alike(all: Gateway[], { api, sessionId, emit, target, settings }: GatewayPlan): Together {
+  const changes = { api, sessionId, emit, trusted: settings.trustAccounts ?? [] };
+  const answer = (own: OwnAnswers): Disposable => disposeAll(all.map((one) => one.answerOwn(own)));
+  answer(ownWrites(changes));
   return {
+    answerConsequences: (others = 'forward') => answer(consequences(changes, takenObjects(target), others)),
     accept: (paths) => all.forEach((gateway) => void gateway.accept(paths)),
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
     presentOnly: (serverName, pair) => disposeAll(all.map((one) => one.presentOnly(serverName, pair))),
-    answerOwn: (own) => disposeAll(all.map((one) => one.answerOwn(own))),
     hold: (onHalfWaited) => all.forEach((gateway) => void gateway.hold(onHalfWaited)),
     release: () => all.forEach((gateway) => void gateway.release()),
     holdForUser: () => all.forEach((gateway) => void gateway.holdForUser()),
@@ -173,16 +178,6 @@ function disposeAll(some: Disposable[]): Disposable {
   const stack = new DisposableStack();
   for (const one of some) stack.use(one);
   return stack;
-}
-
-/** Answers reviews of changes that pause or restore the manager. These answers must not depend on a controller that may be gone. */
-export function ownAnswers(
-  target: Target,
-  sessionId: string,
-  others: OwnAnswers['others'] = 'forward',
-): OwnAnswers {
-  const taken = { sessionId, objects: targetsOf(target) };
-  return { allows: (review) => isOwnReview(review, taken), others };
 }
 
 const LOOPBACK = '127.0.0.1';

@@ -5,7 +5,7 @@ import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
-import type { Ask, RouteOptions } from '../context/options.ts';
+import type { Ask, RouteOptions, TrustOptions } from '../context/options.ts';
 import type { GatewayPlan, GatewaySettings, Gateways } from './gateways.ts';
 import type { ProbeResult } from './probe-until.ts';
 
@@ -79,13 +79,17 @@ export async function removeBeside(
 }
 
 /** Flags take precedence over devloop.yaml. */
-export function routeSettings(options: RouteOptions, { config }: CommandContext): RouteSettings {
+export function routeSettings(
+  options: RouteOptions & TrustOptions,
+  { config }: CommandContext,
+): RouteSettings {
   return {
     choice: options.route ?? config.route ?? 'auto',
     address: options.address ?? config.address,
     port: options.port ?? config.port,
     allowFrom: options.allowFrom ?? config.allowFrom,
     relayImage: options.relayImage ?? config.relayImage,
+    trustAccounts: options.trustAccounts,
   };
 }
 

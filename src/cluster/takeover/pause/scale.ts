@@ -53,6 +53,11 @@ const WHY_NOT_STARTED = {
   without: 'devloop cannot say why the manager does not start again',
 };
 
+const OF_ITS_PODS = {
+  why: 'answer reviews of Pods of a manager whose own webhook blocks them',
+  without: 'an operator whose own webhook fails closed on Pods might not be restored after a crash',
+};
+
 type Follow = (work: Work, manager: Manager) => ReturnType<PauseStep['apply']>;
 
 export function pausePermissions(kind: Pause['kind'], namespace: string): Permission[] {
@@ -69,6 +74,8 @@ function scalePermissions(kind: Pause['kind'], namespace: string): Permission[] 
   return [
     ...pausePermissions(kind, namespace),
     ...permissionsOn(kind, 'patch', { namespace, subresource: 'scale', why, without }),
+    ...permissionsOn('Pod', 'get', { namespace, ...OF_ITS_PODS }),
+    ...(kind === 'Deployment' ? permissionsOn('ReplicaSet', 'get', { namespace, ...OF_ITS_PODS }) : []),
   ];
 }
 

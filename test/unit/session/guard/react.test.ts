@@ -61,25 +61,6 @@ it('writes the object again with all that follows, and restores what others want
   expect(await restoredSelector()).toEqual({ app: 'new' });
 });
 
-it('has its own writes answered, and nothing else', async () => {
-  const log: string[] = [];
-  guarded.answerOwn = () => {
-    log.push('answering');
-    return { [Symbol.dispose]: () => void log.push('over') };
-  };
-  guarded.again = async () => void log.push('followed up');
-  cluster.hook = { before: (verb, what) => void log.push(`${verb} ${what}`) };
-  expect(await reactNow()).toBeUndefined();
-  expect(log).toEqual([]);
-  select({ app: 'new' });
-  await reactNow();
-  expect(log.filter((entry) => entry !== 'answering' && entry !== 'over')).toEqual([
-    'patch Service shop/hook',
-    'followed up',
-  ]);
-  expect([log.at(0), log.at(-1)]).toEqual(['answering', 'over']);
-});
-
 it('leaves the object to whoever wrote in between, who is seen next', async () => {
   const old = { ...read(), spec: { selector: LABELS } };
   select({ app: 'new' });

@@ -1,0 +1,202 @@
+/** What Kubernetes itself writes when a manager is paused or resumed, and when its Services are changed. */
+import type { ObjectRef } from '../api/kinds.ts';
+import type { Json, KubeObject, OwnerReference } from '../api/objects.ts';
+import type { Pod, Workload } from '../api/workloads.ts';
+import { same, sessionOf } from '../marks/marks.ts';
+import { isOurs } from '../names.ts';
+import { SERVICE_NAME } from './endpoints.ts';
+import type { Reviewed } from './reviewed.ts';
+
+/** What a session took over, and how it reads more about it. */
+export interface Taken {
+  sessionId: string;
+  /** The Services and the workloads, as they were read. */
+  objects: TakenObject[];
+  /** Resolves to undefined if there is no such object, or it cannot be read. */
+  read(ref: ObjectRef): Promise<KubeObject | undefined>;
+}
+
+export interface TakenObject {
+  ref: ObjectRef;
+  object: KubeObject;
+  /** A later version of the object, which is also the user's. */
+  now?: KubeObject | undefined;
+}
+
+/** Whether a review is about a consequence: `unknown` if it would be one if its account were one of the control plane's. */
+export type Verdict = 'consequence' | 'unknown' | 'other';
+
+export async function judgeConsequence(
+  review: Reviewed,
+  taken: Taken,
+  isTrusted: (username: string) => boolean,
+): Promise<Verdict> {
+  const username = review.userInfo?.username ?? '';
+  const rules = RULES.filter(({ writes, operations }) => {
+    return writes === whatOf(review) && operations.includes(review.operation ?? '');
+  });
+  const known = rules.filter(({ by }) => isTrusted(username) || isBy(by, username));
+  for (const { links } of known) if (await links(review, taken)) return 'consequence';
+  for (const { links } of rules) if (await links(review, taken)) return 'unknown';
+  return 'other';
+}
+
+/** Whether what is written belongs to what the session took over. */
+type Links = (review: Reviewed, taken: Taken) => Promise<boolean> | boolean;
+
+interface Rule {
+  /** A controller of kube-controller-manager, the scheduler, or the kubelet of a node. */
+  by: string;
+  /** `group/resource`, and the subresource if there is one. */
+  writes: string;
+  operations: string[];
+  links: Links;
+}
+
+const SCHEDULER = 'system:kube-scheduler';
+const KUBELET = 'system:node:';
+const ALL = 'CREATE UPDATE DELETE';
+const SLICES = 'discovery.k8s.io/endpointslices';
+const REVISIONS = 'apps/controllerrevisions';
+
+function rule(by: string, operations: string, writes: string, links: Links): Rule {
+  return { by, operations: operations.split(' '), writes, links };
+}
+
+const RULES: Rule[] = [
+  rule('deployment-controller', 'UPDATE', 'apps/deployments/status', isTaken),
+  rule('deployment-controller', ALL, 'apps/replicasets', isOwned),
+  rule('replicaset-controller', 'UPDATE', 'apps/replicasets/status', isOwned),
+  rule('replicaset-controller', 'CREATE DELETE', '/pods', isPod),
+  rule('statefulset-controller', 'UPDATE', 'apps/statefulsets/status', isTaken),
+  rule('statefulset-controller', ALL, REVISIONS, isOwned),
+  rule('statefulset-controller', ALL, '/pods', isPod),
+  rule('daemon-set-controller', 'UPDATE', 'apps/daemonsets/status', isTaken),
+  rule('daemon-set-controller', ALL, REVISIONS, isOwned),
+  rule('daemon-set-controller', 'CREATE DELETE', '/pods', isPod),
+  rule('endpoint-controller', ALL, '/endpoints', isEndpoints),
+  rule('endpointslice-controller', ALL, SLICES, isSlice),
+  rule('endpointslicemirroring-controller', ALL, SLICES, isSlice),
+  rule('generic-garbage-collector', 'DELETE', '/endpoints', isEndpoints),
+  rule('generic-garbage-collector', 'DELETE', SLICES, isSlice),
+  ...['apps/replicasets', REVISIONS].map((one) => rule('generic-garbage-collector', 'DELETE', one, isOwned)),
+  ...['generic-garbage-collector', 'pod-garbage-collector'].map((by) => rule(by, 'DELETE', '/pods', isPod)),
+  rule(SCHEDULER, 'CREATE', '/pods/binding', isBinding),
+  rule(SCHEDULER, 'UPDATE', '/pods/status', isPod),
+  rule(KUBELET, 'UPDATE', '/pods/status', isPodOnNode),
+  rule(KUBELET, 'DELETE', '/pods', isPodOnNode),
+  rule(KUBELET, 'CREATE', '/serviceaccounts/token', isToken),
+];
+
+function whatOf({ resource = {}, subResource }: Reviewed): string {
+  const what = `${resource.group ?? ''}/${resource.resource}`;
+  return subResource ? `${what}/${subResource}` : what;
+}
+
+/** Depending on a flag of kube-controller-manager, each of its controllers has an account, or all have the same one. */
+function isBy(by: string, username: string): boolean {
+  if (by === KUBELET) return username.startsWith(KUBELET);
+  if (by === SCHEDULER) return username === SCHEDULER;
+  return [`system:serviceaccount:kube-system:${by}`, 'system:kube-controller-manager'].includes(username);
+}
+
+/** Who deletes an object is asked about the object as it was. */
+function metadataOf({ object, oldObject }: Reviewed): Partial<KubeObject['metadata']> {
+  return (object ?? oldObject)?.metadata ?? {};
+}
+
+function takenBy(uid: string | undefined, { objects }: Taken): TakenObject | undefined {
+  return objects.find(({ object }) => uid !== undefined && object.metadata.uid === uid);
+}
+
+function isTaken(review: Reviewed, taken: Taken): boolean {
+  return takenBy(metadataOf(review).uid, taken) !== undefined;
+}
+
+function controllerOf({ ownerReferences = [] }: Partial<KubeObject['metadata']>): OwnerReference | undefined {
+  return ownerReferences.find(({ controller }) => controller);
+}
+
+function isOwned(review: Reviewed, taken: Taken): boolean {
+  return takenBy(controllerOf(metadataOf(review))?.uid, taken) !== undefined;
+}
+
+function isService(namespace: string | undefined, name: string | undefined, { objects }: Taken): boolean {
+  return objects.some(
+    ({ ref }) => ref.kind === 'Service' && ref.namespace === namespace && ref.name === name,
+  );
+}
+
+function isEndpoints({ namespace, name }: Reviewed, taken: Taken): boolean {
+  return isService(namespace, name, taken);
+}
+
+function isSlice(review: Reviewed, taken: Taken): boolean {
+  return isService(review.namespace, metadataOf(review).labels?.[SERVICE_NAME], taken);
+}
+
+async function isPod(review: Reviewed, taken: Taken): Promise<boolean> {
+  const { namespace = '', name = '', operation, object, oldObject } = review;
+  const pod = (oldObject ?? object) as Pod | null | undefined;
+  if (!pod?.metadata) return false;
+  return (await isOfManager(pod, namespace, taken, operation === 'CREATE')) || isOwnPod(pod, name, taken);
+}
+
+/** The relay's Pod, and the stand-in. */
+function isOwnPod(pod: Pod, name: string, { sessionId }: Taken): boolean {
+  return sessionOf(pod) === sessionId && isOurs({ kind: 'Pod', name }, pod, sessionId);
+}
+
+/**
+ * Whether the Pod belongs to a workload that the session took over, directly or through a ReplicaSet. Anybody can create a ReplicaSet that
+ * names the Deployment as its owner, so new Pods have to be of a template of the Deployment.
+ */
+async function isOfManager(pod: Pod, namespace: string, taken: Taken, isNew = false): Promise<boolean> {
+  const owner = controllerOf(pod.metadata);
+  if (owner?.kind !== 'ReplicaSet') return takenBy(owner?.uid, taken) !== undefined;
+  const between = await taken.read({ kind: 'ReplicaSet', namespace, name: owner.name });
+  if (between === undefined || between.metadata.uid !== owner.uid) return false;
+  const manager = takenBy(controllerOf(between.metadata)?.uid, taken);
+  if (manager === undefined) return false;
+  return !isNew || [manager.object, manager.now].some((one) => one && isOfTemplate(between, one));
+}
+
+/** Compares as the Deployment's controller does when it looks for the ReplicaSet of a template. */
+function isOfTemplate(replicaSet: KubeObject, deployment: KubeObject): boolean {
+  const { template } = (replicaSet as Workload).spec;
+  const { [TEMPLATE_HASH]: _, ...labels } = template.metadata?.labels ?? {};
+  const plain = { ...template, metadata: { ...template.metadata, labels } };
+  return same(plain as unknown as Json, (deployment as Workload).spec.template as unknown as Json);
+}
+
+const TEMPLATE_HASH = 'pod-template-hash';
+
+async function readPod(name: string | undefined, { namespace }: Reviewed, taken: Taken) {
+  if (!name || !namespace) return undefined;
+  return (await taken.read({ kind: 'Pod', namespace, name })) as Pod | undefined;
+}
+
+async function isBinding(review: Reviewed, taken: Taken): Promise<boolean> {
+  const pod = await readPod(review.name, review, taken);
+  return pod !== undefined && (await isOfManager(pod, review.namespace!, taken));
+}
+
+/** A kubelet changes only the Pods of its node. */
+function isOnNode(pod: Pod, { userInfo: { username = '' } = {} }: Reviewed): boolean {
+  return !username.startsWith(KUBELET) || username === `${KUBELET}${pod.spec?.nodeName}`;
+}
+
+async function isPodOnNode(review: Reviewed, taken: Taken): Promise<boolean> {
+  return isOnNode((review.oldObject ?? {}) as Pod, review) && (await isPod(review, taken));
+}
+
+/** The kubelet gets a token before it starts a Pod. */
+async function isToken(review: Reviewed, taken: Taken): Promise<boolean> {
+  const { boundObjectRef: bound } = (review.object?.spec ?? {}) as {
+    boundObjectRef?: Partial<OwnerReference>;
+  };
+  if (bound?.kind !== 'Pod') return false;
+  const pod = await readPod(bound.name, review, taken);
+  if (pod === undefined || pod.metadata.uid !== bound.uid || !isOnNode(pod, review)) return false;
+  return (await isOfManager(pod, review.namespace!, taken)) || isOwnPod(pod, pod.metadata.name, taken);
+}

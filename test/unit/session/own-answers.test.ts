@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import { SELF_REVIEWS } from '../../../src/cluster/api/account.ts';
+import type { Write } from '../../../src/cluster/api/writes.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { ownWrites } from '../../../src/session/route/own-answers.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const deletion = {
+  operation: 'DELETE',
+  resource: { group: '', version: 'v1', resource: 'secrets' },
+  namespace: 'shop',
+  name: 'x',
+};
+const by = (username: string) => ({ ...deletion, userInfo: { username } });
+
+function setUp({ names = ['me'], trusted = [] as string[] } = {}) {
+  const asked: string[] = [];
+  const { api } = fakeCluster((_, path) => {
+    asked.push(path);
+    const username = names[Math.min(asked.length, names.length) - 1];
+    return username === undefined ? {} : { status: { userInfo: { username } } };
+  });
+  const writes = new Set<Write>();
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent) => void events.push(event);
+  const own = ownWrites({ api: { ...api, writes }, sessionId: 's1', trusted, emit });
+  const path = '/api/v1/namespaces/shop/secrets/x';
+  const write = (): void => void writes.add({ method: 'DELETE', path, body: {}, isDryRun: false });
+  return { own, writes, write, asked, events };
+}
+
+it('answers for what devloop is writing, and only while it writes', async () => {
+  const { own, writes, write } = setUp();
+  expect(own.isExpecting()).toBe(false);
+  expect(await own.judge(by('me'))).toBeUndefined();
+  write();
+  expect(own.isExpecting()).toBe(true);
+  expect(await own.judge(by('me'))).toBe('allow');
+  writes.clear();
+  expect(await own.judge(by('me'))).toBeUndefined();
+});
+
+it('does not answer for another account at the same moment, and names it once', async () => {
+  const { own, write, events } = setUp();
+  write();
+  for (const _ of [1, 2]) expect(await own.judge(by('stranger; rm -rf /'))).toBe('unknown');
+  expect(events).toEqual([
+    {
+      type: 'warning',
+      message: expect.stringContaining('stranger; rm -rf /'),
+      hint: expect.stringContaining(`--trust-account 'stranger; rm -rf /'`),
+    },
+  ]);
+});
+
+it('answers for a trusted account, and for each account that the API server gives devloop', async () => {
+  const trusting = setUp({ trusted: ['proxy'] });
+  trusting.write();
+  expect(await trusting.own.judge(by('proxy'))).toBe('allow');
+  // The login was renewed.
+  const renewed = setUp({ names: ['role:monday', 'role:tuesday'] });
+  renewed.write();
+  for (const name of ['role:monday', 'role:tuesday', 'role:monday'])
+    expect(await renewed.own.judge(by(name))).toBe('allow');
+  expect(renewed.asked).toEqual([SELF_REVIEWS, SELF_REVIEWS]);
+});
+
+it('answers for nobody if the API server does not say who devloop is', async () => {
+  const { own, write } = setUp({ names: [] });
+  write();
+  expect(await own.judge(by(''))).toBe('unknown');
+  expect(await own.judge(by('me'))).toBe('unknown');
+});
+
+it('lets the question for the own account pass, since nothing can be known before', async () => {
+  const { own, writes } = setUp({ names: [] });
+  const body = { metadata: { name: 'x' } };
+  writes.add({ method: 'POST', path: SELF_REVIEWS, body, isDryRun: false });
+  const resource = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
+  const review = { operation: 'CREATE', resource, object: { metadata: { name: 'x' } } };
+  expect(await own.judge(review)).toBe('allow');
+});
