@@ -1,4 +1,4 @@
-import type { ClusterApi } from './client.ts';
+import type { CallOptions } from './transport.ts';
 
 /** A call that can change something, and that the API server has not answered yet. */
 export interface Write {
@@ -8,8 +8,11 @@ export interface Write {
   isDryRun: boolean;
 }
 
+type Settings = CallOptions & { contentType?: string };
+type Call = <T>(method: string, path: string, body?: unknown, options?: Settings) => Promise<T>;
+
 /** Wraps `call`, so that `writes` contains each write from the moment when it is sent until it is answered. */
-export function recordWrites(call: ClusterApi['call']): Pick<ClusterApi, 'call' | 'writes'> {
+export function recordWrites(call: Call): { call: Call; writes: ReadonlySet<Write> } {
   const writes = new Set<Write>();
   return {
     writes,
