@@ -1,6 +1,7 @@
 /**
  * Every label, annotation and name that devloop gives to objects of the cluster, and how to distinguish devloop's objects from the user's.
  */
+import { createHash } from 'node:crypto';
 import { type Kind, type ObjectRef, refOf } from './api/kinds.ts';
 import type { KubeObject } from './api/objects.ts';
 
@@ -51,12 +52,22 @@ const LONGEST_NAME = 253;
 
 /** The Lease that a session holds for an object that it takes over. */
 export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
-  const metadata = { name: `${leaseStem(kind)}${name}`.slice(0, LONGEST_NAME) };
+  const whole = `${leaseStem(kind)}${name}`;
+  const metadata = { name: whole.length < LONGEST_NAME ? whole : withHash(whole) };
   return refOf('Lease', namespace === undefined ? metadata : { ...metadata, namespace });
 }
 
-export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
-  return lease.name.startsWith(leaseStem(kind));
+/** Just as long as a name can be, so that nothing else has such a name. */
+function withHash(whole: string): string {
+  const hash = `-${createHash('sha256').update(whole).digest('hex').slice(0, 16)}`;
+  // In a name, no dot is followed by a dash.
+  return whole.slice(0, LONGEST_NAME - hash.length).replace(/\.$/, '-') + hash;
+}
+
+/** Whether a session holds this Lease for the object. Earlier versions of devloop cut long names. */
+export function isLeaseFor(lease: ObjectRef, object: ObjectRef): boolean {
+  const cut = `${leaseStem(object.kind)}${object.name}`.slice(0, LONGEST_NAME);
+  return lease.namespace === object.namespace && [leaseRef(object).name, cut].includes(lease.name);
 }
 
 /** The holder that a session writes into the manager's leader election Lease to pause the manager. */
@@ -69,10 +80,10 @@ export function isLeaderIdentity(holder: string): boolean {
   return holder.startsWith(LEADER_STEM);
 }
 
-/** The object that a Lease is for; undefined if the object is of none of these kinds. */
+/** The object that a Lease is for; undefined if it is of none of these kinds, or if its name is too long to be part of the Lease's name. */
 export function leasedObject({ namespace, name }: ObjectRef, kinds: Kind[]): ObjectRef | undefined {
   const kind = kinds.find((one) => name.startsWith(leaseStem(one)));
-  if (kind === undefined || namespace === undefined) return undefined;
+  if (kind === undefined || namespace === undefined || name.length >= LONGEST_NAME) return undefined;
   return { kind, namespace, name: name.slice(leaseStem(kind).length) };
 }
 

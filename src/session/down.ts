@@ -1,6 +1,7 @@
 import { describe, isWorkload } from '../cluster/api/kinds.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
+import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
 import type { Left } from '../cluster/takeover/restore-steps.ts';
 import type { Work } from '../cluster/work.ts';
@@ -44,9 +45,13 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     io.emit({ type: 'note', message: nothingToRestore(context, found, options) });
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
-  for (const session of sessions) {
+  // Judging a session takes up to 15 s, so they are judged at the same time. The restores do not wait for each other's failures.
+  const judged = sessions.map((session) => ({ session, holder: holderOf(command, session) }));
+  await Promise.allSettled(judged.map(({ holder }) => holder));
+  for (const { session, holder } of judged) {
+    const ending = holder.then((one) => endSession(command, session, one));
     // If one session cannot be restored, the next one still is.
-    const outcome = await endSession(command, session).catch((error): Outcome => {
+    const outcome = await ending.catch((error): Outcome => {
       io.signal.throwIfAborted();
       return { left: [], error };
     });
@@ -87,17 +92,35 @@ function conclude(outcomes: Outcome[], emit: Emit): void {
   if (failures.length > 0) throw failures[0];
 }
 
-async function endSession(command: DownCommand, session: Traces): Promise<Outcome> {
-  const { context, namespaces, options, machine, io } = command;
+/** The session's holder, if it is alive. With --take-over, that does not matter. */
+async function holderOf(command: DownCommand, session: Traces): Promise<LeaseHolder | undefined> {
+  const { context, options, machine, io } = command;
+  if (options.takeOver) return undefined;
+  const { emit, signal } = io;
+  const look = (): Promise<Found> => findAgain(command, session);
+  return await liveHolder({ api: context.api, emit, signal }, machine, session, look);
+}
+
+function placesOf({ namespaces }: DownCommand, { objects }: Traces): string[] {
+  return [...new Set([...namespaces, ...objects.flatMap(({ ref }) => ref.namespace ?? [])])];
+}
+
+async function findAgain(command: DownCommand, session: Traces): Promise<Found> {
+  return await findMarked(command.context.api, placesOf(command, session), { sessionId: session.sessionId });
+}
+
+async function endSession(
+  command: DownCommand,
+  session: Traces,
+  holder: LeaseHolder | undefined,
+): Promise<Outcome> {
+  const { context, options, machine, io } = command;
   const { sessionId, objects } = session;
   const { emit, signal } = io;
   const { api } = context;
   const startedAt = performance.now();
-  const places = [...new Set([...namespaces, ...objects.flatMap(({ ref }) => ref.namespace ?? [])])];
-  const look = (): Promise<Found> => findMarked(api, places, { sessionId });
-  const holder = options.takeOver
-    ? undefined
-    : await liveHolder({ api, emit, signal }, machine, session, look);
+  const places = placesOf(command, session);
+  const look = (): Promise<Found> => findAgain(command, session);
   if (holder && !holder.local) throw heldBy(holder, undefined);
   const work: Work = { api, sessionId, emit, signal };
   if (options.dryRun) return { left: await printRestore(work, await look(), holder) };

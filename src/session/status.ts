@@ -5,6 +5,7 @@ import type { Lease } from '../cluster/api/objects.ts';
 import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
 import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
 import { isAlive, isRenewed } from '../cluster/takeover/lease-holder.ts';
+import { ownLeases } from '../cluster/takeover/own-leases.ts';
 import { messageOf } from '../errors.ts';
 import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
@@ -90,7 +91,7 @@ async function configuredNamespace({ api, wanted }: CommandContext): Promise<str
 const GONE = 'the devloop process is gone; run `devloop down` to restore the cluster';
 
 async function sessionStatus(sessionId: string, marked: Marked[], look: Look): Promise<SessionStatus> {
-  const found = marked.find((one) => one.ref.kind === 'Lease');
+  const [found] = ownLeases(marked);
   const lease = found?.object as Lease | undefined;
   const holder = lease && holderOf(lease);
   const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => one.ref);
@@ -118,12 +119,12 @@ export async function isLive(
   { context, machine, io, dead }: Look,
 ): Promise<boolean> {
   return await isAlive(lease, machine, async () => {
-    const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
+    const { renewTime = '' } = lease.spec;
     const uid = lease.metadata.uid ?? ref.name;
     // A Lease that was not renewed while it was watched is dead, whatever the clocks show.
     if (dead.get(uid) === renewTime) return false;
     const ageMs = Date.now() - Date.parse(renewTime);
-    if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;
+    if (ageMs >= 0 && ageMs < LEASE_SECONDS * 1000) return true;
     const renewed = await isRenewed({ api: context.api, emit: io.emit, signal: io.signal }, ref, lease);
     if (!renewed) dead.set(uid, renewTime);
     return renewed;

@@ -13,7 +13,8 @@ import {
 import type { KubeObject } from '../api/objects.ts';
 import type { Workload } from '../api/workloads.ts';
 import { sessionOf } from '../marks/marks.ts';
-import { isOurs, leasedObject, relaySecretRef, SESSION_LABEL } from '../names.ts';
+import { isOurs, relaySecretRef, SESSION_LABEL } from '../names.ts';
+import { leasedBy } from './lease.ts';
 import { PAUSES } from './pause/strategies.ts';
 import { standInRef } from './stand-in.ts';
 
@@ -155,8 +156,9 @@ async function relaySecrets(
 /** If Pods cannot be listed, a stand-in is read by its name, which follows from its manager's name. */
 async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[]): Promise<Marked[]> {
   const hidden = unseen.filter(({ kind }) => kind === 'Pod').map(({ namespace }) => namespace);
-  const standIns = marked.flatMap(({ ref, sessionId, object }) => {
-    const manager = isWorkload(ref.kind) ? ref : leasedObject(ref, WORKLOAD_KINDS);
+  const standIns = marked.flatMap((one) => {
+    const { ref, sessionId, object } = one;
+    const manager = isWorkload(ref.kind) ? ref : leasedBy(one, [...WORKLOAD_KINDS]);
     if (manager === undefined || !hidden.includes(manager.namespace)) return [];
     return [{ ref: standInRef({ ref: manager, object: object as Workload }, sessionId), sessionId }];
   });

@@ -6,12 +6,13 @@ import type { Observer } from '../work.ts';
 import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 
 const POLL_MS = 500;
-/** A Lease that states a longer duration is not devloop's, or was edited. */
-const LONGEST_SECONDS = 60;
 /** If an answer takes longer than this, the API server was away. This is shorter than the time between two renewals. */
 const AWAY_MS = 3_000;
 /** If the API server seems to be away more often than this during one check, it is merely slow, for the Lease's holder, too. */
 const MOST_TIMES_AWAY = 3;
+
+/** How often a Lease may change hands while it is watched. After that, its holder counts as alive. */
+const MOST_SUCCESSORS = 3;
 
 /** Who uses an operator, or used it. */
 export interface LeaseHolder {
@@ -44,28 +45,28 @@ export async function readHolder(
   here: Here,
   seen?: Lease,
 ): Promise<LeaseHolder | undefined> {
-  const lease = seen ?? (await observer.api.get<Lease>(ref));
-  const sessionId = lease && sessionOf(lease);
-  if (lease === undefined || sessionId === undefined) return undefined;
-  const holder = holderOf(lease);
-  let successor: Lease | undefined;
-  const onSuccessor = (now: Lease): void => {
-    successor = now;
-  };
-  const alive = await isAlive(lease, here, () => isRenewed(observer, ref, lease, onSuccessor));
-  if (successor !== undefined) return await readHolder(observer, ref, here, successor);
-  return {
-    sessionId,
-    holder,
-    identity: lease.spec.holderIdentity ?? 'unknown',
-    local: holder !== undefined && here.isHere(holder),
-    alive,
-  };
+  let lease = seen ?? (await observer.api.get<Lease>(ref));
+  for (let successors = 0; ; successors++) {
+    const watched = lease;
+    const sessionId = watched && sessionOf(watched);
+    if (watched === undefined || sessionId === undefined) return undefined;
+    const holder = holderOf(watched);
+    let successor: Lease | undefined;
+    const onSuccessor = (now: Lease): void => {
+      successor = now;
+    };
+    const alive = await isAlive(watched, here, () => isRenewed(observer, ref, watched, onSuccessor));
+    if (successor === undefined || successors === MOST_SUCCESSORS) {
+      const identity = watched.spec.holderIdentity ?? 'unknown';
+      return { sessionId, holder, identity, local: holder !== undefined && here.isHere(holder), alive };
+    }
+    lease = successor;
+  }
 }
 
 /**
- * Waits to see whether a Lease is renewed. It never compares clocks: a session is dead if no renewal is seen from here for the Lease's
- * whole duration. While the API server is away nobody can renew the Lease, so the duration then starts again, up to a few times.
+ * Waits to see whether a Lease is renewed. It never compares clocks: a session is dead if no renewal is seen from here for as long as
+ * devloop's Leases are valid, whatever this one states. While the API server is away nobody can renew the Lease, so the duration then starts again, up to a few times.
  * `onSuccessor` receives the Lease of another session if it has replaced this one in the meantime.
  */
 export async function isRenewed(
@@ -74,8 +75,6 @@ export async function isRenewed(
   lease: Lease,
   onSuccessor: (now: Lease) => void = () => {},
 ): Promise<boolean> {
-  const stated = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
-  const limitSeconds = Math.min(Math.max(stated, LEASE_SECONDS), LONGEST_SECONDS);
   let renewed = false;
   let standsStillSince = performance.now();
   let timesAway = 0;
@@ -88,12 +87,12 @@ export async function isRenewed(
     const isSame = now.metadata.uid === lease.metadata.uid;
     if (!isSame) onSuccessor(now);
     renewed = !isSame || now.spec.renewTime !== lease.spec.renewTime;
-    return renewed || at - standsStillSince >= limitSeconds * 1000;
+    return renewed || at - standsStillSince >= LEASE_SECONDS * 1000;
   };
   const polling = pollUntil(settled, { everyMs: POLL_MS, limitMs: Number.POSITIVE_INFINITY, signal });
   await reportWhileWaiting(
     polling,
-    { for: `${lease.spec.holderIdentity} to renew the Lease`, limitSeconds },
+    { for: `${lease.spec.holderIdentity} to renew the Lease`, limitSeconds: LEASE_SECONDS },
     emit,
   );
   signal.throwIfAborted();

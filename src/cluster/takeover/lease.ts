@@ -2,15 +2,14 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ObjectName } from '../../report/events.ts';
 import { isAlreadyExists, isForbidden } from '../api/errors.ts';
-import { describe, type ObjectRef } from '../api/kinds.ts';
-import { type Lease, microTime } from '../api/objects.ts';
+import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
+import { type KubeObject, type Lease, microTime } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { inRounds, whileInConflict } from '../marks/change.ts';
 import { sessionOf } from '../marks/marks.ts';
-import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../names.ts';
+import { HOLDER_ANNOTATION, isLeaseFor, leasedObject, leaseRef, SESSION_LABEL } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
-import type { Marked } from './find-marked.ts';
 
 export const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5_000;
@@ -41,12 +40,6 @@ export interface HeldLease extends AsyncDisposable {
   readonly lost: Promise<string>;
 }
 
-/** The holders that the Leases among a session's objects record. */
-export function holdersIn(marked: Marked[]): Holder[] {
-  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
-  return leases.flatMap(({ object }) => holderOf(object as Lease) ?? []);
-}
-
 /**
  * The holder that a Lease records; undefined if devloop cannot have written it. Anybody who is allowed to write Leases can change this
  * record, and devloop sends signals to the process that it names.
@@ -64,6 +57,16 @@ export function holderOf(lease: Lease): Holder | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The object of one of these kinds that a Lease is for, by the Lease's name or, for a long name, by the targets of its holder. */
+export function leasedBy(
+  { ref, object }: { ref: ObjectRef; object: KubeObject },
+  kinds: Kind[],
+): ObjectRef | undefined {
+  if (ref.kind !== 'Lease') return undefined;
+  const targets = (holderOf(object as Lease)?.targets ?? []) as ObjectRef[];
+  return leasedObject(ref, kinds) ?? targets.find((one) => kinds.includes(one.kind) && isLeaseFor(ref, one));
 }
 
 /** Drops all other fields, because the name is printed, and other fields may have any size. */

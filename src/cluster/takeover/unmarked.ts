@@ -3,9 +3,11 @@ import { describe, isWorkload, type ObjectRef, WORKLOAD_KINDS } from '../api/kin
 import type { KubeObject, Service } from '../api/objects.ts';
 import type { Workload } from '../api/workloads.ts';
 import { sessionOf } from '../marks/marks.ts';
-import { leasedObject, PAUSED, RELAY_LABEL, REPLICAS_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import { PAUSED, RELAY_LABEL, REPLICAS_LABEL, UNDO_ANNOTATION } from '../names.ts';
 import type { Work } from '../work.ts';
 import type { Marked } from './find-marked.ts';
+import { leasedBy } from './lease.ts';
+import { ownLeases } from './own-leases.ts';
 import type { Left } from './restore-steps.ts';
 
 /**
@@ -18,8 +20,7 @@ export async function findUnmarked(
   marked: Marked[],
   isExpected: (ref: ObjectRef) => boolean,
 ): Promise<Left[]> {
-  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
-  const leased = leases.flatMap(({ ref }) => leasedObject(ref, ['Service', ...WORKLOAD_KINDS]) ?? []);
+  const leased = ownLeases(marked).flatMap((one) => leasedBy(one, ['Service', ...WORKLOAD_KINDS]) ?? []);
   const known = new Set(marked.map(({ ref }) => describe(ref)));
   const named = new Map([...taken, ...leased].map((ref) => [describe(ref), ref]));
   const lost = [...named].flatMap(([name, ref]) => (known.has(name) ? [] : [ref]));

@@ -5,6 +5,7 @@ import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
 import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
+import { ownLeases } from '../../cluster/takeover/own-leases.ts';
 import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
@@ -61,7 +62,7 @@ export interface Traces {
 
 /**
  * The holder of a session, if the session is alive. Throws `session.held` if that cannot be determined, because a colleague may be working
- * with the session. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
+ * with the session. Only a Lease of an object that the session has changed shows that. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
  */
 export async function liveHolder(
   observer: Observer,
@@ -70,7 +71,7 @@ export async function liveHolder(
   lookCloser: () => Promise<Found>,
 ): Promise<LeaseHolder | undefined> {
   const holdersIn = async (marked: Marked[], seen?: 'as listed'): Promise<LeaseHolder[]> => {
-    const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+    const leases = ownLeases(marked);
     const holders = await Promise.all(
       leases.map(({ ref, object }) => readHolderOf(observer, ref, machine, seen && (object as Lease))),
     );

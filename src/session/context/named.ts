@@ -1,6 +1,7 @@
 import { describe, isWorkload, type Kind, type ObjectRef, WORKLOAD_KINDS } from '../../cluster/api/kinds.ts';
-import { leasedObject } from '../../cluster/names.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
+import { leasedBy } from '../../cluster/takeover/lease.ts';
+import { ownLeases } from '../../cluster/takeover/own-leases.ts';
 import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { TakenObject } from '../../operator/closed-webhooks.ts';
 
@@ -16,13 +17,13 @@ export interface Named {
  * of them; if only a namespace is named, those with an object in it; otherwise all.
  */
 export function namedSessions(marked: Marked[], named: Named): Map<string, Marked[]> {
-  const ids = new Set(marked.filter(({ ref }) => isNamed(ref, named)).map((one) => one.sessionId));
+  const ids = new Set(marked.filter((one) => isNamed(one, named)).map((one) => one.sessionId));
   return new Map([...ids].sort().map((id) => [id, marked.filter((one) => one.sessionId === id)]));
 }
 
 /** A Lease counts as the object that it stands for, which may already be restored. */
-function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): boolean {
-  const { kind, ...taken } = leasedBy(ref) ?? ref;
+function isNamed(one: Marked, { services, deployment, namespace }: Named): boolean {
+  const { kind, ...taken } = leasedBy(one, TAKEN_KINDS) ?? one.ref;
   const isHere = namespace === undefined || taken.namespace === namespace;
   const isOne = (name: string): boolean =>
     name === `${taken.namespace}/${taken.name}` || (name === taken.name && isHere);
@@ -37,13 +38,9 @@ function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): bo
  */
 export function takenBy(sessionId: string, objects: Marked[]): TakenObject[] {
   const changed = objects.filter(({ ref }) => TAKEN_KINDS.includes(ref.kind) && isChanged(ref, sessionId));
-  const leased = objects.flatMap(({ ref }) => leasedBy(ref) ?? []);
+  const leased = ownLeases(objects).flatMap((one) => leasedBy(one, TAKEN_KINDS) ?? []);
   const all: TakenObject[] = [...leased.map((ref) => ({ ref })), ...changed];
   return [...new Map(all.map((one) => [describe(one.ref), one])).values()];
-}
-
-function leasedBy(ref: ObjectRef): ObjectRef | undefined {
-  return ref.kind === 'Lease' ? leasedObject(ref, TAKEN_KINDS) : undefined;
 }
 
 const TAKEN_KINDS: Kind[] = ['Service', ...WORKLOAD_KINDS];

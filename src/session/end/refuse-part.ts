@@ -1,6 +1,6 @@
-import { isLeaseOf } from '../../cluster/names.ts';
 import { type Found, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
-import { type Holder, holdersIn } from '../../cluster/takeover/lease.ts';
+import { type Holder, leasedBy } from '../../cluster/takeover/lease.ts';
+import { holdersIn, ownLeases } from '../../cluster/takeover/own-leases.ts';
 import { DevloopError } from '../../errors.ts';
 
 /** What a session may have changed: its targets, and the objects that point its Services to its route. */
@@ -16,11 +16,11 @@ export function refusePart(
   { marked, unseen }: Pick<Found, 'marked' | 'unseen'>,
   own?: Changing,
 ): void {
-  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+  const leases = ownLeases(marked);
   const held = holdersIn(marked);
   const all = own === undefined ? held : [...held, own];
   const isHidden = (one: Unseen): boolean =>
-    leases.some(({ ref }) => isLeaseOf(ref, one.kind) && ref.namespace === one.namespace) ||
+    leases.some((lease) => leasedBy(lease, [one.kind]) && lease.ref.namespace === one.namespace) ||
     all.some((changing) => mayHaveChanged(changing, one));
   const hidden = unseen.filter(isHidden);
   if (hidden.length === 0) return;

@@ -6,7 +6,7 @@ import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
-import { holdersIn } from '../../cluster/takeover/lease.ts';
+import { holdersIn } from '../../cluster/takeover/own-leases.ts';
 import { isUnansweredWebhook } from '../../cluster/takeover/pause/refusals.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore-steps.ts';

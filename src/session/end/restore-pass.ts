@@ -1,7 +1,7 @@
 import { isDenied, isTransient } from '../../cluster/api/errors.ts';
 import { describe, isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
-import { holdersIn } from '../../cluster/takeover/lease.ts';
+import { holdersIn } from '../../cluster/takeover/own-leases.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import {
   findNotStarted,

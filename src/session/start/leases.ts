@@ -48,7 +48,7 @@ export function createSessionLeases(target: Target): SessionLeases {
       for (const { apply } of session.plan.leases) {
         const lease = await apply(quiet, holder);
         heldAt = performance.now();
-        if (lease === undefined) return;
+        if (lease === undefined) continue;
         leases.push(held.use(lease));
         void lease.lost.then((by) => losses.push(whyLost(work, target, by).then(onLost)));
       }

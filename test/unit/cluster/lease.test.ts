@@ -363,7 +363,7 @@ describe('a Lease that somebody else wrote', () => {
   it.each([
     [0, 14_000, 3_000],
     [-5, 14_000, 3_000],
-    [1e9, 59_000, 3_000],
+    [1e9, 14_000, 3_000],
   ])('with a duration of %s s is watched for a time that makes sense', async (seconds, before, after) => {
     await hold();
     await held![Symbol.asyncDispose]();

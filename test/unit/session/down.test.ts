@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
 import { SESSION_LABEL } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { Io } from '../../../src/session/context/options.ts';
@@ -7,12 +8,16 @@ import { down } from '../../../src/session/down.ts';
 import { type FakeApiServer, fakeApiServer } from '../../support/fake-api-server.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
-async function ioWith(server: FakeApiServer, files: Record<string, string> = {}) {
+async function ioWith(
+  server: FakeApiServer,
+  files: Record<string, string> = {},
+  { signal } = new AbortController(),
+) {
   const directory = await directoryWith({ config: JSON.stringify(server.kubeconfig), ...files });
   const events: DevloopEvent[] = [];
   const io: Io = {
     emit: (event) => void events.push(event),
-    signal: new AbortController().signal,
+    signal,
     env: { KUBECONFIG: join(directory, 'config'), XDG_STATE_HOME: directory, HOME: directory },
     cwd: directory,
   };
@@ -49,3 +54,28 @@ it('a namespace that is gone does not keep anybody from restoring the rest, unle
   const typed = { services: [], namespace: 'shop', takeOver: false, dryRun: false };
   await expect(down(typed, io)).rejects.toMatchObject({ code: 'target.not-found' });
 });
+
+it('sessions are judged side by side', async () => {
+  await using server = await fakeApiServer();
+  const { cluster } = server;
+  const sessions = ['s1', 's2', 's3'];
+  for (const session of sessions) {
+    const labels = { [SESSION_LABEL]: session };
+    cluster.put('Service', { metadata: { name: session, namespace: 'shop', labels } });
+    const metadata = { name: `devloop.service.${session}`, namespace: 'shop', labels };
+    cluster.put<Lease>('Lease', { metadata, spec: { holderIdentity: session, renewTime: '' } });
+  }
+  const interrupt = new AbortController();
+  const { io, events } = await ioWith(server, {}, interrupt);
+  const ending = down({ services: [], takeOver: false, dryRun: false }, io).catch(() => {});
+  // Each Lease is watched for 15 s.
+  await vi.waitFor(
+    () => {
+      const watched = events.flatMap((event) => (event.type === 'waiting' ? [event.for] : []));
+      expect(new Set(watched).size).toBe(sessions.length);
+    },
+    { timeout: 10_000 },
+  );
+  interrupt.abort();
+  await ending;
+}, 20_000);

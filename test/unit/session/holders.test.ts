@@ -1,15 +1,17 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
-import type { Lease } from '../../../src/cluster/api/objects.ts';
+import type { KubeObject, Lease } from '../../../src/cluster/api/objects.ts';
 import { HOLDER_ANNOTATION, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../../../src/cluster/takeover/lease-holder.ts';
+import { holdersIn } from '../../../src/cluster/takeover/own-leases.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { heldBy, liveHolder } from '../../../src/session/context/holders.ts';
 import type { LocalMachine } from '../../../src/session/context/local-machine.ts';
+import { takenBy } from '../../../src/session/context/named.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 let cluster: FakeCluster;
@@ -32,7 +34,13 @@ function put(kind: Kind, name: string, session = 's1'): void {
   cluster.put(kind, { metadata: { name, namespace: 'shop', labels: { [SESSION_LABEL]: session } } });
 }
 
-function putLease(pid: number, session = 's1'): void {
+const LEASE = 'devloop.service.hook';
+
+function putLease(
+  pid: number,
+  session = 's1',
+  { name = LEASE, namespace = 'shop', targets = [] as object[] } = {},
+): void {
   const holder = {
     user: 'bob',
     host: 'desk',
@@ -40,13 +48,13 @@ function putLease(pid: number, session = 's1'): void {
     processStart: '7',
     since: '',
     route: '',
-    targets: [],
+    targets,
     health: '',
   };
   cluster.put<Lease>('Lease', {
     metadata: {
-      name: 'devloop.service.hook',
-      namespace: 'shop',
+      name,
+      namespace,
       labels: { [SESSION_LABEL]: session },
       annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) },
     },
@@ -78,6 +86,77 @@ it('is alive, or dead, as its Lease shows', async () => {
   cluster.drop('Lease', 'devloop.service.hook', 'shop');
   putLease(43);
   expect(await holder()).toBeUndefined();
+});
+
+describe('a Lease of a stranger, with the label of the session', () => {
+  const STRANGE = 'devloop.service.other';
+  const strange = (targets: object[] = []): void => {
+    putLease(42, 's1', { name: STRANGE, namespace: 'strange', targets });
+  };
+
+  it('says nothing about whether the session is alive', async () => {
+    put('Service', 'hook');
+    putLease(43);
+    strange();
+    expect(await holder()).toBeUndefined();
+    cluster.drop('Lease', LEASE, 'shop');
+    await expect(holder()).rejects.toMatchObject({ code: 'session.held' });
+  });
+
+  it('says nothing about what the session took over', async () => {
+    put('Service', 'hook');
+    putLease(43);
+    strange([{ kind: 'Deployment', namespace: 'shop', name: 'victim' }]);
+    const { marked } = await findMarked(cluster.api, []);
+    const hook = { kind: 'Service', namespace: 'shop', name: 'hook' };
+    expect(takenBy('s1', marked).map(({ ref }) => ref)).toEqual([hook]);
+    expect(holdersIn(marked).flatMap(({ targets }) => targets)).toEqual([]);
+  });
+
+  it('belongs to the session if a Lease of the session names its object, which is restored already', async () => {
+    put('Service', 'hook');
+    putLease(43, 's1', { targets: [{ kind: 'Service', namespace: 'strange', name: 'other' }] });
+    strange();
+    expect(await holder()).toMatchObject({ alive: true });
+  });
+
+  it.each<[Kind, string, (object: KubeObject) => void]>([
+    [
+      'Endpoints',
+      'hook',
+      ({ metadata }) =>
+        Object.assign(metadata.labels!, { 'endpointslice.kubernetes.io/skip-mirror': 'true' }),
+    ],
+    [
+      'EndpointSlice',
+      'hook-devloop-s1',
+      ({ metadata }) =>
+        Object.assign(metadata.labels!, {
+          'kubernetes.io/service-name': 'hook',
+          'endpointslice.kubernetes.io/managed-by': 'devloop.dev',
+        }),
+    ],
+    [
+      'MutatingWebhookConfiguration',
+      'hook',
+      (object) =>
+        Object.assign(object, {
+          webhooks: [{ clientConfig: { service: { name: 'hook', namespace: 'shop' } } }],
+        }),
+    ],
+  ])('does not count beside that of the Service if only its %s is left', async (kind, name, edit) => {
+    put(kind, name);
+    cluster.edit(kind, name, 'shop', edit);
+    putLease(43);
+    strange();
+    expect(await holder()).toBeUndefined();
+  });
+
+  it('cannot be told apart if the session has nothing but Leases', async () => {
+    putLease(43);
+    strange();
+    expect(await holder()).toMatchObject({ alive: true });
+  });
 });
 
 it('is looked for in the namespaces of its objects where Leases cannot be listed everywhere', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
@@ -28,6 +29,10 @@ const NO_WAIT = { managerReadySeconds: 0 };
 beforeEach(async () => {
   events = [];
   cluster = fakeCluster();
+  await takeOver();
+});
+
+async function takeOver(): Promise<void> {
   const metadata = { name: 'webhook', namespace: 'shop' };
   cluster.put<Service>('Service', { metadata, spec: { selector, ports: [{ port: 443 }] } });
   const object = cluster.put<Workload>('Deployment', {
@@ -37,7 +42,7 @@ beforeEach(async () => {
   await swapSelector(work(), service(), undefined);
   const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
   await deploymentPause.pause({ ref, object }).apply(work());
-});
+}
 
 /** Fails these calls, counted from the beginning of the restore. */
 function failing(numbers: number[], error: () => Error): void {
@@ -105,11 +110,17 @@ it('credentials that are rejected for a while are waited for', async () => {
 });
 
 it('an answer that was made up is found out', async () => {
-  const { get } = cluster.api;
-  let lies = 1;
-  const liar = { ...cluster.api, get: async (ref: never) => (lies-- > 0 ? undefined : await get(ref)) };
-  await restore({ ...work(), api: liar as typeof cluster.api }, ['shop'], NO_WAIT);
-  await expectRestored();
+  for (const liar of ['get', 'patch', 'remove'] as const) {
+    const honest = cluster.api[liar] as (ref: never, ...rest: never[]) => Promise<unknown>;
+    let lies = 1;
+    const lie = async (ref: ObjectRef, ...rest: never[]): Promise<unknown> => {
+      if (lies-- <= 0) return await honest(ref as never, ...rest);
+      return liar === 'get' ? undefined : cluster.read(ref.kind, ref.name, ref.namespace);
+    };
+    await restore({ ...work(), api: { ...cluster.api, [liar]: lie } }, ['shop'], NO_WAIT);
+    await expectRestored();
+    await takeOver();
+  }
 });
 
 it('what is refused is tried once, and the rest is restored', async () => {

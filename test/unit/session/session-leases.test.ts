@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import { leaseRef } from '../../../src/cluster/names.ts';
 import { holdLease } from '../../../src/cluster/takeover/lease.ts';
 import type { Work } from '../../../src/cluster/work.ts';
@@ -7,15 +8,18 @@ import type { DevloopError } from '../../../src/errors.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { createSessionLeases } from '../../../src/session/start/leases.ts';
 import type { Session } from '../../../src/session/start/session.ts';
-import { fakeCluster } from '../../support/fake-cluster.ts';
+import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const REF = { kind: 'Service', namespace: 'shop', name: 'hook' } as const;
 
-async function heldLeases() {
+async function heldLeases({ also = [] as ObjectRef[], forbidden = '' } = {}) {
   const cluster = fakeCluster();
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'create' && what.startsWith(`Lease ${forbidden}/`)) throw refusal(403, 'Forbidden');
+  };
   const metadata = { name: REF.name, namespace: REF.namespace };
   const target = { namespace: 'shop', services: [{ service: { metadata, spec: {} } }] } as unknown as Target;
-  const plan = { leases: [holdLease(REF)], routes: [], webhookTime: [] };
+  const plan = { leases: [REF, ...also].map(holdLease), routes: [], webhookTime: [] };
   const machine = { user: 'ann', host: 'desk', processStart: '' };
   const session = { machine, target, plan, unready: [], io: { emit() {} } } as unknown as Session;
   const signal = new AbortController().signal;
@@ -43,4 +47,11 @@ it('whoever renews them knows at once that one is lost, however long it takes to
   };
   await leases.renew();
   expect(lost).toMatchObject([{ code: 'target.gone' }]);
+});
+
+it('one that is forbidden does not keep the others from being held', async () => {
+  const reconciler = { kind: 'Deployment', namespace: 'olm', name: 'manager' } as const;
+  const { cluster, leases } = await heldLeases({ also: [reconciler], forbidden: 'shop' });
+  await using _ = leases;
+  expect(cluster.names('Lease')).toEqual([leaseRef(reconciler).name]);
 });
