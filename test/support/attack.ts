@@ -29,24 +29,20 @@ export async function startAttack(cluster: TestCluster, namespace: string): Prom
   ];
   const admitted: string[] = [];
   let refused = 0;
-  const tries: Promise<void>[] = [];
   let isOver = false;
-  const attacking = (async () => {
+  // One try at a time: kube-apiserver repeats each call that the webhook does not answer.
+  const attacking = changes.map(async ([what, change]) => {
     while (!isOver) {
-      for (const [what, change] of changes)
-        tries.push(
-          change().then(
-            () => void admitted.push(what),
-            () => void refused++,
-          ),
-        );
+      await change().then(
+        () => void admitted.push(what),
+        () => void refused++,
+      );
       await sleep(EVERY_MS);
     }
-  })();
+  });
   const end = async (): ReturnType<Attack['end']> => {
     isOver = true;
-    await attacking;
-    await Promise.all(tries);
+    await Promise.all(attacking);
     return { admitted, refused };
   };
   return {
