@@ -2,11 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DevloopError, type ErrorCode, messageOf, originOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { type Denier, denierHint, denierOf, type Refusal } from './denier.ts';
 import type { Selected } from './kubeconfig.ts';
 
 interface StatusBody {
   message?: string;
   reason?: string;
+  causes?: string[];
 }
 
 const CODES: Record<number, ErrorCode> = { 403: 'cluster.forbidden', 409: 'change.conflict' };
@@ -26,7 +28,10 @@ const TERMINATING = /because it is being terminated/;
 const TERMINATING_HINT =
   'The namespace is being deleted. Wait until it is gone, deploy the operator again, and run this command again.';
 
-/** The API server's refusal of one call. Its error code and hint depend on the status, except in a namespace that is being deleted. */
+/**
+ * The API server's refusal of one call. Its error code and hint depend on the status, except in a namespace that is being deleted. If a
+ * policy or a webhook refused the call, the hint names it.
+ */
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
@@ -34,11 +39,15 @@ export class ApiError extends DevloopError {
   readonly retryAfterSeconds: number;
   /** Whether nothing can be created in the namespace, because it is being deleted. */
   readonly isTerminating: boolean;
+  /** The policy or webhook that refused the call; undefined if the API server itself did. */
+  readonly denier: Denier | undefined;
 
-  constructor(message: string, status: number, reason: string, retryAfterSeconds = 0) {
+  constructor(refusal: string | Refusal, status: number, reason: string, retryAfterSeconds = 0) {
+    const { message, causes } = typeof refusal === 'string' ? { message: refusal } : refusal;
+    const denier = denierOf({ message, causes });
     const isTerminating = status === 403 && TERMINATING.test(message);
     const code = isTerminating ? undefined : CODES[status];
-    const hint = isTerminating ? TERMINATING_HINT : NEXT_STEPS[status];
+    const hint = isTerminating ? TERMINATING_HINT : denier ? denierHint(denier) : NEXT_STEPS[status];
     super(code ?? 'cluster.rejected', message, {
       hint: hint ?? 'devloop doctor checks the cluster and your account.',
     });
@@ -47,18 +56,18 @@ export class ApiError extends DevloopError {
     this.reason = reason;
     this.retryAfterSeconds = retryAfterSeconds;
     this.isTerminating = isTerminating;
+    this.denier = denier;
   }
 
   /** `request`: the method and path of the call. `answer`: from the API server, or from something in front of it. */
   static from(request: string, answer: { status: number; text: string; retryAfter?: string }): ApiError {
     const { status, text, retryAfter } = answer;
-    const { message, reason } = statusOf(text);
-    return new ApiError(
-      message ?? `${request}: HTTP ${status} ${text.slice(0, 200)}`.trim(),
-      status,
-      reason ?? '',
-      secondsOf(retryAfter),
-    );
+    const {
+      message = `${request}: HTTP ${status} ${text.slice(0, 200)}`.trim(),
+      reason,
+      causes,
+    } = statusOf(text);
+    return new ApiError({ message, causes }, status, reason ?? '', secondsOf(retryAfter));
   }
 }
 
@@ -119,10 +128,13 @@ function secondsOf(retryAfter = ''): number {
 
 function statusOf(text: string): StatusBody {
   try {
-    const { message, reason } = (JSON.parse(text) ?? {}) as Record<string, unknown>;
+    const { message, reason, details } = (JSON.parse(text) ?? {}) as Record<string, unknown>;
+    const { causes } = (details ?? {}) as Record<string, unknown>;
+    const messages = Array.isArray(causes) ? causes.map((cause) => cause?.message) : [];
     return {
       ...(typeof message === 'string' && message !== '' ? { message } : {}),
       ...(typeof reason === 'string' ? { reason } : {}),
+      causes: messages.filter((one) => typeof one === 'string'),
     };
   } catch {
     return {};
@@ -137,17 +149,14 @@ export function isUnanswered(error: unknown): boolean {
   return UNANSWERED_WEBHOOK.test(refusalOf(error)?.message ?? '');
 }
 
-/** kube-apiserver's words for a webhook's denial. The webhook's author chooses the status, such as 500 if the webhook itself has failed. */
-const DENIED = /^admission webhook ".*" denied the request/;
-
-/** Whether a webhook denied a call: the API server is available, and the webhook may allow the same call a moment later. */
+/** Whether a webhook or a policy denied a call: the API server is available, and the same call may be allowed a moment later. */
 export function isDenied(error: unknown): boolean {
-  return DENIED.test(refusalOf(originOf(error))?.message ?? '');
+  return refusalOf(originOf(error))?.denier !== undefined;
 }
 
-/** Whether the API server rejected the credentials. A webhook can deny a request with the same status. */
+/** Whether the API server rejected the credentials. A webhook or a policy can deny a request with the same status. */
 export function isUnauthorized({ status, text }: { status: number; text: string }): boolean {
-  return status === 401 && !DENIED.test(statusOf(text).message ?? '');
+  return status === 401 && denierOf({ message: '', ...statusOf(text) }) === undefined;
 }
 
 /** The API server's refusal: the error itself, or the cause of an error that wraps it. */

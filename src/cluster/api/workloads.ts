@@ -128,6 +128,7 @@ export interface Pod extends KubeObject {
   status?: {
     phase?: string;
     podIP?: string;
+    podIPs?: { ip: string }[];
     startTime?: string;
     reason?: string;
     message?: string;
@@ -135,6 +136,12 @@ export interface Pod extends KubeObject {
     initContainerStatuses?: ContainerStatus[];
     containerStatuses?: ContainerStatus[];
   };
+}
+
+/** Whether Kubernetes sends calls to the Pod. */
+export function isReadyPod({ metadata, status }: Pod): boolean {
+  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+  return condition?.status === 'True' && metadata.deletionTimestamp === undefined;
 }
 
 export interface ContainerStatus {

@@ -6,13 +6,15 @@ import { type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { firstKnown, inRounds } from '../marks/change.ts';
-import { sessionOf } from '../marks/marks.ts';
+import { same, sessionOf } from '../marks/marks.ts';
 import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, sliceRef } from '../names.ts';
 import type { Work } from '../work.ts';
 
-/** Where the reviews for one Service go: an address, and a gateway's port for each Service port (by the port's name). */
+/** Where the reviews for one Service go: an address, and a port there for each Service port (by the port's name). */
 export interface Destination {
   address: string;
+  /** More addresses of the same family and with the same ports. */
+  others?: string[];
   ports: { name: string; port: number }[];
 }
 
@@ -20,6 +22,10 @@ export const SERVICE_NAME = 'kubernetes.io/service-name';
 
 export function familyOf(address: string): 'IPv4' | 'IPv6' {
   return address.includes(':') ? 'IPv6' : 'IPv4';
+}
+
+function addressesOf({ address, others = [] }: Destination): string[] {
+  return [address, ...others];
 }
 
 /** An object that points a Service to an address. */
@@ -83,9 +89,20 @@ export async function writeOldEndpoints(work: Work, service: Service, to: () => 
 }
 
 /** Writes only the session's EndpointSlice, beside the slices that Kubernetes writes for a Service with a selector. */
-export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
+async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice] = pointersOf(service, work.sessionId, to);
   await writeOne(work, slice!, to);
+}
+
+/** Points a Service that the session has already changed somewhere else. Kubernetes itself writes the Endpoints if it has a selector. */
+export async function pointAgain(work: Work, service: Service, to: () => Destination): Promise<void> {
+  const ref = sliceRef(refOf('Service', service.metadata), work.sessionId);
+  const slice = await work.api.get<EndpointSlice>(ref);
+  // The address type of a slice cannot change.
+  if (slice !== undefined && slice.addressType !== familyOf(to().address))
+    await work.api.remove(ref, slice.metadata.uid);
+  const write = same(service.spec.selector, undefined) ? writeEndpoints : writeSlice;
+  await write(work, service, to);
 }
 
 interface Writing {
@@ -109,7 +126,7 @@ async function writeOne(
       const next = wanted(now);
       if (isDeepStrictEqual(next, now)) continue;
       await put(work.api, ref, next, now);
-      const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
+      const detail = `to ${addressesOf(at).join(', ')}:${at.ports.map(({ port }) => port).join(', ')}`;
       work.emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
     }
   });
@@ -138,7 +155,7 @@ export function ourSlice(service: Service, sessionId: string, to: Destination): 
       labels: { [SERVICE_NAME]: ref.name, [MANAGED_BY]: SLICE_MANAGER, [SESSION_LABEL]: sessionId },
     },
     addressType: familyOf(to.address),
-    endpoints: [{ addresses: [to.address], conditions: { ready: true } }],
+    endpoints: addressesOf(to).map((one) => ({ addresses: [one], conditions: { ready: true } })),
     ports: to.ports.map(({ name: portName, port }) => ({ name: portName, port, protocol: 'TCP' })),
   };
 }
@@ -172,7 +189,7 @@ export function ourEndpoints(
     },
     subsets: [
       {
-        addresses: [{ ip: to.address }],
+        addresses: addressesOf(to).map((ip) => ({ ip })),
         ports: to.ports.map(({ name: portName, port }) => ({
           ...(portName === '' ? {} : { name: portName }),
           port,

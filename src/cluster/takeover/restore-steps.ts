@@ -1,6 +1,6 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { isUnanswered, LET_IT_PASS, undefinedIfForbidden } from '../api/errors.ts';
+import { isDenied, isTransient, LET_IT_PASS, refusalOf, undefinedIfForbidden } from '../api/errors.ts';
 import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { answered } from '../api/while-away.ts';
@@ -28,7 +28,7 @@ const UNBLOCKED_LIMIT_MS = 30_000;
 export interface Left {
   ref: ObjectRef;
   kept: Kept[];
-  /** Whether only the object's mark is left, because a webhook that does not answer yet blocks the patch that removes the mark. */
+  /** Whether only the object's mark is left, because the patch that removes the mark is refused, or a webhook that does not answer yet blocks it. */
   isMarked?: boolean;
   /** Whether the manager's Pods were refused because a webhook did not answer. */
   isBlocked?: boolean;
@@ -144,8 +144,12 @@ async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: 
   try {
     return { ref, kept: await pause.restore(work, ref, seen) };
   } catch (error) {
-    if (!isUnanswered(error) || pause.resumeMarked === undefined) throw error;
-    await pause.resumeMarked(work, ref);
+    // What refuses the change of the object itself, such as a policy or a webhook, may not know the subresource.
+    const isRefused = refusalOf(error) !== undefined && (isDenied(error) || !isTransient(error));
+    if (!isRefused || pause.resumeMarked === undefined) throw error;
+    await pause.resumeMarked(work, ref).catch(() => {
+      throw error;
+    });
     return { ref, kept: [], isMarked: true };
   }
 }

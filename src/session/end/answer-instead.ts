@@ -3,9 +3,8 @@ import { refOf } from '../../cluster/api/kinds.ts';
 import { labelQuery } from '../../cluster/api/labels.ts';
 import type { EndpointSlice } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
-import { same } from '../../cluster/marks/marks.ts';
 import { sliceRef } from '../../cluster/names.ts';
-import { type Destination, familyOf, writeEndpoints, writeSlice } from '../../cluster/takeover/endpoints.ts';
+import { pointAgain } from '../../cluster/takeover/endpoints.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import { type KeyPairs, readKeyPairs } from '../../local/key-pairs.ts';
@@ -107,18 +106,8 @@ async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: num
 
 /** Changes only endpoints, since nothing answers a webhook that reviews changes of the Service. */
 async function pointHere(routing: Routing, ends: Ends, service: TargetService): Promise<void> {
-  const { api, sessionId } = routing;
-  const { metadata, spec } = service.service;
-  const address = await addressOf(routing, ends, metadata.namespace!);
-  const ref = sliceRef(refOf('Service', metadata), sessionId);
-  const slice = await api.get<EndpointSlice>(ref);
-  // The address type of a slice cannot change.
-  if (slice !== undefined && slice.addressType !== familyOf(address))
-    await api.remove(ref, slice.metadata.uid);
-  const to = (): Destination => ({ address, ports: routePorts(ends, service) });
-  // Kubernetes itself writes the Endpoints of a Service that has a selector.
-  const write = same(spec.selector, undefined) ? writeEndpoints : writeSlice;
-  await write(routing, service.service, to);
+  const address = await addressOf(routing, ends, service.service.metadata.namespace!);
+  await pointAgain(routing, service.service, () => ({ address, ports: routePorts(ends, service) }));
 }
 
 /** The address of the route, or of the relay's Pod. */

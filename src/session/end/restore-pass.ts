@@ -1,3 +1,4 @@
+import { allDone } from '../../async.ts';
 import { isDenied, isTransient } from '../../cluster/api/errors.ts';
 import { describe, isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
@@ -21,6 +22,7 @@ import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
+import { handOver, notRestored, pointsOneOf } from './hand-over.ts';
 import { type Changing, refusePart } from './refuse-part.ts';
 import { slicesBack } from './slices-back.ts';
 
@@ -84,7 +86,7 @@ export async function restoreOnce(
   const taken = takenOver(sessionId, marked, options.taken);
   const left: Left[] = [];
   const notStarted: NotStarted[] = [];
-  const { attempt, beside, finish, failures } = createAttempts();
+  const { attempt, each, beside, finish, failures } = createAttempts();
   const work: Work = { ...ending, beside };
   // Together with the stand-in, Kubernetes deletes the objects that the stand-in owns, such as a leader-for-life lock. While that lock
   // exists, some managers do not even start to serve. A webhook whose server is not ready yet can block the deletion, so the deletion is
@@ -97,21 +99,22 @@ export async function restoreOnce(
   const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
   const { managers, besides } = byOrder(taken, marked);
   const resume = (some: ObjectRef[], seconds: number): Promise<void> =>
-    attempt(async () => resumed.push(...(await resumeManagers(work, some, seconds, marked))));
+    each(some, resumed, (ref) => resumeManagers(work, [ref], seconds, marked));
   const resuming = resume(managers, options.managerReadySeconds);
   if (!options.isUnanswered) await resuming;
-  await attempt(async () => left.push(...(await restoreServices(work, marked))));
+  await each(marked, left, (one) => restoreServices(work, [one]));
+  const held = notRestored(marked, left, sessionId);
   await resuming;
   // What would write the Services again answers none of their reviews. So nothing waits for it until the Services are restored.
   await resume(besides, besides.some(wasEmpty) ? 0 : options.managerReadySeconds);
   left.unshift(...resumed);
   if (options.managerReadySeconds > 0)
-    await attempt(() => slicesBack(work, { taken, marked, resumed }, wasEmpty));
-  const cleaning = attempt(() => removeCreated(work, marked));
+    await attempt(() => slicesBack(work, { taken: without(taken, held), marked, resumed }, wasEmpty));
+  const cleaning = clear(work, { marked, taken, held }, attempt);
   if (!options.isUnanswered) await cleaning;
   await attempt(async () => options.afterServices?.());
   await cleaning;
-  await attempt(async () => left.push(...(await restoreWebhookTimes(work, marked))));
+  await each(marked, left, (one) => restoreWebhookTimes(work, [one]));
   await attempt(async () => left.push(...(await removeMarks(work, left))));
   await attempt(() => waitUntilUnblocked(work, left));
   if (!(await released)) await attempt(() => removeStandIns(work, marked));
@@ -121,16 +124,30 @@ export async function restoreOnce(
   await attempt(async () => notStarted.push(...(await findNotStarted(work, judged))));
   await attempt(async () => left.push(...(await findUnmarked(work, taken, marked, wasEmpty))));
   const kept = left.filter((one) => one.kept.length > 0);
-  if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
+  const mayStay = [...kept, ...marked.filter((one) => pointsOneOf(held, one))];
+  if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, mayStay));
   // As long as something is left to restore, the Lease shows which session it belongs to.
   if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
   await finish();
   return { left: kept, notStarted, taken, failures };
 }
 
+/** Deletes what the session created, except for what points the Services that are not restored. */
+async function clear(
+  work: Work,
+  { marked, taken, held }: { marked: Marked[]; taken: ObjectRef[]; held: ObjectRef[] },
+  attempt: (step: () => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const rest = marked.filter((one) => !pointsOneOf(held, one));
+  await allDone([attempt(() => handOver(work, held, taken)), attempt(() => removeCreated(work, rest))]);
+}
+
 function createAttempts() {
   const failures: unknown[] = [];
   const besides: Promise<unknown>[] = [];
+  const attempt = async (step: () => Promise<unknown>): Promise<void> => {
+    if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
+  };
   return {
     /** What has failed so far, in order. */
     failures,
@@ -138,8 +155,13 @@ function createAttempts() {
      * Awaits a step. If it fails, the other steps are still tried, so that less is left to restore. But if the API server is unreachable,
      * they are left to the next pass, and this machine keeps answering until then.
      */
-    async attempt(step: () => Promise<unknown>): Promise<void> {
-      if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
+    attempt,
+    /** Attempts a step for each of these objects, so that a refusal of one says nothing about the others. */
+    async each<T>(all: T[], left: Left[], step: (one: T) => Promise<Left[]>): Promise<void> {
+      const results = all.map((): Left[] => []);
+      const attempts = all.map((one, index) => attempt(async () => (results[index] = await step(one))));
+      await Promise.all(attempts);
+      left.push(...results.flat());
     },
     /** Notes a task that runs in parallel with the next steps. */
     beside(task: Promise<void>): void {
@@ -173,6 +195,11 @@ export function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[]
   return [...known, ...held].some((one) => describe(one) === describe(ref));
 }
 
+function without(refs: ObjectRef[], others: ObjectRef[]): ObjectRef[] {
+  const names = new Set(others.map(describe));
+  return refs.filter((ref) => !names.has(describe(ref)));
+}
+
 function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = []): ObjectRef[] {
   const changed = marked.map(({ ref }) => ref).filter((ref) => isChanged(ref, sessionId));
   return [...new Map([...changed, ...known].map((ref) => [describe(ref), ref])).values()];
@@ -188,10 +215,10 @@ export function isAway(error: unknown): boolean {
 async function assertNothingLeft(
   { api, sessionId }: Work,
   namespaces: string[],
-  left: Left[],
+  mayStay: Pick<Left, 'ref'>[],
 ): Promise<void> {
   const { marked } = await findMarked(api, namespaces, { sessionId });
-  const kept = new Set(left.map(({ ref }) => describe(ref)));
+  const kept = new Set(mayStay.map(({ ref }) => describe(ref)));
   const rest = marked.filter(({ ref }) => ref.kind !== 'Lease' && !kept.has(describe(ref)));
   if (rest.length === 0) return;
   throw new StillMarked(rest.map(({ ref }) => describe(ref)));

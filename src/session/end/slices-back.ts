@@ -1,7 +1,7 @@
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
-import type { Pod } from '../../cluster/api/workloads.ts';
+import { isReadyPod } from '../../cluster/api/workloads.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
 import { type Left, waitForControllerSlices } from '../../cluster/takeover/restore-steps.ts';
 import { CATCH_UP_MS, slicesCommand } from '../../cluster/takeover/slices.ts';
@@ -49,10 +49,5 @@ export function slicesLimitMs(resumed: Left[], wasEmpty: (ref: ObjectRef) => boo
 async function hasReadyPod({ api }: Work, ref: ObjectRef): Promise<boolean> {
   const service = await api.get<Service>(ref);
   const pods = service && (await selectedPods(api, service).catch(undefinedIfForbidden));
-  return (pods ?? []).some(isReady);
-}
-
-function isReady({ metadata, status }: Pod): boolean {
-  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
-  return condition?.status === 'True' && metadata.deletionTimestamp === undefined;
+  return (pods ?? []).some(isReadyPod);
 }

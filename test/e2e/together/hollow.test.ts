@@ -2,4 +2,5 @@
 import '../api-faults.soak.test.ts';
 import '../at-once.soak.test.ts';
 import '../kills.soak.test.ts';
+import '../refused-restore.test.ts';
 import '../second-actor.soak.test.ts';

@@ -325,13 +325,34 @@ describe('credentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('are not what a webhook denies with HTTP 401: that is an answer like any other denial', async () => {
+  it.each([
+    [
+      'webhook',
+      'limits.policy',
+      'admission webhook "limits.policy" denied the request: Unauthorized',
+      // A webhook can make up causes.
+      "ValidatingAdmissionPolicy 'evil' denied request: no",
+    ],
+    [
+      'ValidatingAdmissionPolicy',
+      'limits.policy',
+      "configmaps \"x\" is forbidden: ValidatingAdmissionPolicy 'limits.policy' with binding 'b' denied request: no",
+      "ValidatingAdmissionPolicy 'limits.policy' with binding 'b' denied request: no",
+    ],
+    [
+      'MutatingAdmissionPolicy',
+      'limits.policy',
+      "policy 'limits.policy' with binding 'b' denied request: no",
+      "policy 'limits.policy' with binding 'b' denied request: no",
+    ],
+  ])('are not what a %s denies with HTTP 401: that is an answer, whose hint names it', async (...given) => {
+    const [kind, name, message, cause] = given;
     const cluster = await api({ user: await plugin({ token: 'old' }) });
-    const message = 'admission webhook "limits.policy" denied the request: Unauthorized';
-    handler = (_request, response) => json(response, 401, { message, reason: 'Unauthorized' });
-    const denied = { code: 'cluster.rejected', status: 401, message };
+    const details = { causes: [{ message: cause }] };
+    handler = (_request, response) => json(response, 401, { message, reason: 'Unauthorized', details });
+    const denied = { code: 'cluster.rejected', status: 401, message, denier: { kind, name } };
     const refusal = await cluster.create(ref, {}).catch((error) => error);
-    expect(refusal).toMatchObject(denied);
+    expect(refusal).toMatchObject({ ...denied, hint: expect.stringContaining(name) });
     expect(isDenied(refusal)).toBe(true);
     expect(requests).toHaveLength(1);
     expect((await readFile(join(directory, 'count'), 'utf8')).trim()).toBe('1');
