@@ -35,6 +35,9 @@ let crashed = false;
 /** Why some of the output was lost. */
 let unwritten: Error | undefined;
 let interruptedAt: number | undefined;
+/** Whether this process may have changed the terminal's settings. */
+let usesTerminal = false;
+const suspending = new Set<() => void>();
 
 const stdout = createOutput(1, () => process.stdout, surviveBrokenPipe);
 const stderr = createOutput(2, () => process.stderr, surviveBrokenPipe);
@@ -44,7 +47,7 @@ surviveCrashes();
 const code = await main();
 printer?.close();
 await Promise.all([stdout.flushed(), stderr.flushed()]);
-process.exit(crashed ? 1 : unwritten ? await reportUnwritten(unwritten) : code);
+exit(crashed ? 1 : unwritten ? await reportUnwritten(unwritten) : code);
 
 async function main(): Promise<number> {
   const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';
@@ -67,7 +70,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   const onCluster = (chosen: ChosenCluster): void => {
     cluster = chosen;
   };
-  const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
+  const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster, onSuspend };
   // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is not a terminal, so stderr is
   // checked first.
   const isAttended = stderr.isTTY && isatty(0);
@@ -82,13 +85,36 @@ async function attend(session: AttendedSession): Promise<Disposable> {
   // Ctrl-Z and Ctrl-\ signal the whole process group, as the terminal would, so that a parent such as npm also gets the signal.
   const signal = (name: NodeJS.Signals): void =>
     name === 'SIGINT' ? interrupt(name) : void process.kill(0, name);
+  usesTerminal = true;
   if (keyboard === undefined) {
     const ports = { stdin: process.stdin, printer, emit: print, isInForeground };
     const opened = new Keyboard({ ...ports, signal, leave: interrupt });
-    process.on('SIGCONT', () => opened.update());
+    process.on('SIGCONT', () => opened.continue());
     keyboard = opened;
   }
   return keyboard.attend(session);
+}
+
+/** Calls the listener before Ctrl-Z suspends this process. */
+function onSuspend(listener: () => void): Disposable {
+  if (suspending.size === 0) process.on('SIGTSTP', suspend);
+  suspending.add(listener);
+  return {
+    [Symbol.dispose]() {
+      suspending.delete(listener);
+      if (suspending.size === 0) process.off('SIGTSTP', suspend);
+    },
+  };
+}
+
+function suspend(): void {
+  for (const listener of suspending) listener();
+  // Whatever they print is written by then.
+  setImmediate(() => {
+    process.off('SIGTSTP', suspend);
+    process.once('SIGCONT', () => suspending.size > 0 && process.on('SIGTSTP', suspend));
+    process.kill(process.pid, 'SIGTSTP');
+  });
 }
 
 function currentDirectory(): string {
@@ -103,6 +129,7 @@ function currentDirectory(): string {
 async function ask(question: string, options: { hidden: boolean }): Promise<string> {
   const { askAtTerminal } = await import('./report/ask.ts');
   const { stdin, stderr } = process;
+  usesTerminal = true;
   const asked = (): Promise<string> =>
     askAtTerminal(question, options, {
       stdin,
@@ -186,8 +213,17 @@ function interrupt(signal: string): void {
     leave(signal);
   } else if (performance.now() - interruptedAt > ECHO_MS) {
     printer?.close();
-    process.exit(INTERRUPTED);
+    exit(INTERRUPTED);
   }
+}
+
+/**
+ * At its end, Node restores the settings of a terminal that it has changed. From the background, the system would stop this process each
+ * time it tries, so it would never end.
+ */
+function exit(status: number): never {
+  if (usesTerminal && !isInForeground()) process.kill(process.pid, 'SIGKILL');
+  process.exit(status);
 }
 
 function leave(reason: string): void {

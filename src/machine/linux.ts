@@ -16,6 +16,11 @@ function pidNamespace(): string {
   return /\d+/.exec(linkNow('/proc/self/ns/pid'))?.[0] ?? '';
 }
 
+/** Stopped by a signal, or by a debugger. */
+export function isSuspended(pid: number): boolean {
+  return parseStat(textNow(`/proc/${pid}/stat`))?.state.toUpperCase() === 'T';
+}
+
 /** A process without a controlling terminal is never stopped for using a terminal. */
 export function isInForeground(): boolean {
   const stat = parseStat(textNow('/proc/self/stat'));

@@ -21,6 +21,11 @@ export function startOfPs(output: string): string | undefined {
   return state?.startsWith('Z') ? undefined : time?.replaceAll(/\s+/g, ' ');
 }
 
+export function isSuspended(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return (stdout ?? '').trim().startsWith('T');
+}
+
 export function isInForeground(): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'pgid=', '-o', 'tpgid=', '-p', String(process.pid)], {
     encoding: 'utf8',

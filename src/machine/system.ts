@@ -13,6 +13,8 @@ interface OperatingSystem {
    * recorded before anything else happens.
    */
   startTimeOf(pid: number): string | undefined;
+  /** Whether a process is stopped (Ctrl-Z, SIGSTOP), so that it gets no signal before it continues. */
+  isSuspended(pid: number): boolean;
   /** Whether any process of a group still runs. Zombies do not count: only their parent can remove them. */
   hasRunningMember(group: number): Promise<boolean>;
   /** The process groups that still run in the session of a process that devloop started: its own, and those that a debugger creates. */
@@ -42,6 +44,7 @@ export interface PortOwner {
 const isLinux = process.platform === 'linux';
 
 export const startTimeOf: OperatingSystem['startTimeOf'] = isLinux ? linux.startTimeOf : macos.startTimeOf;
+export const isSuspended: OperatingSystem['isSuspended'] = isLinux ? linux.isSuspended : macos.isSuspended;
 export const hasRunningMember: OperatingSystem['hasRunningMember'] = isLinux
   ? linux.hasRunningMember
   : macos.hasRunningMember;

@@ -48,6 +48,8 @@ export class Keyboard {
   #isReady = false;
   /** A question is using the terminal. */
   #isAway = false;
+  /** Whether Node believes that its settings of the terminal are in effect. */
+  #isRaw = false;
   #looking: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
 
@@ -82,7 +84,13 @@ export class Keyboard {
     }
   }
 
-  /** Takes the terminal or gives it back, as necessary. Must also be called when this process continues after it was stopped. */
+  /** Must be called when this process continues after it was stopped, since the shell has used settings of its own in between. */
+  continue(): void {
+    this.#giveBack();
+    this.update();
+  }
+
+  /** Takes the terminal or gives it back, as necessary. */
   update(): void {
     this.#isReady = [...this.#sessions].some((one) => one.state().phase !== 'starting');
     const isWanted = this.#isReady && !this.#isAway && this.#ports.isInForeground();
@@ -100,10 +108,13 @@ export class Keyboard {
   #take(): void {
     const { stdin } = this.#ports;
     try {
+      // In the foreground again, after the shell has used its own settings.
+      if (this.#isRaw) stdin.setRawMode(false);
       stdin.setRawMode(true);
     } catch {
       return;
     }
+    this.#isRaw = true;
     stdin.on('data', this.#onData);
     stdin.resume();
     this.#isTaken = true;
@@ -120,8 +131,11 @@ export class Keyboard {
     printer.showStates?.([]);
     stdin.off('data', this.#onData);
     stdin.pause();
+    // From the background, the system would stop this process each time it tries.
+    if (!this.#ports.isInForeground()) return;
     try {
       stdin.setRawMode(false);
+      this.#isRaw = false;
     } catch {
       // The terminal is gone.
     }

@@ -91,6 +91,7 @@ async function run(session: Session): Promise<void> {
   observers.push(answered, control, page);
   if (options.open) void page.open();
   const { directory } = session.files;
+  if (io.onSuspend) followers.use(io.onSuspend(() => standing.route && emit(SUSPENDED)));
   followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));
   const called = target.services;
   const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
@@ -110,6 +111,12 @@ async function run(session: Session): Promise<void> {
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
 }
+
+const SUSPENDED: DevloopEvent = {
+  type: 'warning',
+  message: 'devloop is suspended. Until it continues, it answers no reviews, so they fail.',
+  hint: 'To continue: fg\nTo restore the cluster: devloop down',
+};
 
 async function failureOf(step: Promise<void>): Promise<{ error: unknown } | undefined> {
   return await step.then(

@@ -30,7 +30,7 @@ async function isChangeable(name: string): Promise<boolean> {
 
 async function freezeServices(): Promise<void> {
   const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['services'] };
-  await operator.cluster.apply([
+  const items = [
     {
       ...GROUP,
       kind: 'ValidatingAdmissionPolicy',
@@ -46,7 +46,9 @@ async function freezeServices(): Promise<void> {
       metadata: { name: POLICY },
       spec: { policyName: POLICY, validationActions: ['Deny'] },
     },
-  ]);
+  ];
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  await operator.cluster.kubectl(['apply', '-f', '-'], { input });
   await eventually(async () => expect(await isChangeable('first')).toBe(false), 30_000);
 }
 

@@ -149,6 +149,8 @@ export interface Io {
   ask?: Ask;
   /** Shows the session at the bottom of the terminal, and passes keys to it, until disposed. Absent without a terminal. */
   attend?: (session: AttendedSession) => Promise<Disposable>;
+  /** Calls the listener before Ctrl-Z suspends this process, until disposed. */
+  onSuspend?: (listener: () => void) => Disposable;
   /** Called with the context and kubeconfig that the user chose, if any, before the command uses the cluster. */
   onCluster?: (chosen: { context?: string | undefined; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
+import { otherWriter } from '../../machine/own-files.ts';
+import { isSuspended } from '../../machine/system.ts';
 import { ENDING } from '../context/health.ts';
 import { isRunning, type LocalMachine } from '../context/local-machine.ts';
 import { ownerOf } from '../context/local-sessions.ts';
@@ -13,8 +15,9 @@ const LOOK_EVERY_MS = 250;
 
 /**
  * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that its ports
- * are free. False if this user is not allowed to stop it, or cannot see its process. Anybody who is allowed to write Leases can name any
- * process in one, so the session's own record has to name the same process.
+ * are free. A suspended session continues for that. False if this user is not allowed to stop it, or cannot see its process. Anybody who is
+ * allowed to write Leases can name any process in one, so the session's own record has to name the same process, and nobody else may be
+ * able to write that record.
  */
 export async function stopLocalSession(
   { sessionId, holder }: LeaseHolder,
@@ -29,8 +32,9 @@ export async function stopLocalSession(
   const running = await isRunning({ pid, processStart });
   if (running === false) return true;
   if (running === undefined && !isEnding) return false;
-  const owner = ownerOf(join(machine.stateDirectory, sessionId));
-  if (owner?.pid !== pid || owner.processStart !== processStart) return false;
+  const { stateDirectory } = machine;
+  const owner = otherWriter(stateDirectory) === undefined && ownerOf(join(stateDirectory, sessionId));
+  if (!owner || owner.pid !== pid || owner.processStart !== processStart) return false;
   const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
   io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });
   try {
@@ -38,7 +42,12 @@ export async function stopLocalSession(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPERM') return false;
   }
-  const hasExited = async (): Promise<boolean> => (await isRunning({ pid, processStart })) === false;
+  const hasExited = async (): Promise<boolean> => {
+    const isStillRunning = await isRunning({ pid, processStart });
+    // It may be suspended later, too: by its terminal, which it uses from the background, or by a person.
+    if (isStillRunning === true && isSuspended(pid)) continueProcess(pid);
+    return isStillRunning === false;
+  };
   const timing = { everyMs: LOOK_EVERY_MS, limitMs: LIMIT_SECONDS * 1000, signal: io.signal };
   const wait = { for: `session ${name} to restore everything`, limitSeconds: LIMIT_SECONDS };
   if (await reportWhileWaiting(pollUntil(hasExited, timing), wait, io.emit)) return true;
@@ -50,4 +59,13 @@ export async function stopLocalSession(
       hint: `kill -9 ${pid}; devloop down`,
     },
   );
+}
+
+/** Only for a process that is proven to be a session of this user. */
+function continueProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch {
+    // It has just ended.
+  }
 }

@@ -4,3 +4,4 @@ import '../at-once.soak.test.ts';
 import '../kills.soak.test.ts';
 import '../refused-restore.test.ts';
 import '../second-actor.soak.test.ts';
+import '../suspended.test.ts';

@@ -101,3 +101,28 @@ it('in the background, leaves the terminal alone, and is not stopped for it', as
   expect(terminal.shown()).not.toContain(LINE);
   expectGivenBack(terminal);
 });
+
+it('that was stopped while it had the terminal leaves it alone when it continues in the background', async () => {
+  const after = 'stty sane; kill -CONT %1; read typed; kill -KILL %1; echo "typed $typed"';
+  await using terminal = openTerminal(`bash -c 'set -m; ${process.execPath} ${ATTENDS}; ${after}'`, {
+    cwd: '/',
+    env: {},
+  });
+  await shows(terminal, LINE);
+  terminal.type('s');
+  await shows(terminal, 'continued');
+  terminal.type('q\r');
+  await shows(terminal, 'typed q');
+});
+
+it('that was stopped while it had the terminal takes it again in the foreground', async () => {
+  const line = `bash -c 'set -m; ${process.execPath} ${ATTENDS}; stty sane; fg'`;
+  await using terminal = openTerminal(line, { cwd: '/', env: {} });
+  await shows(terminal, LINE);
+  terminal.type('s');
+  await shows(terminal, 'continued');
+  terminal.type('h');
+  await shows(terminal, 'key h');
+  terminal.type('q');
+  await terminal.closed;
+});

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Holder } from '../../../src/cluster/takeover/lease.ts';
-import { startTimeOf } from '../../../src/machine/system.ts';
+import { isSuspended, startTimeOf } from '../../../src/machine/system.ts';
 import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
 import { OWNER } from '../../../src/session/context/local-sessions.ts';
 import { stopLocalSession } from '../../../src/session/end/stop-local.ts';
@@ -38,6 +38,33 @@ it.each([
   const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
   expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(true);
   expect((await exited)[1]).toBe(signal);
+});
+
+it('a suspended session continues, and ends', async () => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const processStart = startTimeOf(child.pid!)!;
+  await recordSession(child.pid!, processStart);
+  child.kill('SIGSTOP');
+  await expect.poll(() => isSuspended(child.pid!)).toBe(true);
+  const holder = { pid: child.pid, processStart, health: 'serving' } as Holder;
+  const io = { emit: () => {}, signal: AbortSignal.timeout(20_000), env: {}, cwd: '/' };
+  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(true);
+  expect((await exited)[1]).toBe('SIGTERM');
+});
+
+it('a process is not signalled if others can write the record that names it', async () => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1000)'], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const processStart = startTimeOf(child.pid!)!;
+  await recordSession(child.pid!, processStart);
+  await chmod(stateDirectory, 0o777);
+  const holder = { pid: child.pid, processStart, health: 'serving' } as Holder;
+  const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
+  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(false);
+  expect((await exited)[1]).toBeNull();
 });
 
 it.each([
