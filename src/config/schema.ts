@@ -23,6 +23,7 @@ export interface Config {
     watch?: string[];
     env?: Record<string, string>;
     readySeconds?: number;
+    graceSeconds?: number;
     log?: ControllerLogChoice;
   };
 }
@@ -89,6 +90,7 @@ export const SCHEMA = {
       env: { kind: 'variables' },
       log: { kind: 'controller log' },
       readySeconds: { kind: 'seconds' },
+      graceSeconds: { kind: 'seconds' },
     },
   },
 } as const satisfies SchemaOf<Config>;

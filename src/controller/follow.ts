@@ -8,6 +8,7 @@ import { noteSources } from './kept-note.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
+import { noticeSlowEnd } from './slow-end.ts';
 import { makeStandBy, type Supervised, startable } from './supervised.ts';
 import { type Watcher, watchSources } from './watch/watch.ts';
 
@@ -137,7 +138,7 @@ function withoutHeld(event: DevloopEvent): DevloopEvent {
 function stop(supervised: Supervised, run: number, report: Report): void {
   const { running, plan } = supervised;
   if (running === undefined) return;
-  void running.stop();
+  void noticeSlowEnd(supervised, running.stop());
   void observeEnd(running, plan.webhook, run, report);
   makeStandBy(supervised);
 }

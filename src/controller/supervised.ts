@@ -52,6 +52,8 @@ export interface Supervised {
   program: Program;
   running: Running | undefined;
   standBy: StandBy;
+  /** At how many restarts the old process has taken long to end. */
+  slowEnds: number;
   /** Identifies the program of the running process. */
   runningContent: string | undefined;
   /** What the program was built from, if that is known without the go tool. */

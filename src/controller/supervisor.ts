@@ -70,6 +70,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     program: { run: plan.run, content: undefined, build: startedNow(), fromMs: undefined, file: undefined },
     running: undefined,
     standBy: createStandBy(),
+    slowEnds: 0,
     runningContent: undefined,
     following: undefined,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },

@@ -31,7 +31,7 @@ import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
 import { type ManagerVariables, managerVariables } from './variables.ts';
 import { moveWebhookPort, type OtherPort, type StartSettings } from './webhook-port.ts';
 
-const GRACE_MS = 10_000;
+const GRACE_SECONDS = 10;
 const CONTROLLER_READY_SECONDS = 120;
 
 /** What the plan of a controller is made from. */
@@ -133,7 +133,7 @@ export async function planController(
     rivals: program.rivals,
     asksForRestart: program.asksForRestart,
     placed: pod?.placed,
-    graceMs: GRACE_MS,
+    graceMs: (inputs.settings.graceSeconds ?? GRACE_SECONDS) * 1000,
     readyMs: (inputs.settings.readySeconds ?? CONTROLLER_READY_SECONDS) * 1000,
     stateFile: inputs.stateFile,
     keptProgram: inputs.keptProgram,

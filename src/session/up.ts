@@ -20,10 +20,11 @@ import { type Answered, createAnswered } from './reviews/answered.ts';
 import { noticeUnserved } from './route/user-process.ts';
 import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
-import { createSessionLeases, unreadyManagers } from './start/leases.ts';
+import { createSessionLeases } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
 import type { Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
+import { reportUnready, unreadyManagers } from './start/unready.ts';
 import { type Running, takeOver } from './take-over.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
@@ -44,7 +45,8 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
   // The state before the recovery: a session that has just been restored had paused the manager.
-  const unready = unreadyManagers(discovered.target);
+  const unready = unreadyManagers(discovered.target, discovered.inTheWay.unready);
+  await unlessInterrupted(reportUnready({ api: context.api, emit: io.emit }, unready), io.signal);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
   try {

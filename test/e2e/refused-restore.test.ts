@@ -37,7 +37,7 @@ async function freezeServices(): Promise<void> {
       metadata: { name: POLICY },
       spec: {
         matchConstraints: { resourceRules: [rule] },
-        validations: [{ expression: 'false', message: 'Services are frozen', reason: 'Unauthorized' }],
+        validations: [{ expression: 'false', message: 'Services are frozen', reason: 'Forbidden' }],
       },
     },
     {
@@ -74,7 +74,7 @@ it.each(['SIGINT', 'SIGKILL'] as const)(
     const code = await up.exited;
     const refused = {
       type: 'error',
-      code: 'cluster.rejected',
+      code: 'cluster.forbidden',
       hint: expect.stringContaining(`validatingadmissionpolicy ${POLICY}`),
     };
     if (end === 'SIGINT') {

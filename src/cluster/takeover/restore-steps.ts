@@ -16,7 +16,7 @@ import type { Pause } from './pause/pause.ts';
 import { isUnansweredWebhook } from './pause/refusals.ts';
 import { pauseOf } from './pause/strategies.ts';
 import { waitUntilReady } from './pause/waits.ts';
-import { type NotStarted, whyNotStarted } from './pause/why-not-started.ts';
+import { type NotStarted, whichPodIsFaulty, whyNotStarted } from './pause/why-not-started.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from './slices.ts';
 import { restoreWebhooks, WEBHOOKS } from './webhook-time.ts';
 
@@ -48,6 +48,14 @@ export function isChanged(ref: ObjectRef, sessionId: string): boolean {
   return ownChangeOf(ref.kind) !== undefined && !isOwn;
 }
 
+/** How to wait for resumed managers. */
+export interface ManagerWait {
+  /** With 0, devloop does not wait. */
+  seconds: number;
+  /** Whether they were not ready before the session either. Then a Pod that cannot start ends the wait. */
+  wasUnready?: boolean;
+}
+
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
 /**
@@ -57,7 +65,7 @@ const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => on
 export async function resumeManagers(
   work: Work,
   taken: ObjectRef[],
-  managerReadySeconds: number,
+  wait: ManagerWait,
   marked: Marked[] = [],
 ): Promise<Left[]> {
   const managers = taken.filter(({ kind }) => pauseOf(kind) !== undefined);
@@ -65,7 +73,7 @@ export async function resumeManagers(
   const resumed = await allDone(
     managers.map(async (ref) => {
       const object = seen.get(describe(ref));
-      return await resume(work, ref, managerReadySeconds, object).catch((error) => {
+      return await resume(work, ref, wait, object).catch((error) => {
         // An object that the account is not allowed to read is reported at the end.
         if (object === undefined && error instanceof DevloopError && error.code === 'cluster.forbidden')
           return undefined;
@@ -88,13 +96,18 @@ export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
 async function resume(
   work: Work,
   ref: ObjectRef,
-  managerReadySeconds: number,
+  { seconds, wasUnready = false }: ManagerWait,
   seen?: KubeObject,
 ): Promise<Left> {
   const pause = pauseOf(ref.kind)!;
   const left = await restoreOrResume(work, pause, ref, seen);
-  if (managerReadySeconds === 0) return left;
-  const { ready, blocked } = await waitUntilReady(work, ref, managerReadySeconds, pause.refusedBy);
+  if (seconds === 0) return left;
+  const faultOf = async (): Promise<string | undefined> => (await whichPodIsFaulty(work.api, ref))?.cause;
+  const { ready, blocked, fault } = await waitUntilReady(work, ref, {
+    limitSeconds: seconds,
+    refusedBy: pause.refusedBy,
+    faultOf: wasUnready ? faultOf : undefined,
+  });
   if (blocked !== undefined) {
     work.emit({
       type: 'note',
@@ -103,9 +116,14 @@ async function resume(
     return { ...left, isBlocked: true };
   }
   if (ready) return left;
+  if (fault !== undefined) {
+    const message = `${describe(ref)} is resumed, and is not ready, as before the session: ${fault}`;
+    work.emit({ type: 'warning', message });
+    return { ...left, isLate: true };
+  }
   work.emit({
     type: 'warning',
-    message: `${describe(ref)} was not ready within ${managerReadySeconds} s; restoring everything else anyway.`,
+    message: `${describe(ref)} was not ready within ${seconds} s; restoring everything else anyway.`,
     hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
   });
   return { ...left, isLate: true };

@@ -10,6 +10,7 @@ import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
+import type { ObjectName } from '../../report/events.ts';
 import type { LocalMachine } from './local-machine.ts';
 import { isKnownDead } from './local-sessions.ts';
 
@@ -111,6 +112,8 @@ export interface InTheWay {
   sessions: string[];
   /** With --take-over, the live ones among them; otherwise none. */
   living: LeaseHolder[];
+  /** What was not ready before them. */
+  unready: ObjectName[];
 }
 
 /** Throws `session.held` for a session that is alive, or may be, unless it is to be taken over. */
@@ -132,7 +135,8 @@ export async function sessionsInTheWay(
       throw maybeHeld(sessionId, describeTarget(target), 'has no Lease that your account is allowed to read');
     known.push(sessionId);
   }
-  return { sessions: [...new Set(known)], living: holders.filter((one) => one.alive) };
+  const unready = holders.flatMap(({ holder }) => holder?.unready ?? []);
+  return { sessions: [...new Set(known)], living: holders.filter((one) => one.alive), unready };
 }
 
 /**

@@ -99,7 +99,7 @@ export async function restoreOnce(
   const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
   const { managers, besides } = byOrder(taken, marked);
   const resume = (some: ObjectRef[], seconds: number): Promise<void> =>
-    each(some, resumed, (ref) => resumeManagers(work, [ref], seconds, marked));
+    each(some, resumed, (ref) => resumeManagers(work, [ref], { seconds, wasUnready: wasEmpty(ref) }, marked));
   const resuming = resume(managers, options.managerReadySeconds);
   if (!options.isUnanswered) await resuming;
   await each(marked, left, (one) => restoreServices(work, [one]));

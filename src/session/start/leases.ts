@@ -1,11 +1,5 @@
 import { createWarner } from '../../async.ts';
-import type { ObjectRef } from '../../cluster/api/kinds.ts';
-import { sessionOf } from '../../cluster/marks/marks.ts';
-import { undoOf } from '../../cluster/marks/undo.ts';
 import type { HeldLease, Holder } from '../../cluster/takeover/lease.ts';
-import type { Manager } from '../../cluster/takeover/pause/pause.ts';
-import { isReady } from '../../cluster/takeover/pause/waits.ts';
-import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
@@ -85,22 +79,6 @@ async function whyLost({ api }: Work, target: Target, by: string): Promise<Devlo
 function takenOver(target: Target, by: string): DevloopError {
   const message = `${describeTarget(target)} was taken over by ${by}.`;
   return new DevloopError('session.lost', message, { hint: 'devloop status' });
-}
-
-/**
- * What `up` pauses although it has no ready Pod when the session begins, even if its replicas are 0: then it need not be ready at the
- * session's end either.
- */
-export function unreadyManagers({ manager, reconcilers = [] }: Target): ObjectRef[] {
-  return [manager, ...reconcilers].flatMap((one) => (one !== undefined && isUnready(one) ? [one.ref] : []));
-}
-
-/** If another session has paused the manager, its state before that session counts. */
-function isUnready({ ref, object }: Manager): boolean {
-  const own = ownChangeOf(ref.kind);
-  const undo = own !== undefined && sessionOf(object) !== undefined ? undoOf(object, own) : [];
-  const [paused] = 'fault' in undo ? [] : undo;
-  return paused ? paused.before === 0 : object.spec.replicas === 0 || !isReady(object);
 }
 
 function holderOf({ machine, target, plan, unready }: Session): Holder {

@@ -128,9 +128,13 @@ it('goes on waiting for a manager while the API server does not answer, and ends
   cluster.edit<Workload>('Deployment', 'manager', 'shop', (one) => {
     one.status = { readyReplicas: 1 };
   });
-  expect(await waitUntilReady(work, ref, 10, refusedByCondition)).toEqual({ ready: true });
+  expect(await waitUntilReady(work, ref, { limitSeconds: 10, refusedBy: refusedByCondition })).toEqual({
+    ready: true,
+  });
   refuse(403, 'Forbidden', 1);
-  await expect(waitUntilReady(work, ref, 10, refusedByCondition)).rejects.toMatchObject({ status: 403 });
+  await expect(
+    waitUntilReady(work, ref, { limitSeconds: 10, refusedBy: refusedByCondition }),
+  ).rejects.toMatchObject({ status: 403 });
 });
 
 const workload = (replicas?: number): Workload => ({

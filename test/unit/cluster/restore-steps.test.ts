@@ -59,7 +59,7 @@ async function restoreAll(sessionId: string): Promise<void> {
   await resumeManagers(
     work(sessionId),
     marked.map(({ ref }) => ref),
-    0,
+    { seconds: 0 },
   );
   await restoreServices(work(sessionId), marked);
   await removeCreated(work(sessionId), marked);
@@ -117,7 +117,7 @@ describe('a take-over and its restoration', () => {
       await resumeManagers(
         work(`s${writes}`),
         marked.map(({ ref }) => ref),
-        0,
+        { seconds: 0 },
       );
       await restoreServices(work(`s${writes}`), marked);
       expect(service().spec).toEqual(specs.service);

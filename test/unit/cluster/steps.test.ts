@@ -110,7 +110,7 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
   await resumeManagers(
     work,
     marked.map(({ ref }) => ref),
-    0,
+    { seconds: 0 },
   );
   await restoreServices(work, marked);
   // As the endpoints controller does, once the selector is back.

@@ -443,6 +443,31 @@ test('at the end, reviews are sent to the last controller until it ends, and to 
   expect(new Set(gate)).toEqual(new Set(['fail-fast', 'release', 'down']));
 });
 
+test('a controller that takes long to end twice leads to one suggestion of a shorter grace period', async () => {
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const plan = await nodePlan(program('ignores-sigterm.mjs'), {
+    ...{ cwd, build: ['true'], watch: { paths: ['src'] }, graceMs: 1_100 },
+  });
+  const { supervisor, recorder, end } = supervise(plan);
+  await supervisor.build();
+  await supervisor.start();
+  const following = supervisor.follow();
+  const suggestions = () =>
+    recorder.all('note').filter(({ message }) => message.includes('controller: {graceSeconds:'));
+  // It has installed its handlers by then.
+  const starts = () => recorder.all('controller.output').filter(({ line }) => line === 'running').length;
+  const started = (count: number): Promise<void> => expect.poll(starts, { timeout: 30_000 }).toBe(count);
+  await started(1);
+  for (const [index, expected] of [0, 1, 1].entries()) {
+    supervisor.restart();
+    await started(index + 2);
+    expect(suggestions()).toHaveLength(expected);
+  }
+  end.abort();
+  await following;
+  await supervisor[Symbol.asyncDispose]();
+});
+
 test('at the end, nobody waits for a controller that takes its whole grace period', async () => {
   const { supervisor, recorder } = supervise(
     await nodePlan(program('ignores-sigterm.mjs'), { graceMs: 3_600_000 }),

@@ -1,14 +1,14 @@
 /** A session's objects are restored, but the in-cluster manager does not become ready. */
 import { beforeEach, expect, it } from 'vitest';
 import type { KubeEvent, Lease } from '../../../src/cluster/api/objects.ts';
-import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { statefulSetPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { restore } from '../../../src/session/end/restore.ts';
 import { refuseUnfinished } from '../../../src/session/end/unfinished.ts';
-import { unreadyManagers } from '../../../src/session/start/leases.ts';
+import { reportUnready, unreadyManagers } from '../../../src/session/start/unready.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'StatefulSet', namespace: 'shop', name: 'manager' } as const;
@@ -127,6 +127,60 @@ it.each([
     expect(unreadyManagers({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [taken] : []);
   },
 );
+
+function putPod(waiting: string): void {
+  cluster.put<Pod>('Pod', {
+    metadata: {
+      ...{ name: 'manager-0', namespace: 'shop' },
+      ownerReferences: [{ kind: ref.kind, name: ref.name, uid: '1' }],
+    },
+    status: { containerStatuses: [{ name: 'manager', state: { waiting: { reason: waiting } } }] },
+  });
+}
+
+it.each(['ImagePullBackOff', 'CrashLoopBackOff', 'CreateContainerConfigError'])(
+  'a manager that was not ready before is not waited for while its Pod is in %s, and one line says so',
+  async (reason) => {
+    putLease([ref]);
+    putPod(reason);
+    const { notStarted } = await restore(work(), ['shop'], { managerReadySeconds: 3600 });
+    expect(notStarted).toEqual([]);
+    const message = expect.stringMatching(
+      new RegExp(`StatefulSet shop/manager .*Pod shop/manager-0.*${reason}`),
+    );
+    expect(events.filter(({ type }) => type === 'warning')).toEqual([{ type: 'warning', message }]);
+  },
+);
+
+it('a manager that was ready before is waited for, whatever its Pod says, and its end is an error', async () => {
+  putLease([]);
+  putPod('ImagePullBackOff');
+  const { notStarted } = await end();
+  expect(notStarted).toMatchObject([{ ref, look: { kind: 'Pod', name: 'manager-0' } }]);
+  const late = expect.objectContaining({ hint: 'kubectl -n shop describe statefulset manager' });
+  expect(events.filter(({ type }) => type === 'warning')).toEqual([late]);
+});
+
+it('at the start, the cause is said, and what a dead session had found unready stays so', async () => {
+  putPod('ImagePullBackOff');
+  cluster.edit<Workload>('StatefulSet', 'manager', 'shop', ({ spec }) => (spec.replicas = 1));
+  events = [];
+  await reportUnready(work(), [ref]);
+  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining('ImagePullBackOff') }]);
+  const object = cluster.read<Workload>('StatefulSet', 'manager', 'shop')!;
+  object.status = { readyReplicas: 1 };
+  const target = {
+    ...{ namespace: 'shop', services: [] },
+    manager: {
+      ref,
+      object: { ...object, metadata: { name: 'manager' } },
+      container: { name: 'm' },
+      source: '',
+    },
+  };
+  expect(unreadyManagers(target)).toEqual([]);
+  expect(unreadyManagers(target, [ref])).toEqual([ref]);
+});
 
 it('a second down does not blame anybody for a manager that had no replicas before', async () => {
   putLease([ref]);

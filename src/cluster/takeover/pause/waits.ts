@@ -35,20 +35,32 @@ export function followPods(
   return { terminating, ended };
 }
 
-/** `blocked`: the API server's message if the manager's Pods cannot be created because a webhook does not answer. */
+/**
+ * `blocked`: the API server's message if the manager's Pods cannot be created because a webhook does not answer. `fault`: why one of its
+ * Pods cannot start.
+ */
 export interface Resumed {
   ready: boolean;
   blocked?: string;
+  fault?: string;
+}
+
+/** What ends the wait for a manager. */
+export interface ReadyWait {
+  limitSeconds: number;
+  refusedBy: RefusedBy;
+  /** Finds out why a Pod cannot start; given if nobody need wait for that Pod to recover. */
+  faultOf?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** The wait ends early if a webhook that does not answer blocks the creation of the Pods; it can be the operator's own webhook. */
 export async function waitUntilReady(
   observer: Observer,
   ref: ObjectRef,
-  limitSeconds: number,
-  refusedBy: RefusedBy,
+  { limitSeconds, refusedBy, faultOf }: ReadyWait,
 ): Promise<Resumed> {
   let blocked: string | undefined;
+  let fault: string | undefined;
   let lookAt = performance.now() + REFUSAL_EVERY_MS;
   const what = { for: `${describe(ref)} to become ready`, limitSeconds };
   const ready = await waitFor(observer, what, async () => {
@@ -58,9 +70,11 @@ export async function waitUntilReady(
     const refusal = await refusedBy(observer.api, object);
     lookAt = performance.now() + REFUSAL_EVERY_MS;
     if (isUnansweredWebhook(refusal)) blocked = refusal;
-    return blocked !== undefined;
+    fault = await faultOf?.();
+    return blocked !== undefined || fault !== undefined;
   });
-  return blocked === undefined ? { ready } : { ready: false, blocked };
+  if (blocked !== undefined) return { ready: false, blocked };
+  return fault === undefined ? { ready } : { ready: false, fault };
 }
 
 /** Whether at least one Pod is ready, or none is wanted. */

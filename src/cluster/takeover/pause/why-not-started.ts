@@ -2,6 +2,7 @@ import type { ClusterApi } from '../../api/client.ts';
 import { undefinedIfForbidden } from '../../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { ContainerStatus, Pod, Workload } from '../../api/workloads.ts';
+import type { Manager } from './pause.ts';
 import { runningPods } from './pods.ts';
 import { lastEvent } from './refusals.ts';
 import { pauseOf } from './strategies.ts';
@@ -23,6 +24,21 @@ export async function whyNotStarted(api: ClusterApi, ref: ObjectRef): Promise<No
   if (refusal !== undefined) return { ref, look: ref, cause: `its Pods are refused: ${refusal}` };
   const pods = await runningPods(api, { ref, object }).catch(undefinedIfForbidden);
   if (pods?.length === 0) return { ref, look: ref, cause: 'Kubernetes has created none of its Pods' };
+  return await faultyPod(api, { ref, object }, pods);
+}
+
+/** Finds the Pod of a manager that cannot start, such as one whose image cannot be pulled. Waiting does not help such a Pod. */
+export async function whichPodIsFaulty(api: ClusterApi, ref: ObjectRef): Promise<NotStarted | undefined> {
+  const object = await api.get<Workload>(ref);
+  return object && (await faultyPod(api, { ref, object }));
+}
+
+async function faultyPod(
+  api: ClusterApi,
+  { ref, object }: Manager,
+  seen?: Pod[] | undefined,
+): Promise<NotStarted | undefined> {
+  const pods = seen ?? (await runningPods(api, { ref, object }).catch(undefinedIfForbidden));
   for (const pod of pods ?? []) {
     const fault = podFault(pod) ?? (await mountFault(api, pod));
     const look = refOf('Pod', pod.metadata);
