@@ -66,14 +66,15 @@ export async function loadKubeconfig(
   const reload = async (): Promise<Selected> => {
     const read = await merge(kubeconfigFiles(choice, env, cwd));
     const again = pinnedAgain(read.config, first);
-    if (again === undefined) throw new Error(otherCluster(first));
+    if (again === undefined) throw new Error(otherCluster(first, read.config));
     return selectFrom(read, again);
   };
   return selectFrom(merged, first);
 }
 
-function otherCluster({ cluster: { server }, context: { name } }: Pinned): string {
-  return `The kubeconfig has changed: context ${name} no longer has the server ${server} with the same certificate authority, so its user may belong to another cluster.`;
+function otherCluster({ cluster: { server }, context: { name } }: Pinned, config: KubeConfig): string {
+  const now = config.getCluster(config.getContextObject(name)?.cluster ?? '')?.server ?? 'no server';
+  return `The kubeconfig has changed: context ${name} now has ${now}, not ${server} with the same certificate authority, so its user may belong to another cluster.`;
 }
 
 /** The cluster of the current context. */
