@@ -15,6 +15,8 @@ import {
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
+  /** Whether nothing is left of what it has started: no process in its group, and none that still has its output open. */
+  isGone?: boolean;
   /** Why the program could not be started at all, and what to do. */
   failure?: string;
   hint?: string | undefined;
@@ -88,7 +90,7 @@ export function startController(
   });
   const kill = debugged ? killSession : killGroup;
   const exited = waitForEnd(child, outputs, kill)
-    .then((exit) => (failure === undefined ? (own ?? exit) : { code: null, signal: null, ...failure }))
+    .then((exit) => (failure === undefined ? { ...exit, ...own } : { code: null, signal: null, ...failure }))
     .finally(() => ended.abort());
   let stopping = false;
   return {
@@ -161,18 +163,18 @@ function exitOf(code: number): Exit {
 async function waitForEnd(
   child: ChildProcess,
   outputs: Promise<void>[],
-  kill: (leader: number, limitMs: number) => Promise<void>,
+  kill: (leader: number, limitMs: number) => Promise<boolean>,
 ): Promise<Exit> {
   const exit = await new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
     child.once('error', (error) => resolve({ code: null, signal: null, failure: error.message }));
   });
   if (child.pid === undefined) return exit;
-  await kill(child.pid, DESCENDANTS_MS);
+  const isAlone = await kill(child.pid, DESCENDANTS_MS);
   const drained = new AbortController();
   void Promise.all(outputs).then(() => drained.abort());
-  await sleep(OUTPUT_MS, drained.signal);
+  const isGone = !(await sleep(OUTPUT_MS, drained.signal)) && isAlone;
   child.stdout?.destroy();
   child.stderr?.destroy();
-  return exit;
+  return { ...exit, isGone };
 }

@@ -5,6 +5,7 @@ import type { Placed } from '../machine/mount-namespace.ts';
 import { sessionListensOn } from '../machine/process.ts';
 import { groupListensOn } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
+import type { Election } from './election.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
 import { recordStarted } from './orphan.ts';
 import { type ControllerProcess, type Debugged, type Exit, startController } from './process.ts';
@@ -43,6 +44,8 @@ export interface RunPlan {
   stateFile: string;
   /** The debugger; absent if the controller runs without one. */
   debugging?: Debugging | undefined;
+  /** Follows the controller's leader election. */
+  election?: Election | undefined;
 }
 
 /** Runs controllers under a debugger. */
@@ -85,7 +88,12 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
   const own = commandOf(plan, command);
   // Secrets are hidden first: a word in which a late value has been filled in would no longer be found.
   const { command: shown } = commandOf(plan, shownCommand(command, plan));
-  const controller = startController({ ...own, debugged, standBy: standBy?.take(own) }, emit, (leader) =>
+  const candidate = plan.election?.attend();
+  const read: Emit = (event) => {
+    if (event.type === 'controller.output') candidate?.reads(event.line);
+    emit(event);
+  };
+  const controller = startController({ ...own, debugged, standBy: standBy?.take(own) }, read, (leader) =>
     recordStarted(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;
@@ -94,8 +102,9 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
   let stopping = false;
   let hasExited = false;
   const exited = forget(plan.stateFile, controller);
-  void controller.exited.then(({ code, signal }) => {
+  void controller.exited.then(({ code, signal, isGone = false }) => {
     hasExited = true;
+    candidate?.ended(isGone);
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
   const tell = (type: 'controller.ready' | 'controller.silent'): void =>

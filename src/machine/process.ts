@@ -26,19 +26,19 @@ export async function endGroup(
 }
 
 /** Kills what is left of a group, and waits up to `limitMs` until none of its processes runs. */
-export async function killGroup(group: number, limitMs: number): Promise<void> {
+export async function killGroup(group: number, limitMs: number): Promise<boolean> {
   const isGone = async () => !signalGroup(group, 'SIGKILL') || !(await hasRunningMember(group));
-  await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
+  return await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
 }
 
 /** Like `killGroup`, for a whole session, which a debugger and the process that it debugs share. */
-export async function killSession(leader: number, limitMs: number): Promise<void> {
+export async function killSession(leader: number, limitMs: number): Promise<boolean> {
   const isGone = async (): Promise<boolean> => {
     const groups = await groupsOf(leader);
     for (const group of [leader, ...groups]) signalGroup(group, 'SIGKILL');
     return groups.length === 0;
   };
-  await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
+  return await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
 }
 
 /** Whether a process of a session listens on a TCP port. */

@@ -64,6 +64,12 @@ export type DevloopEvent =
   | { type: 'controller.down'; why: string }
   /** A new build is now serving. `ms` runs from the first changed file until it answers; `heldMs` is absent without webhooks. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs?: number }
+  /** The controller elects a leader and waits to become it, so it does not reconcile yet. `holder`: who holds its Lease, if that is known. */
+  | { type: 'leader.waiting'; lease: ObjectName; holder?: string }
+  /** A controller that has waited leads now, and reconciles. `ms` runs from the moment when it began to wait. */
+  | { type: 'leader.elected'; lease: ObjectName; ms: number }
+  /** devloop has freed the Lease of a leader that has ended, so that the next one does not wait until it expires. */
+  | { type: 'leader.released'; lease: ObjectName; holder: string }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
   /** Editors can connect to the debugger on this port of 127.0.0.1. */

@@ -1,12 +1,12 @@
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
-import { duration, indented, oneLine, type Paint, paintedRow, row } from './text.ts';
+import { duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
 export type ControllerEvent = Extract<
   DevloopEvent,
-  { type: `build.${string}` | `controller.${string}` | `debug.${string}` }
+  { type: `build.${string}` | `controller.${string}` | `debug.${string}` | `leader.${string}` }
 >;
 
 /** The lines of the controller: how it is built and run, and where a debugger has stopped it. */
@@ -42,11 +42,25 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
         'replaced',
         `the new build serves after ${duration(event.ms)}${event.heldMs === undefined ? '' : `; reviews were held for ${duration(event.heldMs)}`}`,
       );
+    case 'leader.waiting':
+      return row('waiting', waitsFor(event));
+    case 'leader.elected':
+      return row(
+        'reconciling',
+        `the controller leads after ${duration(event.ms)} (${objectText(event.lease)})`,
+      );
+    case 'leader.released':
+      return row('freed', `${objectText(event.lease)}, whose holder ${oneLine(event.holder)} has ended`);
     case 'controller.output':
       return outputLines(event.line, paint);
     default:
       return debugLine(event, paint);
   }
+}
+
+function waitsFor({ lease, holder }: Of<'leader.waiting'>): string {
+  const held = holder === undefined ? '' : `, which ${oneLine(holder)} holds`;
+  return `the controller does not reconcile until it leads: it waits for ${objectText(lease)}${held}`;
 }
 
 /** The command as a shell takes it, so that it can be copied. */

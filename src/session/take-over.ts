@@ -1,6 +1,7 @@
 import { allDone, allOrNone, sleep } from '../async.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
+import type { Pod } from '../cluster/api/workloads.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
@@ -25,6 +26,7 @@ import { createServedGate, type ServedGate } from './route/served-gate.ts';
 import { serve } from './serve.ts';
 import { connectionFor, prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
+import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
 import type { SessionLeases } from './start/leases.ts';
 import type { Session } from './start/session.ts';
@@ -62,7 +64,9 @@ export async function takeOver(running: Running): Promise<void> {
   standing.debug = debug;
   const late = { standsFor: UID_OF_STAND_IN, value: () => running.standIn?.uid() };
   const { begun } = session;
-  const controller = planned && { ...planned, late, begun, debugging: debug?.debugging };
+  const election = followElection(work, () => endedPods(standing));
+  standing.election = election;
+  const controller = planned && { ...planned, late, begun, debugging: debug?.debugging, election };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   await supervisor?.prepare();
@@ -103,6 +107,10 @@ export async function takeOver(running: Running): Promise<void> {
     gate: gate ?? debug?.gate,
   });
   ending.signal.throwIfAborted();
+}
+
+function endedPods({ pausing = [] }: Standing): Pod[] {
+  return pausing.flatMap((one) => one.endedPods?.() ?? []);
 }
 
 /** The debugger's module is loaded only if it is needed. */

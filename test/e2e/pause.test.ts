@@ -1,5 +1,8 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -15,7 +18,7 @@ import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established, rolledOut as isRolledOut, type WorkloadKind } from '../support/cluster-waits.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { deployElecting, leader } from '../support/electing-operator.ts';
+import { checkoutElecting, deployElecting, editMain, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   askHook,
@@ -402,6 +405,65 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   await rolledOut(cluster);
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
 });
+
+it('a controller that elects a leader by itself leads at once after the Pod and at each restart, and stays in its cluster', async () => {
+  await using checkout = await checkoutElecting();
+  await editMain(checkout, (text) =>
+    text.replace(/LeaderElection: *opts.leaderElect/, 'LeaderElection: true'),
+  );
+  const kubeconfig = join(checkout.directory, 'kubeconfig');
+  await copyFile(cluster.kubeconfig, kubeconfig);
+  const before = await snapshot(cluster, NAMESPACE);
+  const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`, '--kubeconfig', kubeconfig];
+  await using session = startDevloop(['up', ...named], { ...options(), cwd: checkout.directory });
+  const released = () => session.waitFor('leader.released');
+  const leads = () =>
+    session.waitFor('controller.output', ({ line }) => /successfully acquired lease/i.test(line));
+  expect((await session.waitFor('leader.released', undefined, 300_000)).holder).toContain(DEPLOYMENT);
+  await leads();
+  await session.waitFor('session.ready');
+  // As `kind create cluster` does in another terminal: the same names, and another server.
+  await using other = await anotherServer(kubeconfig);
+  await editMain(checkout, (text) => text.replace('func main() {', 'func main() {\n\tprintln("edited")'));
+  expect(await released()).toMatchObject({ holder: expect.stringContaining(`${hostname()}_`) });
+  await leads();
+  await cluster.apply(application('led', 'nginx'));
+  const deployments = async (): Promise<string> =>
+    JSON.stringify(await cluster.read('/apis/apps/v1/namespaces/default/deployments'));
+  await eventually(async () => expect(await deployments()).toContain('led'));
+  expect(session.events).toContainEqual(
+    expect.objectContaining({ type: 'controller.output', line: 'edited' }),
+  );
+  expect(other.requests()).toEqual([]);
+  session.signal('SIGINT');
+  expect(await session.exited, session.log()).toBe(130);
+  expect(await released()).toMatchObject({ holder: expect.stringContaining(`${hostname()}_`) });
+  await rolledOut(cluster);
+  await eventually(async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT));
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+});
+
+/** From now on, the kubeconfig's clusters have another server, which notes what is requested from it. */
+async function anotherServer(kubeconfig: string) {
+  const requests: (string | undefined)[] = [];
+  const server = createServer(({ url }, response) => {
+    requests.push(url);
+    response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
+  const { port } = server.address() as AddressInfo;
+  const cluster = { server: `http://127.0.0.1:${port}` };
+  const clusters = config.clusters.map(({ name }: { name: string }) => ({ name, cluster }));
+  await writeFile(kubeconfig, JSON.stringify({ ...config, clusters }));
+  return {
+    requests: () => requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
 
 describe('an operator without webhooks, built here', () => {
   let checkout: Awaited<ReturnType<typeof checkoutShop>>;

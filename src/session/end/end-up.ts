@@ -23,6 +23,8 @@ const AWAY_LIMIT_MS = 3_600_000;
 export interface Standing {
   route?: ChosenRoute | undefined;
   supervisor?: Supervisor | undefined;
+  /** Frees the Lease of the last controller. */
+  election?: AsyncDisposable | undefined;
   /** `end` lets a controller that is stopped at a breakpoint continue. */
   debug?: (AsyncDisposable & { end(): Promise<void>; readonly stoppedAt: string | undefined }) | undefined;
   pausing?: Pausing[];
@@ -75,6 +77,7 @@ async function restoreAndStop(
   // The recorder ends last, so that it gets all reviews.
   if (standing.recorder) local.use(standing.recorder);
   if (standing.debug) local.use(standing.debug);
+  if (standing.election) local.use(standing.election);
   if (standing.supervisor) local.use(standing.supervisor);
   // The route ends before the controller, so that a last review still reaches the controller.
   if (standing.route) local.use(standing.route);

@@ -18,7 +18,7 @@ async function start(command: string[]) {
 
 test('lines arrive whole, a long one is cut, and the last needs no newline', async () => {
   const { recorder, controller } = await start(program('prints.mjs'));
-  expect(await controller.exited).toEqual({ code: 0, signal: null });
+  expect(await controller.exited).toEqual({ code: 0, signal: null, isGone: true });
   const lines = (stream: string) =>
     recorder
       .all('controller.output')
@@ -34,7 +34,7 @@ test('lines arrive whole, a long one is cut, and the last needs no newline', asy
 test('SIGTERM is enough for a program that handles it', async () => {
   const { recorder, controller } = await start(program('ends-on-sigterm.mjs'));
   await recorder.waitFor('controller.output', ({ line }) => line === 'running');
-  expect(await controller.stop({ graceMs: 10_000 })).toEqual({ code: 0, signal: null });
+  expect(await controller.stop({ graceMs: 10_000 })).toEqual({ code: 0, signal: null, isGone: true });
   expect(controller.lastLines()).toEqual(['running', 'ending']);
 });
 
@@ -44,9 +44,19 @@ test('SIGTERM is sent once, however often stop is called, and SIGKILL follows', 
   const stops = [controller.stop({ graceMs: 200 }), controller.stop({ graceMs: 200 })];
   await recorder.waitFor('controller.output', ({ line }) => line === 'SIGTERM 1');
   stops.push(controller.stop({ graceMs: 200 }));
-  expect(await Promise.all(stops)).toEqual(Array(3).fill({ code: null, signal: 'SIGKILL' }));
+  expect(await Promise.all(stops)).toEqual(Array(3).fill({ code: null, signal: 'SIGKILL', isGone: true }));
   expect(controller.lastLines()).toEqual(['running', 'SIGTERM 1']);
   expect(await isRunning(controller.pid!)).toBe(false);
+});
+
+test('a descendant that left the group, and may go on working, is not gone', async () => {
+  const leaves = `const { pid } = require('node:child_process').spawn('sleep', ['97'], { detached: true, stdio: 'inherit' });
+    console.log('left', pid);
+    process.exit(0);`;
+  const { recorder, controller } = await start([process.execPath, '-e', leaves]);
+  const { line } = await recorder.waitFor('controller.output', (event) => event.line.startsWith('left'));
+  onTestFinished(() => void process.kill(Number(line.split(' ')[1]), 'SIGKILL'));
+  expect(await controller.exited).toEqual({ code: 0, signal: null, isGone: false });
 });
 
 test('a grandchild does not outlive the controller', async () => {
@@ -65,7 +75,7 @@ test('a grandchild does not outlive a controller that was killed', async () => {
     event.line.startsWith('grandchild'),
   );
   process.kill(controller.pid!, 'SIGKILL');
-  expect(await controller.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await controller.exited).toEqual({ code: null, signal: 'SIGKILL', isGone: true });
   expect(await isRunning(Number(line.split(' ')[1]))).toBe(false);
 });
 

@@ -2,7 +2,7 @@ import type { DevloopError } from '../../../errors.ts';
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
-import type { Workload } from '../../api/workloads.ts';
+import type { Pod, Workload } from '../../api/workloads.ts';
 import type { OwnChange } from '../../marks/marks.ts';
 import type { Kept } from '../../marks/undo.ts';
 import type { Step } from '../../step.ts';
@@ -51,6 +51,8 @@ export interface Pausing {
   terminating: Promise<void>;
   /** Resolves to whether all Pods that have to end did so within a minute. */
   ended: Promise<boolean>;
+  /** The Pods whose containers have ended for good, as far as devloop has seen it. */
+  endedPods?: () => Pod[];
   /** Resumes a manager that is paused without a mark. */
   resume?: (ending: Work) => Promise<void>;
   /** Resolves when the manager is no longer paused, and devloop cannot change that. */

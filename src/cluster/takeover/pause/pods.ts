@@ -4,14 +4,22 @@ import type { Pod } from '../../api/workloads.ts';
 import { SESSION_LABEL } from '../../names.ts';
 import type { Manager } from './pause.ts';
 
-/** The manager's Pods that have not ended. */
-export async function podsOf(api: ClusterApi, manager: Manager): Promise<Pod[]> {
+/** The manager's Pods, also those whose containers have ended. */
+export async function allPodsOf(api: ClusterApi, manager: Manager): Promise<Pod[]> {
   const { metadata, spec } = manager.object;
   const query = { labelSelector: labelQuery(spec.selector.matchLabels ?? {}) };
   const pods = await api.list<Pod>('Pod', metadata.namespace, { query });
-  return pods.filter(
-    (pod) => isPodOf(pod, manager) && !['Succeeded', 'Failed'].includes(pod.status?.phase ?? ''),
-  );
+  return pods.filter((pod) => isPodOf(pod, manager));
+}
+
+/** The manager's Pods that have not ended. */
+export async function podsOf(api: ClusterApi, manager: Manager): Promise<Pod[]> {
+  return (await allPodsOf(api, manager)).filter(isUp);
+}
+
+/** Whether a Pod has not ended. */
+export function isUp({ status }: Pod): boolean {
+  return !['Succeeded', 'Failed'].includes(status?.phase ?? '');
 }
 
 /** The manager's Pods that are not terminating. */

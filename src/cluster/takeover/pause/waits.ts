@@ -2,10 +2,11 @@ import { pollUntil, reportWhileWaiting } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
 import { describe, type ObjectRef } from '../../api/kinds.ts';
 import { answered } from '../../api/while-away.ts';
-import type { Workload } from '../../api/workloads.ts';
+import type { Pod, Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';
+import { hasEnded } from './leadership.ts';
 import type { Manager, Pausing } from './pause.ts';
-import { podsOf, runningPods } from './pods.ts';
+import { allPodsOf, isUp, runningPods } from './pods.ts';
 import { isUnansweredWebhook, type RefusedBy } from './refusals.ts';
 
 const POLL_MS = 50;
@@ -26,13 +27,18 @@ export function followPods(
     async () => (await runningPods(observer.api, manager)).length === 0,
   ).then(() => {});
   // kube-apiserver's open connections to an old Pod end only with the Pod.
+  const over = new Map<string | undefined, Pod>();
   const ended = waitFor(
     observer,
     { for: `the Pods of ${name} to end`, limitSeconds: ENDED_SECONDS },
-    async () => (await podsOf(observer.api, manager)).length === 0,
+    async () => {
+      const pods = await allPodsOf(observer.api, manager);
+      for (const pod of pods) if (hasEnded(pod)) over.set(pod.metadata.uid, pod);
+      return !pods.some(isUp);
+    },
   );
   for (const promise of [terminating, ended]) promise.catch(() => {});
-  return { terminating, ended };
+  return { terminating, ended, endedPods: () => [...over.values()] };
 }
 
 /**
