@@ -65,7 +65,7 @@ export async function freeLease(
     const now = await work.api.get<Lease>(ref);
     if (!now?.spec.holderIdentity || !(await isOver(now))) return undefined;
     const { resourceVersion } = now.metadata;
-    const patch = { metadata: { resourceVersion }, spec: { holderIdentity: '' } };
+    const patch = { metadata: { resourceVersion }, spec: { holderIdentity: null } };
     await work.api.patch(ref, 'merge', patch).catch(conflictIfGone);
     return now.spec.holderIdentity;
   });
