@@ -22,7 +22,16 @@ export const CATALOGUE = {
   'config.invalid': { exit: 2, about: 'devloop.yaml has problems. All of them are listed at once.' },
   'kubeconfig.missing': { exit: 2, about: 'No kubeconfig was found.' },
   'kubeconfig.invalid': { exit: 2, about: 'The kubeconfig cannot be read, or its context is incomplete.' },
-  'context.unknown': { exit: 2, about: 'The kubeconfig has no context of the given name.' },
+  'context.unknown': {
+    exit: 2,
+    about: 'The kubeconfig has no context of the given name, or devloop remembers nothing about it.',
+  },
+  'context.refused': { exit: 2, about: 'devloop.yaml does not allow this context.' },
+  'consent.missing': {
+    exit: 2,
+    about:
+      'devloop would change a cluster for the first time, or pause another Deployment than the manager, and you have not agreed. Without a terminal, or with `--json`, flags have to say so.',
+  },
   'cluster.unreachable': { exit: 3, about: 'The API server does not answer.' },
   'cluster.unauthorized': {
     exit: 3,

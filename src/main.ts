@@ -74,7 +74,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is not a terminal, so stderr is
   // checked first.
   const isAttended = stderr.isTTY && isatty(0);
-  const asks = isAttended ? { ask } : {};
+  const asks = isAttended ? { ask, ...(output.json ? {} : { confirm }) } : {};
   const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
   await task({ ...io, ...asks, ...(hasKeys ? { attend } : {}) });
 }
@@ -126,12 +126,17 @@ function currentDirectory(): string {
   }
 }
 
+async function confirm(question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await ask(`${question} (yes/no) `, { hidden: false })).trim());
+}
+
 async function ask(question: string, options: { hidden: boolean }): Promise<string> {
   const { askAtTerminal } = await import('./report/ask.ts');
   const { stdin, stderr } = process;
   usesTerminal = true;
   const asked = (): Promise<string> =>
-    askAtTerminal(question, options, {
+    // The question can quote text from the cluster, which could control the terminal.
+    askAtTerminal(safeText(question), options, {
       stdin,
       stderr,
       signal: leaving.signal,

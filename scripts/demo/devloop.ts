@@ -27,7 +27,8 @@ const END_SECONDS = 150;
  * the same events into what a person would see.
  */
 export function startDevloop(args: string[], { cluster, checkout, logs, narrator, signal }: Stage): Devloop {
-  const child = spawn(process.execPath, [BIN, ...args, ...cluster.devloop.args, '--json'], {
+  // The demo's own cluster is new, and the user has named any other.
+  const child = spawn(process.execPath, [BIN, ...args, ...cluster.devloop.args, '--yes', '--json'], {
     cwd: checkout,
     // The image was built without cgo too, so most of this build is cached.
     env: { ...process.env, CGO_ENABLED: '0', ...cluster.devloop.env },

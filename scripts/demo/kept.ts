@@ -55,7 +55,7 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     ...(kubectl === undefined ? [] : [alias('kubectl', `${shellWord(kubectl)} kubectl`)]),
     alias('devloop', shellWord(join(ROOT, 'bin/devloop.js'))),
     `  cd ${shellWord(checkout)}`,
-    `  devloop up${option}`,
+    `  devloop up --yes${option}`,
     '',
     '  (add --route relay to receive the reviews through a Pod)',
     '',

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { PAUSE_CHOICES, type PauseChoice } from '../config/choices.ts';
-import { ADDRESS, IMAGE, NAMESPACE, NETWORK, OBJECT_NAME } from '../config/forms.ts';
+import { ADDRESS, ALSO_PAUSE, IMAGE, NAMESPACE, NETWORK, NONE, OBJECT_NAME } from '../config/forms.ts';
 import { EXPECTED_ROUTE, type RouteChoice } from '../config/route-choice.ts';
-import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
+import type { CommonOptions, PauseOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
 import { invalid } from './usage.ts';
 import { collectForms, parseForm, parsePackage, parsePort, parseRoute } from './values.ts';
@@ -28,6 +28,7 @@ export interface RouteFlags {
 
 export interface PauseFlags {
   pause?: PauseChoice;
+  alsoPause?: string[];
 }
 
 /** Adds the flags that determine how reviews reach this machine. */
@@ -48,14 +49,30 @@ export function addRouteFlags(command: Command): Command {
     .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseForm(IMAGE));
 }
 
-/** Adds the flag that determines how the in-cluster manager is paused. */
-export function addPauseFlag(command: Command): Command {
-  return command.addOption(
-    new Option(
-      '--pause <how>',
-      'pause the in-cluster manager according to the owner of its Pods (auto, the default), by its leader Lease, or not at all',
-    ).choices(PAUSE_CHOICES),
-  );
+/** Adds the flags that determine how the in-cluster manager is paused, and what else. */
+export function addPauseFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--pause <how>',
+        'pause the in-cluster manager according to the owner of its Pods (auto, the default), by its leader Lease, or not at all',
+      ).choices(PAUSE_CHOICES),
+    )
+    .option(
+      '--also-pause <ns/name>',
+      'pause this Deployment, too, because it would overwrite what devloop changes (repeatable); none: pause no other',
+      collectForms(ALSO_PAUSE),
+    );
+}
+
+/** Throws `usage.invalid` if a Deployment is to be paused although the manager is not. */
+export function pauseOptions({ pause, alsoPause }: PauseFlags, name: string): PauseOptions {
+  if (alsoPause?.some((one) => one !== NONE) && (pause ?? 'auto') !== 'auto')
+    throw invalid(
+      `--also-pause and --pause ${pause} cannot be combined: with that, devloop pauses no Deployment.`,
+      `${name} --also-pause ${alsoPause.join(' --also-pause ')}`,
+    );
+  return present({ pause, alsoPause });
 }
 
 export interface TrustFlags {

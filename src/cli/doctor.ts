@@ -3,13 +3,14 @@ import {
   addCommonFlags,
   addExamples,
   addPackageFlag,
-  addPauseFlag,
+  addPauseFlags,
   addRouteFlags,
   type CommonFlags,
   commonOptions,
   outputOptions,
   type PauseFlags,
   type ProgramFlags,
+  pauseOptions,
   present,
   type RouteFlags,
   routeOptions,
@@ -24,10 +25,10 @@ export function doctorCommand(shell: Shell): Command {
     .description(
       'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the evidence for each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
     );
-  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: DoctorFlags) => {
+  addCommonFlags(addRouteFlags(addPauseFlags(addPackageFlag(command)))).action(async (flags: DoctorFlags) => {
     await shell.run(outputOptions(flags, true), async (io) => {
       const { doctor } = await import('../session/doctor.ts');
-      const own = present({ pause: flags.pause, package: flags.package });
+      const own = { ...pauseOptions(flags, `${shell.name} doctor`), ...present({ package: flags.package }) };
       await doctor({ ...commonOptions(flags), ...routeOptions(flags), ...own }, io);
     });
   });

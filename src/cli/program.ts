@@ -3,6 +3,7 @@ import { EXIT_CODES } from '../errors.ts';
 import { certsCommand } from './certs.ts';
 import { suggestChoices } from './choices.ts';
 import { completionCommand } from './completion.ts';
+import { contextCommand } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
@@ -61,7 +62,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Take over and restore:': { up: upCommand, down: downCommand },
   'Control a session:': { hold: holdCommand, release: releaseCommand },
   'Inspect:': { status: statusCommand, reviews: reviewsCommand, doctor: doctorCommand },
-  'Set up:': { init: initCommand, certs: certsCommand },
+  'Set up:': { init: initCommand, certs: certsCommand, context: contextCommand },
 };
 
 /**

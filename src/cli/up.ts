@@ -12,7 +12,7 @@ import {
   addCommonFlags,
   addExamples,
   addPackageFlag,
-  addPauseFlag,
+  addPauseFlags,
   addRouteFlags,
   addTrustFlag,
   type CommonFlags,
@@ -20,6 +20,7 @@ import {
   outputOptions,
   type PauseFlags,
   type ProgramFlags,
+  pauseOptions,
   present,
   type RouteFlags,
   routeOptions,
@@ -31,6 +32,7 @@ import { collectForms, parsePort } from './values.ts';
 
 interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, TrustFlags {
   controller: boolean;
+  yes?: true;
   takeOver?: true;
   dryRun?: true;
   stamp?: true;
@@ -52,6 +54,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     )
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
+    .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--open', 'open a page that shows each review and the session, in the browser')
     .option('--dry-run', 'print what would change, and stop')
@@ -68,7 +71,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       ).choices(CONTROLLER_LOG_CHOICES),
     );
   addPackageFlag(addDebugFlags(addReviewFlags(command)));
-  addCommonFlags(addTrustFlag(addRouteFlags(addPauseFlag(command)))).action(async (flags: UpFlags) => {
+  addCommonFlags(addTrustFlag(addRouteFlags(addPauseFlags(command)))).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
     if (deployments.length > 1) requireSeparable(flags, own, shell.name);
@@ -77,7 +80,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       if (deployments.length <= 1) return await up(options, io);
       const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');
       await assertForSeveral(io.cwd);
-      const all = { ...options, deployments, claimed: new Map<number, string>() };
+      const all = { ...options, deployments, claimed: new Map<number, string>(), questions: [] };
       if (!options.dryRun)
         await planEach(deployments, io, (deployment, own) => up({ ...all, deployment, dryRun: true }, own));
       await upEach(deployments, io, (deployment, own) => up({ ...all, deployment }, own));
@@ -138,7 +141,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
-  const { controller, takeOver = false, dryRun = false, open = false, stamp = false } = flags;
+  const { controller, yes = false, takeOver = false, dryRun = false, open = false, stamp = false } = flags;
   const { redact = [], replay = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
@@ -155,11 +158,13 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
   return {
     ...commonOptions(flags),
     ...routeOptions(flags),
-    ...present({ command: own, pause: flags.pause, package: flags.package }),
+    ...pauseOptions(flags, `${name} up`),
+    ...present({ command: own, package: flags.package }),
     ...present({ debug: debugOptions(flags, own, name) }),
     ...present({ onTimeout: flags.onTimeout, controllerLog: flags.controllerLog }),
     ...present({ trustAccounts: flags.trustAccount }),
     controller,
+    yes,
     takeOver,
     dryRun,
     stamp,

@@ -44,6 +44,15 @@ export const NAMESPACE: Form = {
 const NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const LONGEST_NAME = 253;
 
+/** What `--also-pause` takes: a Deployment, always with its namespace, or NONE. */
+export const ALSO_PAUSE: Form = {
+  expected: 'a Deployment as NAMESPACE/NAME, or none',
+  fits: (text) => text === NONE || (text.includes('/') && OBJECT_NAME.fits(text)),
+};
+
+/** Pauses nothing besides the manager. */
+export const NONE = 'none';
+
 export const OBJECT_NAME: Form = {
   expected: 'a name, or namespace/name',
   fits(text) {

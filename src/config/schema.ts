@@ -4,10 +4,12 @@ import type { RouteChoice } from './route-choice.ts';
 /** The settings of devloop.yaml. All are optional: what is absent is discovered. The guide explains each. */
 export interface Config {
   context?: string;
+  allowContexts?: string[];
   namespace?: string;
   service?: string | string[];
   deployment?: string;
   pause?: PauseChoice;
+  alsoPause?: string[];
   route?: RouteChoice;
   address?: string;
   port?: number;
@@ -41,6 +43,7 @@ export type FieldKind =
   | 'paths'
   | 'route'
   | 'pause'
+  | 'also pause'
   | 'on timeout'
   | 'controller log'
   | 'seconds'
@@ -68,10 +71,12 @@ type SchemaOf<T> = {
 /** The table of all settings, from which they are validated. The compiler ensures that it has the same keys as `Config`. */
 export const SCHEMA = {
   context: { kind: 'text' },
+  allowContexts: { kind: 'texts' },
   namespace: { kind: 'namespace' },
   service: { kind: 'objects' },
   deployment: { kind: 'object' },
   pause: { kind: 'pause' },
+  alsoPause: { kind: 'also pause' },
   route: { kind: 'route' },
   address: { kind: 'address' },
   port: { kind: 'port' },

@@ -1,7 +1,16 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 import { similarNames } from '../similar.ts';
 import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
-import { ADDRESS, type Form, IMAGE, JSON_PATH, NAMESPACE, NETWORK, OBJECT_NAME } from './forms.ts';
+import {
+  ADDRESS,
+  ALSO_PAUSE,
+  type Form,
+  IMAGE,
+  JSON_PATH,
+  NAMESPACE,
+  NETWORK,
+  OBJECT_NAME,
+} from './forms.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
 import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
@@ -18,6 +27,7 @@ export const READERS: Record<FieldKind, Read> = {
   objects: (node, path, complain) => readForms(node, path, complain, OBJECT_NAME),
   route: readRoute,
   pause: (node, path, complain) => readChoice(node, path, complain, PAUSE_CHOICES),
+  'also pause': (node, path, complain) => readForms(node, path, complain, ALSO_PAUSE),
   'controller log': (node, path, complain) => readChoice(node, path, complain, CONTROLLER_LOG_CHOICES),
   'on timeout': (node, path, complain) => readChoice(node, path, complain, ON_TIMEOUT_CHOICES),
   address: (node, path, complain) => readForm(node, path, complain, ADDRESS),

@@ -10,7 +10,7 @@ import { splitName } from './target.ts';
 interface Missing {
   namespace: string;
   name: string;
-  flag: '--service' | '--deployment';
+  flag: '--service' | '--deployment' | '--also-pause';
   /** All values of this flag, as the user typed them. */
   named: string[];
   /** What is offered if no name is similar, as `namespace/name`. */

@@ -12,6 +12,10 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: 'recognise a namespace that does not exist',
       without: 'a mistyped namespace is treated as an empty one',
     }),
+    ...permissionsOn('Node', 'list', {
+      why: 'recognise a cluster of kind, minikube or k3d',
+      without: 'devloop asks before it changes such a cluster, too',
+    }),
     ...permissionsOn('ValidatingWebhookConfiguration', 'list', { why }),
     ...permissionsOn('MutatingWebhookConfiguration', 'list', { why }),
     ...permissionsOn('ValidatingWebhookConfiguration', 'watch', later),

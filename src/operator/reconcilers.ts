@@ -11,9 +11,9 @@ import { imageName } from '../phrases.ts';
 import { ownerKindOf } from './owners.ts';
 import { type ApiListing, servedApis } from './served-apis.ts';
 import type { CheckoutFacts } from './sources.ts';
-import type { Reconciler, Target } from './target.ts';
+import type { Evidence, Reconciler, Target } from './target.ts';
 import type { WebhookService } from './webhooks.ts';
-import { isSelectedBy } from './workload.ts';
+import { type FoundWorkload, isSelectedBy } from './workload.ts';
 
 /** Where to look: the Deployments of the manager's namespace, all webhook Services, and the APIs that Pods serve. */
 export interface Surroundings extends ApiListing {
@@ -24,14 +24,15 @@ export interface Surroundings extends ApiListing {
 
 /**
  * Finds the Deployments in the manager's namespace whose program created a Service or the manager, according to managedFields. If there is
- * none, and the writer is a program of the checkout, looks in all namespaces. Leaves out Deployments whose Pods answer other webhooks or
- * serve an API, which would fail without them.
+ * none, and the writer is a program of the checkout, looks in all namespaces. Leaves out Deployments that others need. Anybody who can
+ * write to such an object can name any program in managedFields: the result only decides whom the user is asked about.
  */
 export async function findReconcilers(
   api: ClusterApi,
   target: Pick<Target, 'services' | 'manager'>,
-  { deployments, webhookServices, facts, ...apis }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<Reconciler[]> {
+  const { deployments, facts } = surroundings;
   const writes = writesIn(target);
   const images = [...facts.images, imageName(target.manager?.container.image ?? '')].filter(Boolean);
   let found = writersAmong(deployments, writes, { ...target, images });
@@ -40,18 +41,26 @@ export async function findReconcilers(
     const everywhere = await api.list<Workload>('Deployment', undefined).catch(noneIfRefused);
     found = writersAmong(everywhere, ours, { ...target, images });
   }
-  const spared = await Promise.all(
-    found.map(async ({ ref, object }) => {
-      const listed = await api.list<Service>('Service', ref.namespace).catch(undefinedIfForbidden);
-      if (listed === undefined) return true;
-      const called = listed.filter(({ metadata: { namespace, name } }) =>
-        webhookServices.some((one) => one.name === name && one.namespace === namespace),
-      );
-      const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
-      return answers || (await servedApis(api, { object }, apis)).length > 0;
-    }),
-  );
+  const spared = await Promise.all(found.map((one) => isNeededByOthers(api, one, surroundings)));
   return found.filter((_, index) => !spared[index]);
+}
+
+/**
+ * Whether the Deployment's Pods answer webhooks or serve an API, which would fail without them. Also true if the account is not allowed to
+ * find out.
+ */
+export async function isNeededByOthers(
+  api: ClusterApi,
+  { ref, object }: FoundWorkload,
+  { webhookServices, ...apis }: Pick<Surroundings, 'webhookServices' | keyof ApiListing>,
+): Promise<boolean> {
+  const listed = await api.list<Service>('Service', ref.namespace).catch(undefinedIfForbidden);
+  if (listed === undefined) return true;
+  const called = listed.filter(({ metadata: { namespace, name } }) =>
+    webhookServices.some((one) => one.name === name && one.namespace === namespace),
+  );
+  const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
+  return answers || (await servedApis(api, { object }, apis)).length > 0;
 }
 
 function writesIn({ services, manager }: Pick<Target, 'services' | 'manager'>): Write[] {
@@ -82,12 +91,17 @@ function writersAmong(
       ({ writer, owner }) =>
         programs.includes(writer) && (!USUAL_NAMES.has(writer) || (owner !== undefined && isOfCheckout)),
     );
-    // A dead session may have left it paused.
-    const runs = object.spec.replicas !== 0 || sessionOf(object) !== undefined;
-    if (write === undefined || !runs || (manager && describe(ref) === describe(manager.ref))) return [];
-    return [{ ref, object, wrote: write.wrote, writer: write.writer }];
+    if (write === undefined || !isRunning(object) || (manager && describe(ref) === describe(manager.ref)))
+      return [];
+    return [{ ref, object, evidence: { wrote: write.wrote, writer: write.writer } }];
   });
-  return found.filter(({ writer }) => found.filter((one) => one.writer === writer).length === 1);
+  const namesakes = Map.groupBy(found, ({ evidence }) => evidence?.writer);
+  return found.filter(({ evidence }) => namesakes.get(evidence?.writer)?.length === 1);
+}
+
+/** Whether there is something to pause. A dead session may have left it paused. */
+export function isRunning(deployment: Workload): boolean {
+  return deployment.spec.replicas !== 0 || sessionOf(deployment) !== undefined;
 }
 
 /** The program of many operators has such a name, so it counts only with an owner, in an image of the checkout. */
@@ -98,7 +112,7 @@ function deploys(writer: string): boolean {
   return ownerKindOf(writer) !== undefined || /^(?:kubectl|kapp|fleet)/.test(writer);
 }
 
-interface Write extends Pick<Reconciler, 'wrote' | 'writer'> {
+interface Write extends Evidence {
   /** The uid of the object that controls what was written. */
   owner: string | undefined;
 }

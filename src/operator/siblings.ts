@@ -4,6 +4,7 @@ import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import type { Emit } from '../report/events.ts';
+import { chooseReconcilers } from './also-pause.ts';
 import { findReconcilers, type Surroundings } from './reconcilers.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { Reconciler, Target, TargetManager, TargetNames } from './target.ts';
@@ -16,10 +17,13 @@ export async function lookBeside(
   surroundings: Omit<Surroundings, 'deployments'>,
 ): Promise<Reconciler[]> {
   const { manager } = target;
-  if (manager === undefined) return [];
+  if (manager === undefined)
+    return await chooseReconcilers({ api, names, suspects: [] }, { ...surroundings, deployments: [] });
   const deployments = await api.list<Workload>('Deployment', manager.ref.namespace).catch(noneIfForbidden);
-  const found = await findReconcilers(api, target, { ...surroundings, deployments });
-  const reconcilers = found.filter(({ ref }) => !isNamed(ref, names));
+  const around = { ...surroundings, deployments };
+  const suspects = await findReconcilers(api, target, around);
+  const chosen = await chooseReconcilers({ api, names, manager, suspects }, around);
+  const reconcilers = chosen.filter(({ ref }) => !isNamed(ref, names));
   const paused = reconcilers.map(({ ref }) => describe(ref));
   const running = deployments.filter((one) => !paused.includes(describe(refOf('Deployment', one.metadata))));
   reportSiblings({ manager, deployments: running, names }, surroundings.facts, emit);

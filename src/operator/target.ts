@@ -16,6 +16,8 @@ export interface TargetNames {
   deployment?: string | undefined;
   /** All workloads that are taken over, each in a session of its own; absent if there is only one. */
   deployments?: string[] | undefined;
+  /** The Deployments to pause besides the manager, each as `namespace/name`. `nothingElse`: without asking about any other. */
+  alsoPause?: { named: string[]; nothingElse: boolean } | undefined;
   namespace?: string | undefined;
 }
 
@@ -34,7 +36,7 @@ export interface Target {
   manager?: TargetManager;
   /** The APIs that the manager's Pods serve. */
   apis?: ServedApi[];
-  /** The Deployments that create the manager or its Services, and would overwrite what devloop changes in them. */
+  /** The Deployments to pause besides the manager. The user has to agree to each. */
   reconcilers?: Reconciler[];
   namespace: string;
 }
@@ -69,7 +71,14 @@ export interface TargetManager {
 export interface Reconciler {
   ref: ObjectRef;
   object: Workload;
-  /** What it wrote, and the name by which managedFields calls it, for display. */
+  /** Why it is thought to do that; absent if only the user says so. */
+  evidence?: Evidence;
+  /** Whether the user named it. Anybody who can write to `wrote` can forge the evidence, so without that it only decides whom to ask about. */
+  isNamed?: true;
+}
+
+/** What a Deployment seems to have written, and the name by which managedFields calls the writer. */
+export interface Evidence {
   wrote: ObjectRef;
   writer: string;
 }

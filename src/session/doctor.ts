@@ -6,6 +6,7 @@ import { certificateCheck } from './doctor/certificate.ts';
 import type { Check, DoctorRun } from './doctor/check.ts';
 import { clockCheck } from './doctor/clock.ts';
 import { accountCheck, clusterCheck } from './doctor/cluster.ts';
+import { consentCheck } from './doctor/consent.ts';
 import { debuggerCheck } from './doctor/debugger.ts';
 import { endpointRoutingCheck } from './doctor/endpoint-routing.ts';
 import { envtestCheck } from './doctor/envtest.ts';
@@ -44,6 +45,7 @@ export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
     targetCheck,
     serviceCheck,
     pauseCheck,
+    consentCheck,
     permissionsCheck,
     sessionCheck,
     certificateCheck,

@@ -156,7 +156,7 @@ async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {
   const { manager } = target;
   const reconcilers = workloads.flatMap(({ ref, object }): Reconciler[] => {
     if (manager === undefined || object === undefined || describe(ref) === describe(manager.ref)) return [];
-    return [{ ref, object: object as Workload, wrote: manager.ref, writer: '' }];
+    return [{ ref, object: object as Workload }];
   });
   return { ...target, reconcilers };
 }

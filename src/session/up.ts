@@ -1,3 +1,4 @@
+import { recogniseCluster } from '../cluster/api/recognise.ts';
 import type { Work } from '../cluster/work.ts';
 import { type BegunBuild, beginBuild } from '../controller/begun-build.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
@@ -18,11 +19,12 @@ import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
 import { type Answered, createAnswered } from './reviews/answered.ts';
 import { noticeUnserved } from './route/user-process.ts';
+import { noteOf, questionFor, requireConsent } from './start/consent.ts';
 import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
 import { createSessionLeases } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
-import type { Session, UpCommand } from './start/session.ts';
+import type { Considered, Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
 import { reportUnready, unreadyManagers } from './start/unready.ts';
 import { type Running, takeOver } from './take-over.ts';
@@ -35,8 +37,14 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const machine = await thisMachine(io.env);
   const goFlags = beginGoFlags(context, options, begun, io);
   const command: UpCommand = { startedAt, context, options, io, machine, goFlags };
-  const discovered = await unlessInterrupted(discoverTarget(command), io.signal);
-  if (options.dryRun) return await printPlan(command, discovered);
+  const discovered = await unlessInterrupted(consider(command), io.signal);
+  const { question } = discovered;
+  if (options.dryRun) {
+    options.questions?.push(question);
+    return await printPlan(command, discovered);
+  }
+  await requireConsent([question, ...(options.questions ?? [])], command);
+  for (const one of question.reconcilers) io.emit(noteOf(one));
   const found = await recoverSessions(command, discovered);
   await endOrphans(machine, io.emit);
   const sessionId = newSessionId();
@@ -54,6 +62,15 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   } finally {
     await removeLocalFiles(directory);
   }
+}
+
+async function consider(command: UpCommand): Promise<Considered> {
+  const { api, authority } = command.context;
+  const recognising = recogniseCluster(api, authority);
+  // The error of the discovery says more.
+  recognising.catch(() => {});
+  const found = await discoverTarget(command);
+  return { ...found, question: await questionFor(command.context, await recognising, found) };
 }
 
 /** Begins the build before anything is known about the operator, because it is usually the same build as in the last session. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
-import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop, YES } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { createReviewer, type Reviewer } from '../support/reviews.ts';
@@ -339,10 +339,10 @@ it('a session that is killed leaves its key pair there and prints no Secret, and
   const state = await mkdtemp(join(tmpdir(), 'devloop-test-state-'));
   const quiet = { cwd: checkout.directory, env: { ...env(), XDG_STATE_HOME: state } };
   const printed = [
-    (await printedBy(['up', '--dry-run', '--verbose'], quiet.env)).text,
+    (await printedBy(['up', '--dry-run', '--verbose', YES], quiet.env)).text,
     (await runDevloop(['up', '--dry-run', '--verbose'], quiet)).log,
   ];
-  const text = await printedBy(['up', '--verbose'], quiet.env, /taken over in/);
+  const text = await printedBy(['up', '--verbose', YES], quiet.env, /taken over in/);
   printed.push((await runDevloop(['status'], quiet)).log, (await printedBy(['status'], quiet.env)).text);
   const values = await secretValues();
   const keystores: Buffer[] = [];

@@ -14,6 +14,7 @@ import {
   type Service,
   type WebhookConfiguration,
 } from '../../src/cluster/api/objects.ts';
+import { CATALOGUE } from '../../src/errors.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established, rolledOut as isRolledOut, type WorkloadKind } from '../support/cluster-waits.ts';
@@ -257,14 +258,30 @@ it('a manager that OLM installs stays paused, and is restored beside OLM', async
   await atRest('Deployment', 1, before);
 });
 
-it('a Deployment that writes the Services again is paused first, and restored with the rest', async () => {
+it('a Deployment that writes the Services again is paused only with consent, before the Services, and restored with the rest', async () => {
   await replaceBy('Deployment', 1);
   await using reconciler = await startReconciler(cluster, HOOK_NAMESPACE, 'first');
   await hooksAtRest(cluster, 'Deployment', 1);
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   const server = hookServer('local', '9444', '9445');
-  const planned = await dryRun([...SERVICES, ...server], options());
-  await using session = up();
+  const agreed = ['--also-pause', `${HOOK_NAMESPACE}/reconciler`];
+  // managedFields alone could be forged, so `--yes` is not enough; and without it, the cluster is part of the question.
+  for (const isAsked of [undefined, true as const]) {
+    const refused = await runDevloop(['up', ...SERVICES, ...server], {
+      ...options(),
+      ...(isAsked && { isAsked, env: { ...options().env, XDG_STATE_HOME: directory } }),
+    });
+    expect(refused.code, refused.log).toBe(CATALOGUE['consent.missing'].exit);
+    expect(refused.events.at(-1)).toMatchObject({
+      code: 'consent.missing',
+      hint: expect.stringContaining(agreed[1]!),
+    });
+  }
+  expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+  const asking = await dryRun([...SERVICES, ...server], options());
+  expect(asking).toContainEqual({ type: 'note', message: expect.stringContaining(agreed.join(' ')) });
+  const planned = await dryRun([...SERVICES, ...agreed, ...server], options());
+  await using session = up(...agreed);
   await session.waitFor('note', ({ message }) => message.includes('managedFields: pause'));
   await session.waitFor('session.ready');
   expectAsPlanned(session.events, planned, 'direct');

@@ -5,7 +5,7 @@ import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { run } from '../cluster/run.ts';
 import { account } from '../support/account.ts';
-import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop, YES } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { freezer } from '../support/freezer.ts';
 import { hookServer } from '../support/hook-server.ts';
@@ -116,7 +116,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       const known = (): string => join(sshd.dir, 'home/.ssh/known_hosts');
       /** The terminal's settings before and after, and devloop's exit code, are printed around its output. */
       const asked = async (variables: Record<string, string>): Promise<Terminal> => {
-        const program = [process.execPath, BIN, 'up', ...viaSsh(), ...SERVER]
+        const program = [process.execPath, BIN, 'up', YES, ...viaSsh(), ...SERVER]
           .map((word) => `'${word}'`)
           .join(' ');
         const line = `trap : INT; stty -g; ${program}; echo "ended with $?"; stty -g`;

@@ -270,6 +270,7 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   it('at a terminal: h and devloop release elsewhere, a review held too long, o, r, a hidden log, p, ?, and q restores everything', async () => {
+    await runDevloop(['context', 'forget'], options());
     const up = ['up', '--on-timeout', 'deny', ...SERVICES, ...hookServer('typed', '9444', '9445')];
     const { cwd, env } = options();
     const line = [process.execPath, BIN, ...up].join(' ');
@@ -281,6 +282,9 @@ describe('an operator in another language, with several Services, ports and a co
       terminal.type(key);
       await shows(effect);
     };
+    // devloop has not seen this cluster before.
+    await shows('(yes/no)');
+    terminal.type('yes\r');
     await shows('● serving');
     expect(terminal.shown()).toContain('│ typed listens on 9444');
     await press('h', '● held');

@@ -31,11 +31,21 @@ export interface DevloopOptions {
   env?: Record<string, string>;
   /** The words before devloop's command: `['unshare', '--uts', …]` for another machine. */
   through?: string[];
+  /** Whether `up` gets no `--yes` beside these arguments: for tests of the question itself. */
+  isAsked?: true;
 }
 
+/** Agrees to changes in the tests' clusters, which devloop has not seen before. */
+export const YES = '--yes';
+
 /** Runs the real program with `--json` and reads its events. */
-export function startDevloop(args: string[], { cwd, env = {}, through = [] }: DevloopOptions): DevloopRun {
-  const [program, ...rest] = [...through, process.execPath, BIN, ...withJson(args)];
+export function startDevloop(
+  args: string[],
+  { cwd, env = {}, through = [], isAsked }: DevloopOptions,
+): DevloopRun {
+  const agrees = args[0] === 'up' && !isAsked;
+  const flags = ['--json', ...(agrees ? [YES] : [])];
+  const [program, ...rest] = [...through, process.execPath, BIN, ...withFlags(args, flags)];
   const child = spawn(program!, rest, {
     cwd,
     env: { ...process.env, NODE_EXTRA_CA_CERTS: '', ...env },
@@ -48,7 +58,8 @@ export function startDevloop(args: string[], { cwd, env = {}, through = [] }: De
   const notify = (): void => [...listeners].forEach((listener) => void listener());
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk));
   createInterface({ input: child.stdout }).on('line', (line) => {
-    events.push(JSON.parse(line));
+    // Commands that devloop suggests repeat the flag, but the test has not typed it.
+    events.push(JSON.parse(agrees ? line.replaceAll(` ${YES}`, '') : line));
     notify();
   });
   const exited = new Promise<number>((resolve) => {
@@ -105,9 +116,9 @@ export function startDevloop(args: string[], { cwd, env = {}, through = [] }: De
   };
 }
 
-function withJson(args: string[]): string[] {
+function withFlags(args: string[], flags: string[]): string[] {
   const at = args.indexOf('--');
-  return at < 0 ? [...args, '--json'] : [...args.slice(0, at), '--json', ...args.slice(at)];
+  return at < 0 ? [...args, ...flags] : [...args.slice(0, at), ...flags, ...args.slice(at)];
 }
 
 /** Runs a command of devloop to its end. */

@@ -17,6 +17,8 @@ export interface Selected {
   config: KubeConfig;
   context: string;
   server: string;
+  /** The kubeconfig's current context; empty if it has none. */
+  current: string;
   /** The context's namespace, `default` if it names none. */
   namespace: string;
   /** Absolute paths. Of two entries with the same name, the one in the earlier file is used, as in client-go. */
@@ -49,7 +51,8 @@ export async function loadKubeconfig(
   const files = kubeconfigFiles(choice, env, cwd);
   const merged = await merge(files);
   const { config } = merged;
-  const name = choice.context ?? config.getCurrentContext();
+  const current = config.getCurrentContext() ?? '';
+  const name = choice.context ?? current;
   selectContext(config, name, choice.context !== undefined, files);
   const cluster = usableCluster(config, files);
   const context = config.getContextObject(name)!;
@@ -60,7 +63,7 @@ export async function loadKubeconfig(
   const first = { cluster, context };
   const selectFrom = (read: Merged, pinned: Pinned): Selected => {
     withUser(read, pinned);
-    const common = { context: name, server: cluster.server, namespace: namespace ?? 'default', files };
+    const common = { context: name, server: cluster.server, current, namespace: namespace ?? 'default', files };
     return { config: read.config, ...common, pinned, reload };
   };
   const reload = async (): Promise<Selected> => {

@@ -149,6 +149,7 @@ export function microTime(): string {
 }
 
 export interface Node extends KubeObject {
+  spec?: { providerID?: string };
   status?: { addresses?: { type: string; address: string }[] };
 }
 

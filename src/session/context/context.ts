@@ -5,6 +5,7 @@ import { NAMESPACE } from '../../config/forms.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
+import { shellWord, withNames } from '../../phrases.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './checkout.ts';
 import type { CommonOptions, Io } from './options.ts';
 
@@ -17,6 +18,12 @@ export interface CommandContext extends AsyncDisposable {
   /** The directory in which devloop was started. */
   cwd: string;
   wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
+  /** The kubeconfig's current context, if devloop.yaml names another one, and nothing else does. */
+  insteadOf?: string | undefined;
+  /** The certificates that the kubeconfig trusts for the API server. */
+  authority: string;
+  /** The file with the settings, if there is one. */
+  settingsFile?: string | undefined;
 }
 
 /** The namespace in the environment. Throws 'usage.invalid' if the variable contains something else. */
@@ -47,12 +54,16 @@ export async function openContext(
   const namespace = options.namespace ?? namespaceFrom(io.env) ?? config.namespace;
   const chosen = { context, kubeconfig: options.kubeconfig };
   io.onCluster?.(chosen);
-  const api = await connect(await loadKubeconfig(chosen, io.env, io.cwd));
+  const selected = await loadKubeconfig(chosen, io.env, io.cwd);
+  if (loaded && settings === 'required') requireAllowed(selected.context, loaded);
+  const api = await connect(selected);
+  const source = contextSource(options, io, config);
+  const isOther = source === SETTINGS && selected.context !== selected.current;
   io.emit({
     type: 'discovered',
     what: 'cluster',
     value: `${api.context} (${api.server})`,
-    source: contextSource(options, io, config),
+    source,
   });
   if (loaded)
     io.emit({
@@ -71,6 +82,9 @@ export async function openContext(
       deployment: options.deployment ?? config.deployment,
       namespace,
     },
+    authority: selected.pinned.cluster.caData ?? '',
+    ...(loaded && { settingsFile: loaded.file }),
+    ...(isOther && { insteadOf: selected.current }),
     async [Symbol.asyncDispose]() {
       await api[Symbol.asyncDispose]();
     },
@@ -80,7 +94,20 @@ export async function openContext(
 function contextSource(options: CommonOptions, io: Io, config: Config): string {
   if (options.context !== undefined) return '--context';
   if (io.env.DEVLOOP_CONTEXT !== undefined) return 'DEVLOOP_CONTEXT';
-  return config.context === undefined ? 'current context of the kubeconfig' : 'devloop.yaml';
+  return config.context === undefined ? 'current context of the kubeconfig' : SETTINGS;
+}
+
+const SETTINGS = 'devloop.yaml';
+
+/** Throws 'context.refused' if devloop.yaml does not allow the context. */
+function requireAllowed(context: string, { file, config }: { file: string; config: Config }): void {
+  const { allowContexts } = config;
+  if (allowContexts === undefined || allowContexts.includes(context)) return;
+  throw new DevloopError(
+    'context.refused',
+    `${file} allows only ${withNames('context', allowContexts)} (allowContexts), not ${context}.`,
+    { hint: allowContexts.map((one) => `${AGAIN} --context ${shellWord(one)}`).join('\n') },
+  );
 }
 
 /** Reads the checkout. A directory that is not a checkout is not searched, since it may contain anything. */

@@ -3,6 +3,7 @@ import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
 import type { AttendedSession } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
+import type { Question } from './question.ts';
 
 /** What the user can specify about the cluster and the operator. devloop discovers the rest. */
 export interface CommonOptions {
@@ -36,6 +37,8 @@ export interface TrustOptions {
 export interface PauseOptions {
   /** How the in-cluster manager is paused; by default, the owner of its Pods decides. */
   pause?: PauseChoice;
+  /** The Deployments to pause besides the manager, each as `namespace/name`; `none` for no other. */
+  alsoPause?: string[];
 }
 
 export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, TrustOptions {
@@ -43,6 +46,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, Tr
   controller: boolean;
   /** Whether to take over even if a live session holds the operator. */
   takeOver: boolean;
+  /** Whether the user has agreed to changes in this cluster. */
+  yes: boolean;
   dryRun: boolean;
   /** Whether each answer carries a warning that names the build that gave it. */
   stamp: boolean;
@@ -56,6 +61,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, Tr
   deployments?: string[];
   /** The ports that the controllers of these Deployments are known to need on this machine, each with its Deployment. */
   claimed?: Map<number, string>;
+  /** What these Deployments need the user's agreement for: it is asked for all of them at once. */
+  questions?: Question[];
   /** The answer to a review that is not answered in time; an error by default. */
   onTimeout?: OnTimeoutChoice;
   /** Whether to open the session's page. */
@@ -147,6 +154,8 @@ export interface Io {
   emit: Emit;
   /** Asks the user; absent without a terminal. */
   ask?: Ask;
+  /** Asks the user whether to go on; absent without a terminal, and with `--json`, where a script reads the output. */
+  confirm?: (question: string) => Promise<boolean>;
   /** Shows the session at the bottom of the terminal, and passes keys to it, until disposed. Absent without a terminal. */
   attend?: (session: AttendedSession) => Promise<Disposable>;
   /** Calls the listener before Ctrl-Z suspends this process, until disposed. */

@@ -2,6 +2,7 @@ import type { SelfReview } from '../../cluster/api/account.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { DevloopError, type ErrorCode } from '../../errors.ts';
+import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent, Verdict } from '../../report/events.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -58,8 +59,7 @@ export interface DoctorRun {
 /** The operator that `up` would take over, and what discovery reported. */
 export interface DiscoveredOperator {
   target: Target;
-  /** API groups that the checkout defines. */
-  groups: Set<string>;
+  facts: CheckoutFacts;
   events: DevloopEvent[];
   /** Services with ports that cannot be right; the target has them without those ports. */
   refusals: Refused[];

@@ -15,7 +15,7 @@ export const finalizersCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator, deadSessions }, signal) {
-    const { target, groups } = await neededOperator(operator);
+    const { target, facts } = await neededOperator(operator);
     const isHeld = await deadSessions.then(
       () => false,
       (error) => error instanceof DevloopError && error.code === 'session.held',
@@ -28,7 +28,7 @@ export const finalizersCheck: Check = {
         ? `kubectl -n ${target.namespace} scale ${manager.ref.kind.toLowerCase()} ${manager.ref.name} --replicas=1`
         : undefined;
     const { api } = await context;
-    return finalizersFinding({ ...(await listWaiting(api, groups, signal)), controller, resume });
+    return finalizersFinding({ ...(await listWaiting(api, facts.groups, signal)), controller, resume });
   },
 };
 

@@ -7,7 +7,7 @@ import { checkoutRoot } from '../context/checkout.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
 import { sessionsInTheWay, withoutPausedReconcilers } from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
-import { pauseChoice, pausedBy, planPause } from '../start/pause.ts';
+import { alsoPause, pauseChoice, pausedBy, planPause } from '../start/pause.ts';
 import { reportServedApis } from '../start/served-apis.ts';
 import {
   type DiscoveredOperator,
@@ -83,13 +83,14 @@ async function discoverOperator({
   const facts = await checkoutFactsOf(context);
   const emit = (event: DevloopEvent): void => void events.push(event);
   const found = await discover({
-    ...{ api: context.api, names: context.wanted, facts, emit },
+    ...{ api: context.api, facts, emit },
+    names: { ...context.wanted, alsoPause: alsoPause(options, context) },
     onUnusablePort: (error, service) => refusals.push({ error, service }),
   });
   const choice = pauseChoice(options, context);
   const target = pausedBy(choice, found);
   reportServedApis(target, choice, emit);
-  return { target, groups: facts.groups, events, refusals };
+  return { target, facts, events, refusals };
 }
 
 /** The dead sessions that left changes on the target. May watch a Lease for up to 15 s. */

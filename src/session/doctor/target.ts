@@ -18,7 +18,7 @@ export const targetCheck: Check = {
   async run({ context, operator, permissions, options }) {
     try {
       const found = await operator;
-      if (isUndeployed(found)) await requireDefinitions(await context, found, options);
+      if (isUndeployed(found)) await requireDefinitions(await context, found.facts, options);
       return targetFinding(found);
     } catch (error) {
       // The list of all missing permissions is more useful than the first refusal.

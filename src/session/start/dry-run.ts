@@ -5,21 +5,19 @@ import { shownCommand } from '../../controller/runner.ts';
 import { DevloopError } from '../../errors.ts';
 import { isFreeSomewhere } from '../../machine/port.ts';
 import { targetPorts } from '../../operator/target.ts';
-import { type InTheWay, markedSessions } from '../context/holders.ts';
+import { markedSessions } from '../context/holders.ts';
 import { controllersOf, orphanPids } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { changesOf, routeSettings } from '../route/routing.ts';
+import { plannedConsent } from './consent.ts';
 import { localFilesOf, planLocally } from './controller.ts';
 import { lackingForLeases } from './permissions.ts';
-import type { Discovered, UpCommand } from './session.ts';
+import type { Considered, Discovered, UpCommand } from './session.ts';
 
 /** Prints what `up` would do, step by step. Writes nothing, not even on this machine, and fails if `up` would. */
-export async function printPlan(
-  command: UpCommand,
-  found: Discovered & { inTheWay: InTheWay },
-): Promise<void> {
+export async function printPlan(command: UpCommand, found: Considered): Promise<void> {
   const { context, io, machine } = command;
-  const { target, plan, inTheWay } = found;
+  const { target, plan, inTheWay, question } = found;
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
   const own = inTheWay.living.filter(({ local }) => local);
   const ending = [
@@ -38,6 +36,7 @@ export async function printPlan(
   );
   for (const sessionId of markedSessions(target))
     io.emit({ type: 'note', message: restoresFirst(sessionId) });
+  for (const event of plannedConsent(command, question)) io.emit(event);
   const mayHold = (await lackingForLeases(context.api, plan)).length === 0;
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
   print([...(mayHold ? changesOf(plan.leases) : []), ...changesOf(plan.standIn)]);

@@ -11,9 +11,10 @@ import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { waitFor } from '../../cluster/takeover/pause/waits.ts';
 import type { Observer } from '../../cluster/work.ts';
 import type { PauseChoice } from '../../config/choices.ts';
+import { NONE } from '../../config/forms.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ServedApi } from '../../operator/served-apis.ts';
-import type { Target, TargetManager } from '../../operator/target.ts';
+import type { Target, TargetManager, TargetNames } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
 import { withNames } from '../../phrases.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -22,6 +23,12 @@ import type { PauseOptions } from '../context/options.ts';
 /** Flags take precedence over devloop.yaml. */
 export function pauseChoice(options: PauseOptions, { config }: CommandContext): PauseChoice {
   return options.pause ?? config.pause ?? 'auto';
+}
+
+/** The Deployments to pause besides the manager, as discovery takes them; undefined if the user has named none. */
+export function alsoPause(options: PauseOptions, { config }: CommandContext): TargetNames['alsoPause'] {
+  const wanted = options.alsoPause ?? config.alsoPause;
+  return wanted && { named: wanted.filter((one) => one !== NONE), nothingElse: wanted.includes(NONE) };
 }
 
 /** The target without what is not paused with this choice: a user who wants the manager to run wants nothing else to be paused. */
@@ -34,7 +41,8 @@ export function isCreatorPaused({
   manager,
   reconcilers = [],
 }: Pick<Target, 'manager' | 'reconcilers'>): boolean {
-  return reconcilers.some(({ wrote }) => manager !== undefined && describe(wrote) === describe(manager.ref));
+  const wrote = reconcilers.flatMap(({ evidence }) => (evidence ? [describe(evidence.wrote)] : []));
+  return manager !== undefined && wrote.includes(describe(manager.ref));
 }
 
 /**

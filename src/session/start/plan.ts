@@ -70,9 +70,10 @@ export function planTakeOver(
   };
 }
 
-function planReconciler({ ref, object, wrote }: Reconciler): PauseStep {
+function planReconciler({ ref, object, evidence }: Reconciler): PauseStep {
   const step = deploymentPause.pause({ ref, object });
-  const why = `pause what would overwrite the changes to ${describe(wrote)}`;
+  const changes = evidence ? `the changes to ${describe(evidence.wrote)}` : "devloop's changes";
+  const why = `pause what would overwrite ${changes}`;
   return { ...step, permissions: step.permissions.map((one) => ({ ...one, why })) };
 }
 

@@ -4,8 +4,10 @@ import type { LocalFiles } from '../../local/key-pair-files.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
+import type { InTheWay } from '../context/holders.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import type { Io, UpOptions } from '../context/options.ts';
+import type { Question } from '../context/question.ts';
 import type { TakeOverPlan } from './plan.ts';
 
 /** One run of `devloop up`. */
@@ -25,6 +27,12 @@ export interface Discovered {
   target: Target;
   plan: TakeOverPlan;
   facts: CheckoutFacts;
+}
+
+/** What was found, and what the user has to agree to. */
+export interface Considered extends Discovered {
+  inTheWay: InTheWay;
+  question: Question;
 }
 
 /** A take-over by one command. Everything that it changes in the cluster carries its id. */

@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
-import { describe, refOf } from '../../cluster/api/kinds.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { mayDoEverything } from '../../cluster/api/permissions.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
@@ -12,7 +12,7 @@ import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
-import type { Reconciler, Target } from '../../operator/target.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
@@ -25,7 +25,7 @@ import {
 import { inNamedNamespaces, namespaceOf } from '../context/namespaces.ts';
 import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
-import { isCreatorPaused, pauseChoice, pausedBy, planPause } from './pause.ts';
+import { alsoPause, isCreatorPaused, pauseChoice, pausedBy, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import { reportServedApis } from './served-apis.ts';
@@ -57,7 +57,6 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
   // Missing permissions are reported first; until then, a failure must not count as unhandled.
   looking.catch(() => {});
-  for (const one of target.reconcilers ?? []) io.emit({ type: 'note', message: whyPaused(one) });
   const [allowed, notices] = await Promise.all([askPermissions(api, plan, everything), noticing]);
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not get the stand-in's name.
@@ -121,7 +120,8 @@ async function lookUp(
 ): Promise<Target> {
   const { api, wanted } = context;
   try {
-    const names = { ...wanted, deployments: options.deployments };
+    const { deployments } = options;
+    const names = { ...wanted, deployments, alsoPause: alsoPause(options, context) };
     return pausedBy(pauseChoice(options, context), await discover({ api, names, facts, emit }));
   } catch (error) {
     if (!isForbidden(error)) throw error;
@@ -130,10 +130,6 @@ async function lookUp(
     permittedRoutes(api, await askPermissions(api, plan), named === undefined);
     throw error;
   }
-}
-
-function whyPaused({ ref, wrote, writer }: Reconciler): string {
-  return `${describe(ref)} wrote ${describe(wrote)} (managedFields: ${writer}), and would overwrite what devloop changes there.\nSo devloop pauses it, too; \`--pause none\` and \`--pause lease\` leave it running.`;
 }
 
 function assertAllTakeable({ services }: Target, { choice, address: named }: RouteSettings): void {

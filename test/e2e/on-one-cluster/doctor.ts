@@ -137,6 +137,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'target: ok',
     'service: ok',
     'pause: ok',
+    'consent: info',
     'permissions: ok',
     'session: ok',
     'certificate: ok',

@@ -17,6 +17,14 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ['quiet and verbose at once', ['status', '-q', '-v'], /cannot be used with/, /status --help/],
     ['a command without --', ['up', 'make', 'run'], /too many arguments/i, /up --help/],
     ['a command that is not for up', ['down', '--', 'make'], /only `up`/i, /up -- command/],
+    ['a Deployment to pause without its namespace', ['up', '--also-pause', 'hub'], /NAMESPACE/, /up --help/],
+    [
+      'a Deployment to pause while the manager runs',
+      ['doctor', '--pause', 'none', '--also-pause', 'shop/hub'],
+      /cannot be combined/,
+      /doctor --also-pause shop\/hub/,
+    ],
+    ['an unknown act on contexts', ['context', 'use'], /forget/, /context --help/],
     ['nothing after --', ['up', '--'], /must be followed by a command/, /up --help/],
     [
       'a command and --no-controller',

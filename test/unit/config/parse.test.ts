@@ -158,7 +158,7 @@ controller:
       '1:22 `controller.env`: expected a variable name without `=` or control characters',
     ],
     ['controller: { port: 1 }', '1:15 unknown key `controller.port`; did you mean `port`?'],
-    ['zzzzzz: 1', /^1:1 unknown key `zzzzzz`; expected one of context, namespace, /],
+    ['zzzzzz: 1', /^1:1 unknown key `zzzzzz`; expected one of context, allowContexts, namespace, /],
     ['__proto__: 1', /^1:1 unknown key `__proto__`; expected one of /],
     ['? [a]\n: b', '1:3 a key cannot be a list; expected a name'],
     ['\tcontext: a', '1:1 a tab cannot indent YAML; use spaces'],

@@ -13,6 +13,12 @@ const KUBECONFIG = JSON.stringify({
   users: [{ name: 'test', user: { token: 'test' } }],
 });
 
+/** Two contexts; the first is the current one. */
+const TWO = JSON.stringify({
+  ...JSON.parse(KUBECONFIG),
+  contexts: ['test', 'prod'].map((name) => ({ name, context: { cluster: 'test', user: 'test' } })),
+});
+
 async function opened(cwd: string, kubeconfig: string, context?: string): Promise<DevloopEvent[]> {
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => void events.push(event);
@@ -39,4 +45,41 @@ it('an empty name of a context is not taken for none, and can be seen', async ()
   await expect(opened(root, join(root, 'config'), '')).rejects.toMatchObject({
     ...{ code: 'context.unknown', message: expect.stringContaining("Context '' is not in") },
   });
+});
+
+it('a context that only devloop.yaml names is told from the current one, from a flag and from the environment', async () => {
+  const root = await directoryWith({ '.git/HEAD': '', 'devloop.yaml': 'context: prod\n', config: TWO });
+  const KUBECONFIG = join(root, 'config');
+  const instead = async (context?: string, env: Record<string, string> = {}) => {
+    const io = {
+      emit: () => {},
+      signal: new AbortController().signal,
+      env: { KUBECONFIG, ...env },
+      cwd: root,
+    };
+    await using found = await openContext({ services: [], ...(context && { context }) }, io);
+    return [found.api.context, found.insteadOf];
+  };
+  expect(await instead()).toEqual(['prod', 'test']);
+  expect(await instead('prod')).toEqual(['prod', undefined]);
+  expect(await instead(undefined, { DEVLOOP_CONTEXT: 'prod' })).toEqual(['prod', undefined]);
+  await writeFile(join(root, 'devloop.yaml'), 'context: test\n');
+  expect(await instead()).toEqual(['test', undefined]);
+});
+
+it('allowContexts refuses every other context, however it is chosen, but keeps nobody from restoring', async () => {
+  const root = await directoryWith({
+    '.git/HEAD': '',
+    'devloop.yaml': 'allowContexts: [dev, test]\n',
+    config: TWO,
+  });
+  await opened(root, join(root, 'config'));
+  await expect(opened(root, join(root, 'config'), 'prod')).rejects.toMatchObject({
+    ...{ code: 'context.refused', message: expect.stringContaining('prod') },
+    hint: expect.stringContaining('--context test'),
+  });
+  const env = { KUBECONFIG: join(root, 'config') };
+  const io = { emit: () => {}, signal: new AbortController().signal, env, cwd: root };
+  await using found = await openContext({ services: [], context: 'prod' }, io, 'optional');
+  expect(found.api.context).toBe('prod');
 });

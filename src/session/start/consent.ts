@@ -1,0 +1,131 @@
+import { relative } from 'node:path';
+import { describe } from '../../cluster/api/kinds.ts';
+import type { RecognisedCluster } from '../../cluster/api/recognise.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
+import { rank } from '../../operator/match.ts';
+import { type CheckoutFacts, readCheckout } from '../../operator/sources.ts';
+import type { Reconciler, Target } from '../../operator/target.ts';
+import { shellWord } from '../../phrases.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import { agreedIn, remember } from '../context/agreed.ts';
+import type { CommandContext } from '../context/context.ts';
+import { targetsOf } from '../context/holders.ts';
+import type { UpOptions } from '../context/options.ts';
+import {
+  agreementOf,
+  factsOf,
+  flagsFor,
+  isEmpty,
+  type Pending,
+  pendingOf,
+  type Question,
+  questionText,
+  together,
+  whySuspected,
+} from '../context/question.ts';
+import type { UpCommand } from './session.ts';
+
+/** What the user has to agree to before `up` takes this target over. */
+export async function questionFor(
+  context: CommandContext,
+  { id, tool }: RecognisedCluster,
+  { target, facts }: { target: Target; facts: CheckoutFacts },
+): Promise<Question> {
+  const { api, root, insteadOf, settingsFile } = context;
+  const objects = targetsOf({ ...target, reconcilers: [] }).map(describe);
+  const chosen =
+    insteadOf === undefined ? [] : [`context ${api.context}, which ${settingsFile} names, not ${insteadOf}`];
+  return {
+    cluster: { id, context: api.context, server: api.server },
+    tool,
+    taken: [...(objects.length > 0 ? objects : [`the operator of ${root}`]), ...chosen],
+    circumstances: [...(await elsewhere(context, target, facts))],
+    reconcilers: target.reconcilers ?? [],
+  };
+}
+
+/** Says where the operator is if the directory in which devloop was started has none of its webhooks. */
+async function elsewhere(
+  { root, cwd }: Pick<CommandContext, 'root' | 'cwd'>,
+  { services }: Target,
+  { startedIn }: CheckoutFacts,
+): Promise<string[]> {
+  if (startedIn === undefined || services.length === 0) return [];
+  const called = services.map(({ service: { metadata }, calls }) => ({
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    calls,
+  }));
+  const isHere = rank(called, await readCheckout(startedIn)).some(({ certain }) => certain);
+  return isHere
+    ? []
+    : [`The operator's sources are elsewhere in ${root}: ${relative(root, cwd)} has none of its webhooks.`];
+}
+
+/** What the user would be asked, or refused without a terminal; undefined if nothing. */
+export function openQuestion(
+  questions: [Question, ...Question[]],
+  { machine, options }: Pick<UpCommand, 'machine'> & { options: Pick<UpOptions, 'context' | 'yes'> },
+): { asked: Question; pending: Pending } | undefined {
+  const asked = together(questions);
+  const ofCluster = options.yes || options.context !== undefined;
+  const pending = pendingOf(asked, agreedIn(machine, asked.cluster.id), ofCluster);
+  return isEmpty(pending) ? undefined : { asked, pending };
+}
+
+/**
+ * Asks the user about what is still open, all at once, and remembers the answer. Throws 'consent.missing' if the user does not agree, or
+ * cannot be asked.
+ */
+export async function requireConsent(
+  questions: [Question, ...Question[]],
+  command: UpCommand,
+): Promise<void> {
+  const { machine, io } = command;
+  const open = openQuestion(questions, command);
+  if (open !== undefined) {
+    const facts = factsOf(open.asked, open.pending);
+    if (io.confirm === undefined) throw missing(open, 'devloop cannot ask you here.');
+    if (!(await io.confirm(`${facts}\n${questionText(open.pending)}`)))
+      throw missing(open, 'You did not agree.');
+  }
+  const all = together(questions);
+  await remember(machine, { ...all.cluster, at: new Date().toISOString(), what: agreementOf(all) });
+}
+
+function missing({ asked, pending }: { asked: Question; pending: Pending }, why: string): DevloopError {
+  const { taken, reconcilers } = pending;
+  const byName = taken.length > 0 && reconcilers.length === 0;
+  const hint = [
+    `If that is right: ${AGAIN} ${flagsFor(pending)}`,
+    ...(byName ? [`Or, by its name: ${AGAIN} --context ${shellWord(asked.cluster.context)}`] : []),
+    ...(reconcilers.length > 0 ? [`To leave it running: ${AGAIN} ${flagsFor(pending, false)}`] : []),
+  ];
+  return new DevloopError('consent.missing', `${factsOf(asked, pending)}\n${why} Nothing was changed.`, {
+    hint: hint.join('\n'),
+  });
+}
+
+/** What the dry run says about the question, and about what else is paused. */
+export function plannedConsent(command: UpCommand, question: Question): DevloopEvent[] {
+  const open = openQuestion([question], command);
+  const agreed = question.reconcilers.filter((one) => !open?.pending.reconcilers.includes(one));
+  const asks = open && `devloop up would ask first:\n${factsOf(question, open.pending)}`;
+  return [
+    ...agreed.map(noteOf),
+    ...(open && asks
+      ? [
+          {
+            type: 'note',
+            message: `${asks}\nTo agree without a terminal: ${flagsFor(open.pending)}`,
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+/** Says what else is paused, and why. */
+export function noteOf(reconciler: Reconciler): DevloopEvent {
+  const also = `devloop pauses it, too; \`--pause none\` and \`--pause lease\` leave it running.`;
+  return { type: 'note', message: `${whySuspected(reconciler)}\n${also}` };
+}

@@ -1,0 +1,161 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { AGAIN } from '../../../src/errors.ts';
+import { noCheckoutFacts } from '../../../src/operator/sources.ts';
+import type { Reconciler, Target } from '../../../src/operator/target.ts';
+import type { CommandContext } from '../../../src/session/context/context.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import type { Io, UpOptions } from '../../../src/session/context/options.ts';
+import type { Question } from '../../../src/session/context/question.ts';
+import { plannedConsent, questionFor, requireConsent } from '../../../src/session/start/consent.ts';
+import type { UpCommand } from '../../../src/session/start/session.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+const HOOKS = { kind: 'Service', namespace: 'shop', name: 'hooks' } as const;
+const STRANGER = { kind: 'Deployment', namespace: 'bank', name: 'ledger' } as const;
+const suspect: Reconciler = {
+  ref: STRANGER,
+  object: { metadata: STRANGER, spec: {} } as unknown as Workload,
+  evidence: { wrote: HOOKS, writer: 'ledger' },
+};
+const question = (more: Partial<Question> = {}): Question => ({
+  cluster: { id: 'uid 1', context: 'prod', server: 'https://prod' },
+  taken: ['Service shop/hooks', 'Deployment shop/manager'],
+  circumstances: [],
+  reconcilers: [],
+  ...more,
+});
+
+/** One user on one machine, who answers each question in the same way. */
+async function user(answer?: boolean) {
+  const asked: string[] = [];
+  const machine = await thisMachine({ XDG_STATE_HOME: await directoryWith({}) });
+  const confirm = async (text: string): Promise<boolean> => {
+    asked.push(text);
+    return answer!;
+  };
+  const io = { emit: () => {}, ...(answer !== undefined && { confirm }) } as unknown as Io;
+  const command = (options: Partial<UpOptions>): UpCommand =>
+    ({ machine, io, options: { yes: false, ...options } }) as unknown as UpCommand;
+  return {
+    asked,
+    up: (questions: Question | [Question, ...Question[]], options: Partial<UpOptions> = {}) =>
+      requireConsent(Array.isArray(questions) ? questions : [questions], command(options)),
+    plan: (one: Question, options: Partial<UpOptions> = {}) => plannedConsent(command(options), one),
+  };
+}
+
+test('a cluster is asked about once for each object that is taken over there', async () => {
+  const { asked, up } = await user(true);
+  await up(question());
+  await up(question());
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toMatch(/prod.*https:\/\/prod[\s\S]*Service shop\/hooks\n.*Deployment shop\/manager/);
+  // The same Service selects another Deployment now.
+  await up(question({ taken: ['Service shop/hooks', 'Deployment shop/database'] }));
+  expect(asked[1]).toContain('Deployment shop/database');
+  expect(asked[1]).not.toContain('shop/manager');
+  await up(question({ cluster: { id: 'uid 2', context: 'prod', server: 'https://prod' } }));
+  expect(asked).toHaveLength(3);
+});
+
+test('--context and --yes agree to the cluster, which is remembered', async () => {
+  for (const flag of [{ yes: true }, { context: 'prod' }]) {
+    const { asked, up } = await user(true);
+    await up(question(), flag);
+    await up(question());
+    expect(asked).toEqual([]);
+  }
+});
+
+test('a cluster of kind needs no agreement, and none is remembered', async () => {
+  const { up } = await user();
+  await up(question({ tool: 'kind' }));
+  await expect(up(question())).rejects.toMatchObject({ code: 'consent.missing' });
+});
+
+test('without a terminal, the error names the flags; after a no, nothing is remembered', async () => {
+  for (const answer of [undefined, false]) {
+    const { up } = await user(answer);
+    for (let time = 0; time < 2; time++)
+      await expect(up(question())).rejects.toMatchObject({
+        code: 'consent.missing',
+        exitCode: 2,
+        message: expect.stringContaining('Deployment shop/manager'),
+        hint: expect.stringMatching(`${AGAIN} --yes\n.*${AGAIN} --context prod`),
+      });
+  }
+});
+
+test('what managedFields names is paused only if the user agrees to that Deployment, in any cluster', async () => {
+  for (const trusted of [{ tool: 'kind' }, { taken: [] }]) {
+    const { up } = await user();
+    const suspicious = question({ ...trusted, reconcilers: [suspect] });
+    for (const flags of [{}, { yes: true }, { context: 'prod' }])
+      await expect(up(suspicious, flags)).rejects.toMatchObject({
+        code: 'consent.missing',
+        message: expect.stringMatching(/bank\/ledger.*Service shop\/hooks.*managedFields: ledger/),
+        hint: `If that is right: ${AGAIN} --also-pause bank/ledger\nTo leave it running: ${AGAIN} --also-pause none`,
+      });
+    await up({ ...suspicious, reconcilers: [{ ...suspect, isNamed: true }] });
+    await up(suspicious);
+  }
+});
+
+test('taking a Deployment over is no agreement to pausing it beside another manager', async () => {
+  const { up } = await user();
+  await up(question({ taken: ['Deployment bank/ledger'] }), { yes: true });
+  await expect(up(question({ reconcilers: [suspect] }), { yes: true })).rejects.toMatchObject({
+    code: 'consent.missing',
+  });
+});
+
+test('both questions are one, and so are those of several Deployments', async () => {
+  const { asked, up } = await user(true);
+  const second = question({ taken: ['Deployment shop/second'], reconcilers: [suspect] });
+  await up([question(), second]);
+  await up([second, question()]);
+  expect(asked).toHaveLength(1);
+  for (const name of ['shop/manager', 'shop/second', 'bank/ledger']) expect(asked[0]).toContain(name);
+});
+
+test('the dry run shows what would be asked, and asks nothing', async () => {
+  const { asked, plan } = await user(true);
+  const messages = (...of: Parameters<typeof plan>): string[] =>
+    plan(...of).flatMap((event) => ('message' in event ? [event.message] : []));
+  expect(messages(question({ reconcilers: [suspect] }))).toEqual([
+    expect.stringMatching(
+      /would ask[\s\S]*shop\/hooks[\s\S]*bank\/ledger[\s\S]*--yes --also-pause bank\/ledger/,
+    ),
+  ]);
+  expect(messages(question(), { yes: true })).toEqual([]);
+  expect(asked).toEqual([]);
+});
+
+test('a context that only devloop.yaml names, and an operator elsewhere in the repository, are part of the question', async () => {
+  const root = await directoryWith({
+    'shop/main.go': 'package main\nvar path = "/validate-shop-example-com-v1-order"',
+  });
+  await mkdir(join(root, 'docs'));
+  const call = { path: '/validate-shop-example-com-v1-order', groups: [], from: HOOKS };
+  const service = { service: { metadata: HOOKS, spec: {} } as unknown as Service, calls: [call] };
+  const target = { services: [service], namespace: 'shop' } as unknown as Target;
+  const asked = async (cwd: string, more: object = {}): Promise<Question> => {
+    const api = { context: 'prod', server: 'https://prod' };
+    const context = { api, root, cwd, ...more } as unknown as CommandContext;
+    const facts = { ...noCheckoutFacts(), startedIn: cwd };
+    return await questionFor(context, { id: 'uid 1' }, { target, facts });
+  };
+  expect(await asked(join(root, 'shop'))).toMatchObject({ taken: ['Service shop/hooks'], circumstances: [] });
+  const settings = { insteadOf: 'staging', settingsFile: `${root}/devloop.yaml` };
+  const { taken, circumstances } = await asked(join(root, 'docs'), settings);
+  expect(taken[1]).toMatch(/context prod.*devloop\.yaml.*staging/);
+  expect(circumstances).toEqual([expect.stringContaining('docs')]);
+  // Once agreed to, the committed context is another matter.
+  const { up } = await user();
+  await up(question({ taken: ['Service shop/hooks'] }), { yes: true });
+  await expect(up(question({ taken }))).rejects.toMatchObject({ code: 'consent.missing' });
+});
