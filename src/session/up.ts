@@ -46,6 +46,9 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   await requireConsent([question, ...(options.questions ?? [])], command);
   for (const one of question.reconcilers) io.emit(noteOf(one));
   const found = await recoverSessions(command, discovered);
+  // If an object is gone since, something else was found in its place.
+  if (found.target !== discovered.target)
+    await requireConsent([await questionFor(context, question.cluster, found)], command);
   await endOrphans(machine, io.emit);
   const sessionId = newSessionId();
   const operator = operatorName(found.target);

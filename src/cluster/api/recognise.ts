@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClusterApi } from './client.ts';
-import { noneIfForbidden, undefinedIfForbidden } from './errors.ts';
+import { noneIfRefused, undefinedIfForbidden } from './errors.ts';
 import type { KubeObject, Node } from './objects.ts';
 
 /** A cluster, whatever its context is called: `kind-kind` is soon another one. */
@@ -14,7 +14,7 @@ export interface RecognisedCluster {
 export async function recogniseCluster(api: ClusterApi, authority: string): Promise<RecognisedCluster> {
   const system = api.get<KubeObject>({ kind: 'Namespace', name: 'kube-system' }).catch(undefinedIfForbidden);
   const query = { limit: String(MANY) };
-  const nodes = api.list<Node>('Node', undefined, { query }).catch(noneIfForbidden);
+  const nodes = api.list<Node>('Node', undefined, { query }).catch(noneIfRefused);
   const uid = (await system)?.metadata.uid;
   const id = uid === undefined ? `server ${hashOf(api.server, authority)}` : `uid ${uid}`;
   return { id, tool: localTool(await nodes) };

@@ -1,44 +1,38 @@
 import { describe } from '../../cluster/api/kinds.ts';
+import type { RecognisedCluster } from '../../cluster/api/recognise.ts';
 import type { Reconciler } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
 
 /** What `up` needs the user's agreement for. */
 export interface Question {
-  cluster: { id: string; context: string; server: string };
-  /** The tool that runs the cluster on a developer's machine, if Nodes say so: such a cluster needs no agreement. */
-  tool?: string | undefined;
+  cluster: RecognisedCluster & { context: string; server: string };
   /** What `up` takes over in this cluster, in the words in which an agreement is remembered. */
   taken: string[];
-  /** What the user may not expect about the choice of the cluster or the operator. */
+  /** The context that devloop.yaml names, if it is not the current one, in such words. */
+  chosen: string[];
+  /** What the user may not expect about the place of the operator. */
   circumstances: string[];
   reconcilers: Reconciler[];
 }
 
 /** What the user has not agreed to yet. */
-export interface Pending {
-  taken: string[];
-  circumstances: string[];
-  reconcilers: Reconciler[];
-}
+export type Pending = Pick<Question, 'taken' | 'chosen' | 'circumstances' | 'reconcilers'>;
 
 /** `agreed`: what is remembered. `ofCluster`: whether the user has just agreed to the cluster, with a flag. */
-export function pendingOf(
-  { tool, ...question }: Question,
-  agreed: ReadonlySet<string>,
-  ofCluster: boolean,
-): Pending {
-  const isKnown = ofCluster || tool !== undefined;
-  const taken = isKnown ? [] : question.taken.filter((one) => !agreed.has(one));
+export function pendingOf(question: Question, agreed: ReadonlySet<string>, ofCluster: boolean): Pending {
+  const isNew = (one: string): boolean => !ofCluster && !agreed.has(one);
+  const taken = question.cluster.tool === undefined ? question.taken.filter(isNew) : [];
   return {
     taken,
+    chosen: question.chosen.filter(isNew),
     circumstances: taken.length > 0 ? question.circumstances : [],
     reconcilers: question.reconcilers.filter((one) => !one.isNamed && !agreed.has(pauses(one))),
   };
 }
 
-/** What is remembered once the user has agreed. In a cluster of a developer's machine, that is only what else is paused. */
-export function agreementOf({ tool, taken, reconcilers }: Question): string[] {
-  return [...(tool === undefined ? taken : []), ...reconcilers.map(pauses)];
+/** What is remembered once the user has agreed; in a cluster of a developer's machine, not what is taken over. */
+export function agreementOf({ cluster, taken, chosen, reconcilers }: Question): string[] {
+  return [...(cluster.tool === undefined ? taken : []), ...chosen, ...reconcilers.map(pauses)];
 }
 
 /** One question for several Deployments in the same cluster. */
@@ -50,13 +44,19 @@ export function together([first, ...others]: [Question, ...Question[]]): Questio
   return {
     ...first,
     taken: [...new Set(all.flatMap(({ taken }) => taken))],
+    chosen: [...new Set(all.flatMap(({ chosen }) => chosen))],
     circumstances: [...new Set(all.flatMap(({ circumstances }) => circumstances))],
     reconcilers: [...reconcilers.values()],
   };
 }
 
-export function isEmpty({ taken, reconcilers }: Pending): boolean {
-  return taken.length + reconcilers.length === 0;
+export function isEmpty({ taken, chosen, reconcilers }: Pending): boolean {
+  return taken.length + chosen.length + reconcilers.length === 0;
+}
+
+/** Whether the cluster is part of the question. */
+export function asksForCluster({ taken, chosen }: Pending): boolean {
+  return taken.length + chosen.length > 0;
 }
 
 /** Pausing a Deployment beside the manager is remembered apart from taking it over. */
@@ -67,16 +67,16 @@ function pauses({ ref }: Reconciler): string {
 /** The facts on which the user decides. */
 export function factsOf(
   { cluster: { context, server } }: Question,
-  { taken, circumstances, reconcilers }: Pending,
+  { taken, chosen, circumstances, reconcilers }: Pending,
 ): string {
-  const first =
-    taken.length === 0
-      ? []
-      : [
-          `From this machine, devloop has not yet taken over in the cluster of context ${context} (${server}):`,
-          ...taken.map((one) => `  ${one}`),
-        ];
-  return [...first, ...circumstances, ...reconcilers.map(whySuspected)].join('\n');
+  const where = `in the cluster of context ${context} (${server})`;
+  const objects = taken.map((one) => `\n  ${one}`).join('');
+  return [
+    ...(taken.length > 0 ? [`From this machine, devloop has not yet taken over ${where}:${objects}`] : []),
+    ...chosen.map((one) => `devloop uses ${one}.`),
+    ...circumstances,
+    ...reconcilers.map(whySuspected),
+  ].join('\n');
 }
 
 /** Names who could have forged it, because the user has to judge the evidence. */
@@ -89,17 +89,17 @@ export function whySuspected({ ref, evidence }: Reconciler): string {
   ].join(' ');
 }
 
-export function questionText({ taken, reconcilers }: Pending): string {
-  const names = reconcilers.map(({ ref }) => describe(ref)).join(', ');
-  if (reconcilers.length === 0) return 'Take over there?';
-  return taken.length === 0
-    ? `Pause ${names}, too, until the session ends?`
-    : `Take over there, and pause ${names}, too, until the session ends?`;
+export function questionText(pending: Pending): string {
+  const names = pending.reconcilers.map(({ ref }) => describe(ref)).join(', ');
+  if (names === '') return 'Take over there?';
+  return asksForCluster(pending)
+    ? `Take over there, and pause ${names}, too, until the session ends?`
+    : `Pause ${names}, too, until the session ends?`;
 }
 
 /** The flags with which the user agrees without being asked. */
-export function flagsFor({ taken, reconcilers }: Pending, wantsOthers = true): string {
-  const also = reconcilers.map(({ ref }) => `--also-pause ${ref.namespace}/${ref.name}`);
-  const none = reconcilers.length > 0 ? ['--also-pause none'] : [];
-  return [...(taken.length > 0 ? ['--yes'] : []), ...(wantsOthers ? also : none)].join(' ');
+export function flagsFor(pending: Pending, pausesOthers = true): string {
+  const also = pending.reconcilers.map(({ ref }) => `--also-pause ${ref.namespace}/${ref.name}`);
+  const none = also.length > 0 ? ['--also-pause none'] : [];
+  return [...(asksForCluster(pending) ? ['--yes'] : []), ...(pausesOthers ? also : none)].join(' ');
 }

@@ -1,5 +1,5 @@
 import { recogniseCluster } from '../../cluster/api/recognise.ts';
-import { factsOf, flagsFor } from '../context/question.ts';
+import { factsOf, flagsFor, type Question } from '../context/question.ts';
 import { openQuestion, questionFor } from '../start/consent.ts';
 import { type Check, type Finding, neededOperator } from './check.ts';
 
@@ -21,11 +21,9 @@ export const consentCheck: Check = {
 
 export function consentFinding(
   open: ReturnType<typeof openQuestion>,
-  { tool, cluster }: Pick<Parameters<typeof factsOf>[0], 'tool' | 'cluster'>,
+  { cluster: { id, tool } }: Pick<Question, 'cluster'>,
 ): Finding {
-  const proof = [
-    tool === undefined ? `the cluster is known by its ${cluster.id}` : `its Nodes are those of ${tool}`,
-  ];
+  const proof = [tool === undefined ? `the cluster is known by its ${id}` : `its Nodes are those of ${tool}`];
   if (open === undefined)
     return { verdict: 'ok', answer: '`up` asks nothing before its first change', proof };
   const { asked, pending } = open;

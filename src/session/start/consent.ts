@@ -13,6 +13,7 @@ import { targetsOf } from '../context/holders.ts';
 import type { UpOptions } from '../context/options.ts';
 import {
   agreementOf,
+  asksForCluster,
   factsOf,
   flagsFor,
   isEmpty,
@@ -28,18 +29,22 @@ import type { UpCommand } from './session.ts';
 /** What the user has to agree to before `up` takes this target over. */
 export async function questionFor(
   context: CommandContext,
-  { id, tool }: RecognisedCluster,
+  recognised: RecognisedCluster,
   { target, facts }: { target: Target; facts: CheckoutFacts },
 ): Promise<Question> {
   const { api, root, insteadOf, settingsFile } = context;
   const objects = targetsOf({ ...target, reconcilers: [] }).map(describe);
   const chosen =
-    insteadOf === undefined ? [] : [`context ${api.context}, which ${settingsFile} names, not ${insteadOf}`];
+    insteadOf === undefined
+      ? []
+      : [
+          `context ${api.context} of ${settingsFile}, and not the current one, ${insteadOf || 'which is not set'}`,
+        ];
   return {
-    cluster: { id, context: api.context, server: api.server },
-    tool,
-    taken: [...(objects.length > 0 ? objects : [`the operator of ${root}`]), ...chosen],
-    circumstances: [...(await elsewhere(context, target, facts))],
+    cluster: { ...recognised, context: api.context, server: api.server },
+    taken: objects.length > 0 ? objects : [`the operator of ${root}`],
+    chosen,
+    circumstances: await elsewhere(context, target, facts),
     reconcilers: target.reconcilers ?? [],
   };
 }
@@ -90,18 +95,20 @@ export async function requireConsent(
       throw missing(open, 'You did not agree.');
   }
   const all = together(questions);
-  await remember(machine, { ...all.cluster, at: new Date().toISOString(), what: agreementOf(all) });
+  const { id, context, server } = all.cluster;
+  const at = new Date().toISOString();
+  await remember(machine, { id, context, server, at, what: agreementOf(all) });
 }
 
 function missing({ asked, pending }: { asked: Question; pending: Pending }, why: string): DevloopError {
-  const { taken, reconcilers } = pending;
-  const byName = taken.length > 0 && reconcilers.length === 0;
+  const { reconcilers } = pending;
+  const byName = asksForCluster(pending) && reconcilers.length === 0;
   const hint = [
     `If that is right: ${AGAIN} ${flagsFor(pending)}`,
     ...(byName ? [`Or, by its name: ${AGAIN} --context ${shellWord(asked.cluster.context)}`] : []),
     ...(reconcilers.length > 0 ? [`To leave it running: ${AGAIN} ${flagsFor(pending, false)}`] : []),
   ];
-  return new DevloopError('consent.missing', `${factsOf(asked, pending)}\n${why} Nothing was changed.`, {
+  return new DevloopError('consent.missing', `${factsOf(asked, pending)}\n${why} Nothing was taken over.`, {
     hint: hint.join('\n'),
   });
 }
@@ -109,19 +116,13 @@ function missing({ asked, pending }: { asked: Question; pending: Pending }, why:
 /** What the dry run says about the question, and about what else is paused. */
 export function plannedConsent(command: UpCommand, question: Question): DevloopEvent[] {
   const open = openQuestion([question], command);
-  const agreed = question.reconcilers.filter((one) => !open?.pending.reconcilers.includes(one));
-  const asks = open && `devloop up would ask first:\n${factsOf(question, open.pending)}`;
-  return [
-    ...agreed.map(noteOf),
-    ...(open && asks
-      ? [
-          {
-            type: 'note',
-            message: `${asks}\nTo agree without a terminal: ${flagsFor(open.pending)}`,
-          } as const,
-        ]
-      : []),
-  ];
+  const notes = question.reconcilers
+    .filter((one) => !open?.pending.reconcilers.includes(one))
+    .map((one) => noteOf(one));
+  if (open === undefined) return notes;
+  const flags = `To agree without being asked: ${flagsFor(open.pending)}`;
+  const message = `devloop up would ask first:\n${factsOf(question, open.pending)}\n${flags}`;
+  return [...notes, { type: 'note', message }];
 }
 
 /** Says what else is paused, and why. */

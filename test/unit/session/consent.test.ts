@@ -21,9 +21,12 @@ const suspect: Reconciler = {
   object: { metadata: STRANGER, spec: {} } as unknown as Workload,
   evidence: { wrote: HOOKS, writer: 'ledger' },
 };
+const PROD = { id: 'uid 1', context: 'prod', server: 'https://prod' };
+const KIND = { ...PROD, tool: 'kind' };
 const question = (more: Partial<Question> = {}): Question => ({
-  cluster: { id: 'uid 1', context: 'prod', server: 'https://prod' },
+  cluster: PROD,
   taken: ['Service shop/hooks', 'Deployment shop/manager'],
+  chosen: [],
   circumstances: [],
   reconcilers: [],
   ...more,
@@ -58,7 +61,7 @@ test('a cluster is asked about once for each object that is taken over there', a
   await up(question({ taken: ['Service shop/hooks', 'Deployment shop/database'] }));
   expect(asked[1]).toContain('Deployment shop/database');
   expect(asked[1]).not.toContain('shop/manager');
-  await up(question({ cluster: { id: 'uid 2', context: 'prod', server: 'https://prod' } }));
+  await up(question({ cluster: { ...PROD, id: 'uid 2' } }));
   expect(asked).toHaveLength(3);
 });
 
@@ -73,7 +76,7 @@ test('--context and --yes agree to the cluster, which is remembered', async () =
 
 test('a cluster of kind needs no agreement, and none is remembered', async () => {
   const { up } = await user();
-  await up(question({ tool: 'kind' }));
+  await up(question({ cluster: KIND }));
   await expect(up(question())).rejects.toMatchObject({ code: 'consent.missing' });
 });
 
@@ -91,7 +94,7 @@ test('without a terminal, the error names the flags; after a no, nothing is reme
 });
 
 test('what managedFields names is paused only if the user agrees to that Deployment, in any cluster', async () => {
-  for (const trusted of [{ tool: 'kind' }, { taken: [] }]) {
+  for (const trusted of [{ cluster: KIND }, { taken: [] }]) {
     const { up } = await user();
     const suspicious = question({ ...trusted, reconcilers: [suspect] });
     for (const flags of [{}, { yes: true }, { context: 'prod' }])
@@ -151,11 +154,15 @@ test('a context that only devloop.yaml names, and an operator elsewhere in the r
   };
   expect(await asked(join(root, 'shop'))).toMatchObject({ taken: ['Service shop/hooks'], circumstances: [] });
   const settings = { insteadOf: 'staging', settingsFile: `${root}/devloop.yaml` };
-  const { taken, circumstances } = await asked(join(root, 'docs'), settings);
-  expect(taken[1]).toMatch(/context prod.*devloop\.yaml.*staging/);
+  const { taken, chosen, circumstances } = await asked(join(root, 'docs'), settings);
+  expect(chosen).toEqual([expect.stringMatching(/context prod.*devloop\.yaml.*staging/)]);
   expect(circumstances).toEqual([expect.stringContaining('docs')]);
-  // Once agreed to, the committed context is another matter.
-  const { up } = await user();
-  await up(question({ taken: ['Service shop/hooks'] }), { yes: true });
-  await expect(up(question({ taken }))).rejects.toMatchObject({ code: 'consent.missing' });
+  // That devloop.yaml chooses the cluster is another matter than the cluster, even if it is one of kind.
+  for (const cluster of [PROD, KIND]) {
+    const { asked: shown, up } = await user(true);
+    await up(question({ cluster, taken }), { yes: true });
+    await up(question({ cluster, taken, chosen }));
+    await up(question({ cluster, taken, chosen }));
+    expect(shown).toEqual([expect.stringContaining('devloop.yaml')]);
+  }
 });
