@@ -68,8 +68,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
 }
 
 async function consider(command: UpCommand): Promise<Considered> {
-  const { api, authority } = command.context;
-  const recognising = recogniseCluster(api, authority);
+  const recognising = recogniseCluster(command.context.api);
   // The error of the discovery says more.
   recognising.catch(() => {});
   const found = await discoverTarget(command);

@@ -63,7 +63,13 @@ export async function loadKubeconfig(
   const first = { cluster, context };
   const selectFrom = (read: Merged, pinned: Pinned): Selected => {
     withUser(read, pinned);
-    const common = { context: name, server: cluster.server, current, namespace: namespace ?? 'default', files };
+    const common = {
+      context: name,
+      server: cluster.server,
+      current,
+      namespace: namespace ?? 'default',
+      files,
+    };
     return { config: read.config, ...common, pinned, reload };
   };
   const reload = async (): Promise<Selected> => {

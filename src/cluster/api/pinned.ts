@@ -36,7 +36,8 @@ function isSameCluster(one: Cluster, other: Cluster): boolean {
   }
 }
 
-function identityOf(cluster: Cluster): string {
+/** What a client verifies of a cluster: equal for two entries that name the same one. Throws if the certificate authority cannot be read. */
+export function identityOf(cluster: Cluster): string {
   const { server, tlsServerName = '', caData = '' } = withOwnAuthority(cluster);
   return JSON.stringify([server, tlsServerName, Buffer.from(caData, 'base64').toString('base64')]);
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClusterApi } from './client.ts';
 import { noneIfRefused, undefinedIfForbidden } from './errors.ts';
 import type { KubeObject, Node } from './objects.ts';
+import { identityOf } from './pinned.ts';
 
 /** A cluster, whatever its context is called: `kind-kind` is soon another one. */
 export interface RecognisedCluster {
@@ -10,18 +11,17 @@ export interface RecognisedCluster {
   tool?: string | undefined;
 }
 
-/** `authority`: the certificates that the kubeconfig trusts for this server. */
-export async function recogniseCluster(api: ClusterApi, authority: string): Promise<RecognisedCluster> {
+export async function recogniseCluster(api: ClusterApi): Promise<RecognisedCluster> {
   const system = api.get<KubeObject>({ kind: 'Namespace', name: 'kube-system' }).catch(undefinedIfForbidden);
   const query = { limit: String(MANY) };
   const nodes = api.list<Node>('Node', undefined, { query }).catch(noneIfRefused);
   const uid = (await system)?.metadata.uid;
-  const id = uid === undefined ? `server ${hashOf(api.server, authority)}` : `uid ${uid}`;
+  const id = uid === undefined ? `server ${hashOf(identityOf(api.pinned.cluster))}` : `uid ${uid}`;
   return { id, tool: localTool(await nodes) };
 }
 
-function hashOf(...texts: string[]): string {
-  return createHash('sha256').update(JSON.stringify(texts)).digest('hex');
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** More Nodes than a cluster on one machine has. */

@@ -20,8 +20,6 @@ export interface CommandContext extends AsyncDisposable {
   wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
   /** The kubeconfig's current context, if devloop.yaml names another one, and nothing else does. */
   insteadOf?: string | undefined;
-  /** The certificates that the kubeconfig trusts for the API server. */
-  authority: string;
   /** The file with the settings, if there is one. */
   settingsFile?: string | undefined;
 }
@@ -82,7 +80,6 @@ export async function openContext(
       deployment: options.deployment ?? config.deployment,
       namespace,
     },
-    authority: selected.pinned.cluster.caData ?? '',
     ...(loaded && { settingsFile: loaded.file }),
     ...(isOther && { insteadOf: selected.current }),
     async [Symbol.asyncDispose]() {

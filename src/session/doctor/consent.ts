@@ -10,7 +10,7 @@ export const consentCheck: Check = {
   async run(run) {
     const found = await neededOperator(run.operator);
     const context = await run.context;
-    const recognised = await recogniseCluster(context.api, context.authority);
+    const recognised = await recogniseCluster(context.api);
     const question = await questionFor(context, recognised, found);
     return consentFinding(
       openQuestion([question], { ...run, options: { ...run.options, yes: false } }),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import type { KubeObject, Node } from '../../../src/cluster/api/objects.ts';
 import { localTool, recogniseCluster } from '../../../src/cluster/api/recognise.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -39,13 +40,16 @@ test("a cluster is known by kube-system's uid, or by its server and CA if the ac
   const [one, other] = [fakeCluster(), fakeCluster()];
   for (const { put } of [one, other]) put<KubeObject>('Namespace', { metadata: { name: 'kube-system' } });
   const { uid } = one.read<KubeObject>('Namespace', 'kube-system')!.metadata;
-  const id = async ({ api }: typeof one, ca: string): Promise<string> => (await recogniseCluster(api, ca)).id;
-  expect(await id(one, 'A')).toBe(`uid ${uid}`);
-  expect(await id(one, 'B')).toBe(await id(one, 'A'));
-  expect(await id(other, 'A')).not.toBe(await id(one, 'A'));
+  const id = async ({ api }: typeof one, caData: string): Promise<string> => {
+    const pinned = { cluster: { name: 'x', server: 'https://a', caData, skipTLSVerify: false }, context: {} };
+    return (await recogniseCluster({ ...api, pinned } as unknown as ClusterApi)).id;
+  };
+  expect(await id(one, 'AAAA')).toBe(`uid ${uid}`);
+  expect(await id(one, 'BBBB')).toBe(await id(one, 'AAAA'));
+  expect(await id(other, 'AAAA')).not.toBe(await id(one, 'AAAA'));
   one.hook.before = (_, what) => {
     if (/kube-system|Node/.test(what)) throw refusal(403, 'Forbidden');
   };
-  expect(await id(one, 'A')).toMatch(/^server [0-9a-f]{64}$/);
-  expect(await id(one, 'B')).not.toBe(await id(one, 'A'));
+  expect(await id(one, 'AAAA')).toMatch(/^server [0-9a-f]{64}$/);
+  expect(await id(one, 'BBBB')).not.toBe(await id(one, 'AAAA'));
 });
