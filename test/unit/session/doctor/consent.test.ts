@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Workload } from '../../../../src/cluster/api/workloads.ts';
+import type { Reconciler } from '../../../../src/operator/target.ts';
+import type { Question } from '../../../../src/session/context/question.ts';
+import { consentFinding } from '../../../../src/session/doctor/consent.ts';
+
+const reconciler: Reconciler = {
+  ref: { kind: 'Deployment', namespace: 'hub', name: 'operator' },
+  object: { metadata: {}, spec: {} } as unknown as Workload,
+  evidence: { wrote: { kind: 'Service', namespace: 'shop', name: 'hooks' }, writer: 'hub-operator' },
+};
+const asked: Question = {
+  cluster: { id: 'uid 1', context: 'prod', server: 'https://prod' },
+  taken: ['Service shop/hooks'],
+  chosen: [],
+  circumstances: [],
+  reconcilers: [reconciler],
+};
+
+test('names what `up` would ask, with the evidence and the flags', () => {
+  const finding = consentFinding({ asked, pending: asked }, asked);
+  expect(finding).toMatchObject({ verdict: 'info', proof: [expect.stringContaining('uid 1')] });
+  for (const part of ['prod', 'Service shop/hooks', 'Deployment hub/operator', 'hub-operator'])
+    expect(finding.answer).toContain(part);
+  expect(finding.hint).toContain('devloop up --yes --also-pause hub/operator');
+});
+
+test('without a question, says what the cluster is known by', () => {
+  const cluster = { ...asked.cluster, tool: 'kind' };
+  expect(consentFinding(undefined, { cluster })).toMatchObject({
+    ...{ verdict: 'ok', proof: [expect.stringContaining('kind')] },
+  });
+});
