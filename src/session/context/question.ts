@@ -97,9 +97,14 @@ export function questionText(pending: Pending): string {
     : `Pause ${names}, too, until the session ends?`;
 }
 
-/** The flags with which the user agrees without being asked. */
-export function flagsFor(pending: Pending, pausesOthers = true): string {
-  const also = pending.reconcilers.map(({ ref }) => `--also-pause ${ref.namespace}/${ref.name}`);
-  const none = also.length > 0 ? ['--also-pause none'] : [];
-  return [...(asksForCluster(pending) ? ['--yes'] : []), ...(pausesOthers ? also : none)].join(' ');
+/** The flags with which the user agrees without being asked. They replace those that the user has given, so they repeat them. */
+export function flagsFor({ reconcilers }: Question, pending: Pending, pausesOthers = true): string {
+  const wanted = reconcilers.filter(
+    (one) => one.isNamed || (pausesOthers && pending.reconcilers.includes(one)),
+  );
+  const others = pausesOthers || pending.reconcilers.length === 0 ? [] : ['none'];
+  const also = [...wanted.map(({ ref }) => `${ref.namespace}/${ref.name}`), ...others];
+  return [...(asksForCluster(pending) ? ['--yes'] : []), ...also.map((one) => `--also-pause ${one}`)].join(
+    ' ',
+  );
 }

@@ -31,6 +31,6 @@ export function consentFinding(
     verdict: 'info',
     answer: `\`up\` asks first, and fails without a terminal:\n${factsOf(asked, pending)}`,
     proof,
-    hint: `To agree beforehand: devloop up ${flagsFor(pending)}`,
+    hint: `To agree beforehand: devloop up ${flagsFor(asked, pending)}`,
   };
 }

@@ -104,9 +104,9 @@ function missing({ asked, pending }: { asked: Question; pending: Pending }, why:
   const { reconcilers } = pending;
   const byName = asksForCluster(pending) && reconcilers.length === 0;
   const hint = [
-    `If that is right: ${AGAIN} ${flagsFor(pending)}`,
+    `If that is right: ${AGAIN} ${flagsFor(asked, pending)}`,
     ...(byName ? [`Or, by its name: ${AGAIN} --context ${shellWord(asked.cluster.context)}`] : []),
-    ...(reconcilers.length > 0 ? [`To leave it running: ${AGAIN} ${flagsFor(pending, false)}`] : []),
+    ...(reconcilers.length > 0 ? [`To leave it running: ${AGAIN} ${flagsFor(asked, pending, false)}`] : []),
   ];
   return new DevloopError('consent.missing', `${factsOf(asked, pending)}\n${why} Nothing was taken over.`, {
     hint: hint.join('\n'),
@@ -120,7 +120,7 @@ export function plannedConsent(command: UpCommand, question: Question): DevloopE
     .filter((one) => !open?.pending.reconcilers.includes(one))
     .map((one) => noteOf(one));
   if (open === undefined) return notes;
-  const flags = `To agree without being asked: ${flagsFor(open.pending)}`;
+  const flags = `To agree without being asked: ${flagsFor(question, open.pending)}`;
   const message = `devloop up would ask first:\n${factsOf(question, open.pending)}\n${flags}`;
   return [...notes, { type: 'note', message }];
 }

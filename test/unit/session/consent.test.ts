@@ -108,6 +108,17 @@ test('what managedFields names is paused only if the user agrees to that Deploym
   }
 });
 
+test('the suggested flags repeat what the user has named, which they would replace otherwise', async () => {
+  const { up } = await user();
+  const named = { ...suspect, ref: { ...STRANGER, name: 'hub' }, isNamed: true as const };
+  await expect(up(question({ reconcilers: [named, suspect] }), { yes: true })).rejects.toMatchObject({
+    hint: [
+      `If that is right: ${AGAIN} --also-pause bank/hub --also-pause bank/ledger`,
+      `To leave it running: ${AGAIN} --also-pause bank/hub --also-pause none`,
+    ].join('\n'),
+  });
+});
+
 test('taking a Deployment over is no agreement to pausing it beside another manager', async () => {
   const { up } = await user();
   await up(question({ taken: ['Deployment bank/ledger'] }), { yes: true });
