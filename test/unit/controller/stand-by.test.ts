@@ -25,7 +25,7 @@ test('becomes exactly what it was made for, when that starts', async () => {
   expect(waiting.child.pid).toBeDefined();
   const controller = startController({ ...command, standBy: waiting }, () => {});
   expect(controller.pid).toBe(waiting.child.pid);
-  expect(await controller.exited).toEqual({ code: 0, signal: null });
+  expect(await controller.exited).toEqual({ code: 0, signal: null, isGone: true });
   expect(controller.lastLines()).toEqual(['begun']);
   expect(one.take(command)).toBeUndefined();
 });
@@ -70,6 +70,6 @@ test.runIf(await canPlace())('has put the files in their places when it begins',
   const one = standBy();
   one.make(run);
   const controller = startController({ ...run, standBy: one.take(run) }, () => {});
-  expect(await controller.exited).toEqual({ code: 0, signal: null });
+  expect(await controller.exited).toEqual({ code: 0, signal: null, isGone: true });
   expect(controller.lastLines()).toEqual(['pod']);
 });

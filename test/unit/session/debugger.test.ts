@@ -103,7 +103,7 @@ test('a controller at a breakpoint answers and ends, and the editor comes back t
   const ended = controller.stop({ graceMs: 30_000 });
   expect(await editor.event('terminated')).toEqual({ restart: true });
   expect(await answer).toBe('4\n');
-  expect(await ended).toEqual({ code: 3, signal: null });
+  expect(await ended).toEqual({ code: 3, signal: null, isGone: true });
   expect(controller.lastLines()).toEqual(['running', 'ending']);
   expect(await groupsOf(controller.pid!)).toEqual([]);
 
@@ -167,7 +167,7 @@ test('a panic ends the controller where no editor looks', async () => {
   const { start } = await session();
   const { controller, url } = await start();
   void get(`${url}/panic`).catch(() => {});
-  expect(await controller.exited).toEqual({ code: 2, signal: null });
+  expect(await controller.exited).toEqual({ code: 2, signal: null, isGone: true });
 });
 
 test('what a killed devloop leaves is ended with its debugger, also at a breakpoint', async () => {
@@ -187,7 +187,7 @@ test('a debugger that is killed takes the controller with it', async () => {
   const { start } = await session();
   const { controller } = await start();
   controller.kill();
-  expect(await controller.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await controller.exited).toEqual({ code: null, signal: 'SIGKILL', isGone: true });
   expect(await groupsOf(controller.pid!)).toEqual([]);
 });
 
