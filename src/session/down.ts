@@ -45,9 +45,10 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     io.emit({ type: 'note', message: nothingToRestore(context, found, options) });
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
-  // Judging a session takes up to 15 s, so they are judged at the same time. The restores do not wait for each other's failures.
+  // Judging a session takes up to 15 s, so they are judged at the same time.
   const judged = sessions.map((session) => ({ session, holder: holderOf(command, session) }));
-  await Promise.allSettled(judged.map(({ holder }) => holder));
+  // They are awaited below; until then, a failure must not count as unhandled.
+  for (const { holder } of judged) holder.catch(() => {});
   for (const { session, holder } of judged) {
     const ending = holder.then((one) => endSession(command, session, one));
     // If one session cannot be restored, the next one still is.
@@ -167,9 +168,13 @@ function namespacesToSearch({ api, wanted }: CommandContext): string[] {
   return [...new Set([api.namespace, own, ...wanted.services.map((name) => splitName(name, own).namespace)])];
 }
 
-/** The sessions that hold one of the objects that the user named, or all sessions; each is restored as a whole. */
+/**
+ * The sessions that hold one of the objects that the user named, or all sessions; each is restored as a whole. Those that have left only
+ * Leases come last: there is nothing to restore, and anybody can create such a Lease.
+ */
 function sessionsIn({ marked }: Found, named: Named): Traces[] {
-  return [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
+  const all = [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
+  return all.sort((a, b) => Number(changesOf(a.objects) === 0) - Number(changesOf(b.objects) === 0));
 }
 
 /** The error for an account that is not allowed to list anything. Without an error, a script would conclude that everything is restored. */

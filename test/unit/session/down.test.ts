@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { Lease } from '../../../src/cluster/api/objects.ts';
-import { SESSION_LABEL } from '../../../src/cluster/names.ts';
+import type { Lease, Service } from '../../../src/cluster/api/objects.ts';
+import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { Io } from '../../../src/session/context/options.ts';
 import { down } from '../../../src/session/down.ts';
@@ -78,4 +78,23 @@ it('sessions are judged side by side', async () => {
   );
   interrupt.abort();
   await ending;
+}, 20_000);
+
+it('a session that has left only a Lease comes last, since anybody can create one', async () => {
+  await using server = await fakeApiServer();
+  const { cluster } = server;
+  const labelled = (session: string, name: string) => ({
+    ...{ name, namespace: 'shop', labels: { [SESSION_LABEL]: session } },
+  });
+  cluster.put<Lease>('Lease', { metadata: labelled('s1', 'devloop.service.other'), spec: {} });
+  const fields = [{ path: ['spec', 'selector'], before: { app: 'shop' } }];
+  const annotations = { [UNDO_ANNOTATION]: JSON.stringify({ v: 1, fields }) };
+  const metadata = { ...labelled('s2', 'hook'), annotations };
+  cluster.put<Service>('Service', { metadata, spec: { ports: [] } });
+  const { io, events } = await ioWith(server);
+  await expect(down({ services: [], takeOver: true, dryRun: false }, io)).rejects.toMatchObject({
+    message: expect.stringContaining('Service shop/hook'),
+  });
+  const other = expect.objectContaining({ type: 'warning', message: expect.stringContaining('s1') });
+  expect(events).toContainEqual(other);
 }, 20_000);
