@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SELF_REVIEWS } from '../../../src/cluster/api/account.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { Write } from '../../../src/cluster/api/writes.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { ownWrites } from '../../../src/session/route/own-answers.ts';
-import { fakeCluster } from '../../support/fake-cluster.ts';
+import { consequences, ownWrites } from '../../../src/session/route/own-answers.ts';
+import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const deletion = {
   operation: 'DELETE',
@@ -79,4 +80,72 @@ it('lets the question for the own account pass, since nothing can be known befor
   const resource = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
   const review = { operation: 'CREATE', resource, object: { metadata: { name: 'x' } } };
   expect(await own.judge(review)).toBe('allow');
+});
+
+describe('what Kubernetes does because of a restore', () => {
+  const namespace = 'shop';
+  const template = (image: string, labels = {}) => ({
+    ...{ metadata: { labels }, spec: { containers: [{ name: 'manager', image }] } },
+  });
+  const workload = (name: string, image: string, labels = {}): Workload => ({
+    metadata: { name, namespace, uid: `of-${name}` },
+    spec: { selector: {}, template: template(image, labels) },
+  });
+  const ownedBy = (kind: string, name: string) => [{ kind, name, uid: `of-${name}`, controller: true }];
+  const pod = (replicaSet: string, username: string) => ({
+    ...{ operation: 'CREATE', resource: { group: '', version: 'v1', resource: 'pods' }, namespace },
+    ...{ name: 'x', userInfo: { username } },
+    object: { metadata: { name: 'x', ownerReferences: ownedBy('ReplicaSet', replicaSet) } },
+  });
+  const CONTROLLER = 'system:serviceaccount:kube-system:replicaset-controller';
+
+  function restoring(trusted: string[] = []) {
+    const cluster = fakeCluster();
+    const manager = workload('manager', 'manager:1');
+    for (const [name, image] of [
+      ['manager-1', 'manager:1'],
+      ['manager-2', 'manager:2'],
+      ['manager-3', 'manager:3'],
+    ] as const) {
+      const replicaSet = workload(name, image, { 'pod-template-hash': name.slice(8) });
+      replicaSet.metadata.ownerReferences = ownedBy('Deployment', 'manager');
+      cluster.put('ReplicaSet', replicaSet);
+      cluster.edit('ReplicaSet', name, namespace, ({ metadata }) => {
+        metadata.uid = `of-${name}`;
+      });
+    }
+    // A new version was deployed since the target was read.
+    cluster.put('Deployment', workload('manager', 'manager:2'));
+    const events: DevloopEvent[] = [];
+    const emit = (event: DevloopEvent) => void events.push(event);
+    const taken = [{ ref: { kind: 'Deployment', namespace, name: 'manager' } as const, object: manager }];
+    const own = consequences({ api: cluster.api, sessionId: 's1', trusted, emit }, taken, 'refuse');
+    return { own, events, cluster };
+  }
+
+  it('is answered for: Pods of the version that was taken over, and of the one that is deployed now', async () => {
+    const { own, cluster } = restoring();
+    expect(await own.judge(pod('manager-1', CONTROLLER))).toBe('allow');
+    expect(await own.judge(pod('manager-2', CONTROLLER))).toBe('allow');
+    // Whoever changes the Deployment from now on gets no Pod.
+    cluster.put('Deployment', workload('manager', 'manager:3'));
+    expect(await own.judge(pod('manager-3', CONTROLLER))).toBeUndefined();
+  });
+
+  it('is not answered for if the account is unknown, which is named, unless it is trusted', async () => {
+    const { own, events } = restoring();
+    expect(await own.judge(pod('manager-1', 'masterclient'))).toBe('unknown');
+    expect(events).toMatchObject([
+      { type: 'warning', hint: expect.stringContaining('--trust-account masterclient') },
+    ]);
+    expect(await restoring(['masterclient']).own.judge(pod('manager-1', 'masterclient'))).toBe('allow');
+  });
+
+  it('is not answered for if it cannot be proved', async () => {
+    const { own, cluster } = restoring();
+    cluster.hook.before = (_, what) => {
+      if (what.startsWith('ReplicaSet')) throw refusal(403, 'Forbidden');
+    };
+    expect(await own.judge(pod('manager-1', CONTROLLER))).toBeUndefined();
+  });
 });
