@@ -175,13 +175,15 @@ async function planSettings(
   { emit }: Pick<Work, 'emit'>,
 ): Promise<PlannedSettings> {
   const { facts } = inputs.checkout;
-  const environment = await managerVariables({ ...inputs, ...facts, ...program }, emit);
+  const { root } = inputs.checkout;
+  const environment = await managerVariables({ ...inputs, ...facts, ...program, root }, emit);
   // The user's command has its own arguments, unless it contains `{args}`.
   const takesArguments = program.run.includes(ARGUMENTS);
   const args = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
   const values = args.map(({ value }) => value);
   noteClusterHosts({ args: values, variables: environment.passable }, inputs.target, emit);
-  const passed = [...values, ...Object.values(environment.passable)];
+  const ofUser = Object.values(inputs.settings.env ?? {});
+  const passed = [...values, ...Object.values(environment.passable), ...ofUser];
   const { copied, ...mounts } = await planMounts({ ...inputs, ...program }, passed, emit);
   const start = { args, variables: environment.passable, files: mountedTexts(copied) };
   const known = { ...facts, ...program, ...environment };
@@ -270,11 +272,5 @@ function planEnvironment(
     ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.join(delimiter) }),
   });
   for (const message of environment.warnings) emit({ type: 'warning', message });
-  if (environment.dropped.length > 0) emit({ type: 'note', message: notTakenOver(environment.dropped) });
   return environment.env;
-}
-
-function notTakenOver(names: string[]): string {
-  const all = names.join(', ');
-  return `The controller runs without ${all} from the Deployment:\nsuch variables can run other programs on this machine, or expose what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
 }

@@ -1,13 +1,15 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
+import type { LinkedPackages } from '../controller/go/linked-packages.ts';
 import { type PodEnvironment, readPodEnvironment } from '../operator/environment.ts';
 import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { variablesOnFreePorts } from './busy-ports.ts';
-import { isSetting } from './environment.ts';
 import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
+import { isOfTheMachine } from './machine-variables.ts';
+import { takenVariables } from './taken-variables.ts';
 
 export interface VariableInputs {
   api: ClusterApi;
@@ -25,6 +27,14 @@ export interface VariableInputs {
   imageFiles: ImageFile[];
   /** devloop's own environment. */
   env: Record<string, string | undefined>;
+  root: string;
+  /** The command that starts the program. */
+  run: string[];
+  /** The program's packages; absent for the user's own command. */
+  linked?: LinkedPackages | undefined;
+  keptProgram: string;
+  /** The variables that devloop.yaml sets. */
+  settings: { env?: Record<string, string> };
 }
 
 export interface ManagerVariables extends PodEnvironment {
@@ -43,6 +53,8 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
     const message = `${name}=${environment.values[name]}\nis an arbitrary node of the cluster: the controller does not run on a node.`;
     emit({ type: 'note', message });
   }
+  const taken = await takenVariables(environment.values, inputs);
+  noteLeftOut(environment.values, taken, inputs, emit);
   const ofImage = takenFromImage(inputs, environment.values, emit);
   const values = { ...ofImage, ...environment.values };
   const switches = inputs.isElectable ? [] : variablesWithoutElection(values, inputs.electionVariables);
@@ -58,9 +70,10 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
     });
     values[name] = after;
   }
+  const own = Object.entries(values).filter(([name]) => name in ofImage || taken.has(name));
   // The kubelet does not expand references to variables of the image.
   const expandable = Object.entries(values).filter(([name]) => name in environment.values);
-  return { ...environment, values: Object.fromEntries(expandable), passable: passable(values, emit) };
+  return { ...environment, values: Object.fromEntries(expandable), passable: passable(own, emit) };
 }
 
 /** The settings that the image makes, except those that the Deployment or the user's shell overrides. */
@@ -83,15 +96,41 @@ function takenFromImage(
  * Leaves out variables that contain a NUL byte: the kernel ends every variable there, and Node refuses them with an error that quotes the
  * value.
  */
-function passable(variables: Record<string, string>, emit: Emit): Record<string, string> {
+function passable(variables: [string, string][], emit: Emit): Record<string, string> {
   const [good, bad] = [false, true].map((isBad) =>
-    Object.entries(variables).filter(([, value]) => value.includes('\0') === isBad),
+    variables.filter(([, value]) => value.includes('\0') === isBad),
   );
   for (const [name] of bad!) {
     const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can contain.`;
     emit({ type: 'warning', message });
   }
   return Object.fromEntries(good!);
+}
+
+/** Variables that each container has, and that the controller has from this machine. */
+const OF_EACH_CONTAINER = new Set([
+  'PATH',
+  'HOME',
+  'PWD',
+  'KUBECONFIG',
+  'KUBERNETES_SERVICE_HOST',
+  'KUBERNETES_SERVICE_PORT',
+]);
+
+function noteLeftOut(
+  values: Record<string, string>,
+  taken: ReadonlySet<string>,
+  { settings: { env = {} } }: VariableInputs,
+  emit: Emit,
+): void {
+  const names = Object.keys(values).filter(
+    (name) => !taken.has(name) && !(name in env) && !OF_EACH_CONTAINER.has(name),
+  );
+  if (names.length === 0) return;
+  const why =
+    'its sources do not name them, or this machine or a library could take them for something to load or run';
+  const message = `The controller runs without ${names.join(', ')} from the Deployment:\n${why}. To set them: controller: {env: {${names.map((name) => `${name}: …`).join(', ')}}} in devloop.yaml.`;
+  emit({ type: 'note', message });
 }
 
 interface ImageSettings {
@@ -118,7 +157,7 @@ export function settingsOfImage({
   const places = [...imageFiles.map(({ to }) => to), ...mounted];
   const isHere = (path: string): boolean => places.some((place) => isAtOrBelow(path, place));
   const settings = Object.entries(imageVariables).filter(
-    ([name, value]) => isSetting(name) && (value.match(PATHS) ?? []).every(isHere),
+    ([name, value]) => !isOfTheMachine(name) && (value.match(PATHS) ?? []).every(isHere),
   );
   return Object.fromEntries(settings);
 }

@@ -124,6 +124,11 @@ export async function goSources(root: string): Promise<{ file: string; text: str
   return await Promise.all(files.map(async (file) => ({ file, text: await readSmall(file) })));
 }
 
+/** The files below `root` whose names match, except tests, and those that readCheckout skips because of their directory. */
+export async function programSources(root: string, pattern: RegExp): Promise<string[]> {
+  return await sourceFiles(root, (name) => pattern.test(name));
+}
+
 /** The texts of those YAML files below `root` that match; also of files that are too large for readCheckout. */
 export async function manifestTexts(root: string, pattern: RegExp): Promise<string[]> {
   const files = (await sourceFiles(root)).filter((file) => /\.ya?ml$/.test(file));
@@ -135,7 +140,9 @@ export async function manifestTexts(root: string, pattern: RegExp): Promise<stri
   return found;
 }
 
-async function sourceFiles(root: string): Promise<string[]> {
+const isSource = (name: string): boolean => /\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(name) || RECIPE.test(name);
+
+async function sourceFiles(root: string, isWanted = isSource): Promise<string[]> {
   const found: string[] = [];
   const queue = [root];
   for (
@@ -148,12 +155,7 @@ async function sourceFiles(root: string): Promise<string[]> {
       const path = join(directory, entry.name);
       if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED_DIRECTORIES.has(entry.name))
         queue.push(path);
-      else if (
-        entry.isFile() &&
-        (/\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) || RECIPE.test(entry.name)) &&
-        !entry.name.endsWith('_test.go')
-      )
-        found.push(path);
+      else if (entry.isFile() && isWanted(entry.name) && !entry.name.endsWith('_test.go')) found.push(path);
     }
   }
   return found;

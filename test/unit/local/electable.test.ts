@@ -13,7 +13,7 @@ async function planElecting(linked: string, rest: Partial<ControllerInputs>) {
       'example.com/lib',
       linked,
     ),
-    'main.go': `package main\nimport _ "${linked}/leader"\nfunc main() {}\n`,
+    'main.go': `package main\nimport _ "${linked}/leader"\nconst elects = "ENABLE_LEADER_ELECTION"\nfunc main() {}\n`,
     'lib/go.mod': `module ${linked}\n`,
     'lib/leader/leader.go': 'package leader\n',
   });

@@ -9,7 +9,7 @@ import { noCheckoutFacts, readCheckout } from '../../../src/operator/sources.ts'
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { directoryWith } from '../controller/support/places.ts';
-import { inputs, MOUNT } from './support/inputs.ts';
+import { CHECKOUT, inputs, MOUNT } from './support/inputs.ts';
 
 const plan = (rest?: Partial<ControllerInputs>) =>
   planController(inputs(rest), { emit: () => {}, signal: new AbortController().signal });
@@ -18,12 +18,12 @@ test('a command of the user runs without the arguments of the Deployment, but wi
   const planned = await plan();
   expect(planned).toMatchObject({
     plan: {
-      cwd: '/checkout',
+      cwd: CHECKOUT,
       build: undefined,
       run: ['./run'],
       env: { HOME: '/home/me', LEVEL: 'debug', TMPDIR: '/state/s1/tmp' },
       webhook: { host: '127.0.0.1', port: 9443 },
-      watch: { checkout: '/checkout' },
+      watch: { checkout: CHECKOUT },
     },
     hardCoded: [MOUNT],
     needed: [],
@@ -53,7 +53,8 @@ test('a command of the user gets the arguments of the Deployment where it asks f
 test('of a package that the user names, everything else is as discovered', async () => {
   const directory = await directoryWith({
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',
-    'cmd/shop/main.go': 'package main\n\nvar name = filepath.Base(os.Args[0])\n\nfunc main() {}\n',
+    'cmd/shop/main.go':
+      'package main\n\nvar name = filepath.Base(os.Args[0]) + os.Getenv("LEVEL")\n\nfunc main() {}\n',
     Makefile: 'build:\n\tgo build -tags all -o bin/shop ./cmd/shop\n',
   });
   const checkout = { root: directory, facts: noCheckoutFacts() };
@@ -209,7 +210,7 @@ test('the variables of the Deployment run no code in a command of the user', asy
 test('a value with a NUL byte is left out of the variables, and as an argument it is an error that does not quote it', async () => {
   const directory = await directoryWith({
     'go.mod': 'module m\n',
-    'main.go': 'package main\nfunc main() {}\n',
+    'main.go': 'package main\n\nconst names = "LEVEL" + "TOKEN"\nfunc main() {}\n',
   });
   const rest = inputs({
     settings: { package: '.' },
@@ -237,7 +238,7 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
 
 test('leader election is turned off in the variables, with a note, also in one that only the sources bind to it', async () => {
   const facts = { ...noCheckoutFacts(), electionVariables: new Set(['SHOP_HA']) };
-  const rest = inputs({ checkout: { root: '/checkout', facts } });
+  const rest = inputs({ checkout: { root: CHECKOUT, facts } });
   rest.target.manager!.container.env = [
     { name: 'ENABLE_LEADER_ELECTION', value: 'true' },
     { name: 'SHOP_HA', value: '1' },
@@ -256,7 +257,7 @@ test('leader election is turned off in the variables, with a note, also in one t
 test('a StatefulSet counts like a Deployment: its arguments, variables, and a name with an ordinal', async () => {
   const directory = await directoryWith({
     'go.mod': 'module m\n',
-    'main.go': 'package main\nfunc main() {}\n',
+    'main.go': 'package main\n\nconst name = "POD_NAME"\nfunc main() {}\n',
   });
   const checkout = { root: directory, facts: noCheckoutFacts() };
   const rest = inputs({ settings: { package: '.' }, checkout, podName: 'shop-devloop-s1-0' });
@@ -296,7 +297,7 @@ test("where the same Secret is also at controller-runtime's default, as OLM moun
   const usual = '/tmp/k8s-webhook-server/serving-certs';
   const planFor = (keyPairMounts: string[]) => {
     const facts = { ...noCheckoutFacts(), paths: new Set([refused]) };
-    const checkout = { root: '/checkout', facts };
+    const checkout = { root: CHECKOUT, facts };
     return plan({ settings: { run: ['./run', '{args}'] }, checkout, keyPairMounts });
   };
   expect((await planFor([usual, refused])).hardCoded).toEqual([refused]);
@@ -349,7 +350,7 @@ test('the controller gets what its image sets, and the Deployment and the shell 
   const events: DevloopEvent[] = [];
   const root = await directoryWith({
     'go.mod': 'module m\n',
-    'main.go': 'package main\n\nfunc main() {}\n',
+    'main.go': 'package main\n\nconst name = "LEVEL"\n\nfunc main() {}\n',
     Dockerfile: [
       'FROM golang\nRUN go build -o /manager .\nFROM scratch\nARG version=2',
       'ENV OPERATOR_VERSION=$version LEVEL=image REGION=image\nENTRYPOINT ["/manager"]\n',

@@ -14,7 +14,7 @@ const CLUSTER = ['cluster', 'cluster/api', 'cluster/marks'];
 const MIDDLE = [
   ...CLUSTER,
   ...['cluster/takeover', 'cluster/takeover/pause', 'cluster/relay'],
-  ...['operator', 'local', 'certificates', 'config', 'machine'],
+  ...['checkout', 'operator', 'local', 'certificates', 'config', 'machine'],
   ...['controller', 'controller/go', 'controller/watch', 'debugger'],
   ...['gateway', 'reviews', 'page', 'route', 'route/ssh', 'route/relay', 'route/relay/wire'],
 ];
@@ -49,6 +49,7 @@ const ALLOWED: Record<string, string[]> = {
   local: [
     ...CLUSTER,
     ...['operator', 'controller', 'controller/go', 'controller/watch', 'certificates', 'config', 'machine'],
+    'checkout',
   ],
   operator: [...CLUSTER, 'controller/go', 'machine'],
   'cluster/relay': CLUSTER,
@@ -71,6 +72,7 @@ const ALLOWED: Record<string, string[]> = {
   'route/relay/wire': [],
   route: ['machine'],
   machine: [],
+  checkout: ['machine'],
   certificates: ['machine'],
   config: [],
   report: [],

@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import type { Service } from '../../../../src/cluster/api/objects.ts';
 import type { Container, Workload } from '../../../../src/cluster/api/workloads.ts';
 import type { ControllerInputs } from '../../../../src/local/plan.ts';
 import { noCheckoutFacts } from '../../../../src/operator/sources.ts';
 import { fakeCluster } from '../../../support/fake-cluster.ts';
+
+/** A checkout whose sources name the variables of the containers. */
+export const CHECKOUT = join(import.meta.dirname, '../../../fixtures/local/checkout');
 
 /** Where the manager's container finds its key pair. */
 export const MOUNT = '/certs';
@@ -29,7 +33,7 @@ export function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
       manager: { ref: { kind: 'Deployment', ...metadata }, object, container, source: '' },
       namespace: 'shop',
     },
-    checkout: { root: '/checkout', facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
+    checkout: { root: CHECKOUT, facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
     settings: { run: ['./run'], env: { LEVEL: 'debug' } },
     podName: 'shop-devloop-s1',
     env: { HOME: '/home/me' },

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { namedVariables } from './named-variables.ts';
+
+const AT_ONCE = 16;
+
+/**
+ * The names among `wanted` that the sources of linked packages contain. `directories`: those of the packages. Reading the sources of a
+ * manager's libraries takes about a second, so what they name is kept in `cacheFile` for as long as the packages are the same.
+ */
+export async function namedByPackages(
+  directories: string[],
+  wanted: string[],
+  cacheFile: string,
+): Promise<Set<string>> {
+  const key = await keyOf(directories);
+  const cached = await readCache(cacheFile, key);
+  const unknown = wanted.filter((name) => !Object.hasOwn(cached, name));
+  if (unknown.length > 0) {
+    const named = await search(directories, unknown);
+    for (const name of unknown) cached[name] = named.has(name);
+    await writeCache(cacheFile, { key, named: cached });
+  }
+  return new Set(wanted.filter((name) => cached[name]));
+}
+
+/** Ends as soon as all names are found. */
+async function search(directories: string[], wanted: string[]): Promise<Set<string>> {
+  const named = new Set<string>();
+  const open = new Set(wanted);
+  for (let at = 0; at < directories.length && open.size > 0; at += AT_ONCE) {
+    const packages = await Promise.all(directories.slice(at, at + AT_ONCE).map(readPackage));
+    const clues = [...open].map(clueTo);
+    const likely = packages.filter((files) =>
+      files.some((file) => clues.some((clue) => file.includes(clue))),
+    );
+    const texts = likely.map((files) => files.map((file) => file.toString('latin1')));
+    // Each package is judged alone: a library's settings are not those of another one.
+    for (const one of texts) {
+      for (const name of namedVariables([one], open)) {
+        named.add(name);
+        open.delete(name);
+      }
+    }
+  }
+  return named;
+}
+
+/** What a package contains if it names the variable, unless a library makes the name from fields: the part in front of the first `_`. */
+function clueTo(name: string): string {
+  return name.split('_')[0]!;
+}
+
+async function readPackage(directory: string): Promise<Buffer[]> {
+  const names = await readdir(directory).catch(() => []);
+  const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
+  return await Promise.all(sources.map((name) => readFile(join(directory, name)).catch(() => Buffer.of())));
+}
+
+/** A directory in the module cache never changes. Any other one changes its time when files are added or removed there. */
+async function keyOf(directories: string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const directory of directories) {
+    const isFixed = /@v\d/.test(directory);
+    const { mtimeMs } = isFixed ? { mtimeMs: 0 } : await stat(directory).catch(() => ({ mtimeMs: 0 }));
+    hash.update(`${directory}\0${mtimeMs}\n`);
+  }
+  return hash.digest('hex');
+}
+
+async function readCache(file: string, key: string): Promise<Record<string, boolean>> {
+  try {
+    const cache = JSON.parse(await readFile(file, 'utf8')) as { key: string; named: Record<string, boolean> };
+    return cache.key === key ? cache.named : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The cache only saves time, so a failure is ignored. */
+async function writeCache(file: string, content: object): Promise<void> {
+  const fresh = `${file}.${process.pid}`;
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(fresh, JSON.stringify(content), { mode: 0o600 });
+    await rename(fresh, file);
+  } catch {
+    // The next session reads the sources again.
+  }
+}

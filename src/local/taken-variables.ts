@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { namedByPackages } from '../checkout/linked-sources.ts';
+import { namedVariables, type PackageTexts, PROGRAM_SOURCE } from '../checkout/named-variables.ts';
+import type { LinkedPackages } from '../controller/go/linked-packages.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
+import { programSources } from '../operator/sources.ts';
+import { isOfTheMachine } from './machine-variables.ts';
+
+interface TakenFrom {
+  root: string;
+  /** The command that starts the program. */
+  run: string[];
+  /** The program's packages; absent for the user's own command. */
+  linked?: LinkedPackages | undefined;
+  /** Where the newest program of the checkout is kept. */
+  keptProgram: string;
+}
+
+/**
+ * The names of those variables of the container that the program gets. Whoever edits the Deployment, or a ConfigMap that it names, chooses
+ * names and values, and the program that reads a variable decides what it does. So a variable has to be one of the program's own:
+ *
+ * - The sources of the checkout name it, or the user's own command does, or a source file that this command names.
+ * - Or, for a program that devloop builds, a package that it links names it, and the value is plain: a library can take a path or a command
+ *   for something to load or run.
+ *
+ * Variables that the machine interprets are never taken.
+ */
+export async function takenVariables(
+  variables: Readonly<Record<string, string>>,
+  { root, run, linked, keptProgram }: TakenFrom,
+): Promise<Set<string>> {
+  const names = Object.keys(variables).filter((name) => !isOfTheMachine(name));
+  if (names.length === 0) return new Set();
+  const isBuilt = linked !== undefined;
+  const files = await programSources(root, isBuilt ? /\.go$/ : PROGRAM_SOURCE);
+  const named = isBuilt
+    ? []
+    : run.filter((word) => PROGRAM_SOURCE.test(word)).map((file) => resolve(root, file));
+  const packages = await readPackages([...files, ...named]);
+  const taken = namedVariables(isBuilt ? packages : [...packages, run], names);
+  const others = names.filter((name) => !taken.has(name) && isPlain(variables[name]!));
+  if (!isBuilt || others.length === 0) return taken;
+  const directories = [...(await linked())]
+    .filter(([path, directory]) => !isStandard(path, directory) && !isOwn(directory, root))
+    .map(([, directory]) => directory);
+  for (const name of await namedByPackages(directories, others, `${keptProgram}.variables`)) taken.add(name);
+  return taken;
+}
+
+/** The texts of these files, by directory. */
+async function readPackages(files: string[]): Promise<PackageTexts[]> {
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  const packages = Map.groupBy(texts.entries(), ([index]) => dirname(files[index]!));
+  return [...packages.values()].map((entries) => entries.map(([, text]) => text));
+}
+
+/** A package of Go's standard library is in the directory of that name. */
+function isStandard(path: string, directory: string): boolean {
+  return !path.split('/')[0]!.includes('.') && directory.endsWith(join('/src', path));
+}
+
+function isOwn(directory: string, root: string): boolean {
+  return isAtOrBelow(directory, root) && !isAtOrBelow(directory, join(root, 'vendor'));
+}
+
+/** A word, a number, a list of them, or a URL: neither an absolute path nor anything with a space or another character of a shell. */
+const PLAIN = /^(?!file:)(?:[a-z][a-z\d+.-]*:\/\/)?(?![/~.])[\w./,:@%+=?[\]-]*$/i;
+
+function isPlain(value: string): boolean {
+  return (
+    value === '' ||
+    (PLAIN.test(value) && !/(?:^|[,:=])[/~.](?!\/)/.test(value.replace(/^[a-z][a-z\d+.-]*:\/\//i, '')))
+  );
+}
