@@ -12,7 +12,7 @@ import { followManager } from '../../../src/session/start/follow-manager.ts';
 import type { Session } from '../../../src/session/start/session.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
-import { inputs } from '../local/support/inputs.ts';
+import { CHECKOUT, inputs } from '../local/support/inputs.ts';
 
 const cluster = fakeCluster();
 let home: string;
@@ -47,7 +47,7 @@ async function following(): Promise<{ follow: (object: Workload) => void; object
   const session = {
     ...{ target, files, sessionId: 's1', moved: new Map(), facts: rest.checkout.facts },
     ...{ plan: { standIn: [], pause: [] }, options: { controller: true }, io: { env: rest.env } },
-    context: { api: cluster.api, root: '/checkout', config: { controller: rest.settings }, chosen: {} },
+    context: { api: cluster.api, root: CHECKOUT, config: { controller: rest.settings }, chosen: {} },
   } as unknown as Session;
   const supervisor = { runWith() {} } as never;
   const follow = followManager(session, work, {
