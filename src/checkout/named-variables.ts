@@ -48,16 +48,18 @@ export function namedVariables(packages: PackageTexts[], wanted: Iterable<string
 
 /** All names in a package that can be, or begin or end, the name of a variable. */
 function wordsIn(texts: PackageTexts): Set<string> {
-  const words = new Set<string>();
-  for (const text of texts) {
-    for (const [, , word = ''] of text.matchAll(LITERAL)) words.add(word);
-    for (const [, list = ''] of text.matchAll(TAG)) for (const one of list.split(/[, ]+/)) words.add(one);
-    for (const pattern of [PART_OF_TAG, MEMBER, PLACEHOLDER])
-      for (const [, word = ''] of text.matchAll(pattern)) words.add(word);
-    for (const [, list = ''] of text.matchAll(UNPACKED))
-      for (const one of list.split(',')) words.add(one.split(/[:=]/)[0]!.trim());
-  }
-  return words;
+  return new Set(texts.flatMap(wordsOf));
+}
+
+function wordsOf(text: string): string[] {
+  const all = (pattern: RegExp, group = 1): string[] =>
+    [...text.matchAll(pattern)].map((found) => found[group]!);
+  return [
+    ...all(LITERAL, 2),
+    ...all(TAG).flatMap((list) => list.split(/[, ]+/)),
+    ...[PART_OF_TAG, MEMBER, PLACEHOLDER].flatMap((pattern) => all(pattern)),
+    ...all(UNPACKED).flatMap((list) => list.split(',').map((one) => one.split(/[:=]/)[0]!.trim())),
+  ];
 }
 
 /**

@@ -41,7 +41,7 @@ test.each<[string, string, string]>([
   ['JavaScript', 'const mode = process.env.SHOP_MODE ?? 1', 'SHOP_MODE'],
   ['JavaScript, unpacked', 'const { A, SHOP_MODE: mode = "x" } = process.env;', 'SHOP_MODE'],
   ['Rust', 'env::var("SHOP_MODE")', 'SHOP_MODE'],
-  ['Java', '@Value("${SHOP_MODE:x}")', 'SHOP_MODE'],
+  ['Java', `@Value("$\{SHOP_MODE:x}")`, 'SHOP_MODE'],
 ])('%s names a variable', (_, text, name) => {
   expect(named(text, name, 'OTHER')).toEqual([name]);
 });
