@@ -43,11 +43,14 @@ export function followElection(
       emit({ type: 'note', message: notFreed(ref, error) });
     }
   };
-  const freeOfPod = (ref: ObjectRef): Promise<void> =>
-    free(ref, async (lease) => {
-      const pod = endedPods().find(({ metadata }) => isHeldBy(lease, metadata.name));
+  const freeOfPod = async (ref: ObjectRef): Promise<void> => {
+    const pods = endedPods();
+    if (pods.length === 0) return;
+    await free(ref, async (lease) => {
+      const pod = pods.find(({ metadata }) => isHeldBy(lease, metadata.name));
       return pod !== undefined && (await isLastOfItsName(api, pod));
     });
+  };
   return {
     attend: () =>
       createCandidate({
