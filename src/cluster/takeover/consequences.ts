@@ -65,7 +65,8 @@ function rule(by: string, operations: string, writes: string, links: Links): Rul
 
 const RULES: Rule[] = [
   rule('deployment-controller', 'UPDATE', 'apps/deployments/status', isTaken),
-  rule('deployment-controller', ALL, 'apps/replicasets', isOwned),
+  rule('deployment-controller', 'CREATE', 'apps/replicasets', isReplicaSet),
+  rule('deployment-controller', 'UPDATE DELETE', 'apps/replicasets', isOwned),
   rule('replicaset-controller', 'UPDATE', 'apps/replicasets/status', isOwned),
   rule('replicaset-controller', 'CREATE DELETE', '/pods', isPod),
   rule('statefulset-controller', 'UPDATE', 'apps/statefulsets/status', isTaken),
@@ -158,15 +159,22 @@ async function isOfManager(pod: Pod, namespace: string, taken: Taken, isNew = fa
   if (between === undefined || between.metadata.uid !== owner.uid) return false;
   const manager = takenBy(controllerOf(between.metadata)?.uid, taken);
   if (manager === undefined) return false;
-  return !isNew || [manager.object, manager.now].some((one) => one && isOfTemplate(between, one));
+  return !isNew || isOfTemplate(between, manager);
+}
+
+function isReplicaSet(review: Reviewed, taken: Taken): boolean {
+  const manager = takenBy(controllerOf(metadataOf(review))?.uid, taken);
+  return manager !== undefined && isOfTemplate(review.object as KubeObject, manager);
 }
 
 /** Compares as the Deployment's controller does when it looks for the ReplicaSet of a template. */
-function isOfTemplate(replicaSet: KubeObject, deployment: KubeObject): boolean {
+function isOfTemplate(replicaSet: KubeObject, { object, now = object }: TakenObject): boolean {
   const { template } = (replicaSet as Workload).spec;
   const { [TEMPLATE_HASH]: _, ...labels } = template.metadata?.labels ?? {};
   const plain = { ...template, metadata: { ...template.metadata, labels } };
-  return same(plain as unknown as Json, (deployment as Workload).spec.template as unknown as Json);
+  return [object, now].some((deployment) =>
+    same(plain as unknown as Json, (deployment as Workload).spec.template as unknown as Json),
+  );
 }
 
 const TEMPLATE_HASH = 'pod-template-hash';

@@ -87,6 +87,13 @@ it.each<[string, Reviewed]>([
       object: owned('Deployment', 'foo', 'foo-uid'),
     }),
   ],
+  [
+    'a new ReplicaSet of the Deployment',
+    review('apps/replicasets', 'CREATE', {
+      userInfo: by('deployment-controller'),
+      object: replicaSet('foo-new', 'foo-uid', 'foo:2'),
+    }),
+  ],
   ['a Pod of the Deployment', pod('foo-66d9f8')],
   ['a Pod of its new version', pod('foo-new')],
   [
@@ -147,6 +154,10 @@ it.each<[string, Reviewed]>([
     review('coordination.k8s.io/leases', 'UPDATE', { name: 'devloop.deployment.foo', oldObject: relay }),
   ],
   ['a Pod of a ReplicaSet that anybody created', pod('foo-forged')],
+  [
+    'a ReplicaSet of a template that somebody has just written',
+    review('apps/replicasets', 'CREATE', { object: replicaSet('foo-x', 'foo-uid', 'evil:1') }),
+  ],
   ['a Pod of another Deployment', pod('foo-other')],
   ['a Pod of a ReplicaSet that is gone', pod('foo-gone')],
   ['a Pod that only has the label', review('/pods', 'CREATE', { name: 'x', object: relay })],
