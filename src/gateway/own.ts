@@ -29,7 +29,11 @@ export async function answerOwn(
   const verdicts = new Set<OwnVerdict>();
   if (request && typeof request.uid === 'string')
     for (const own of expecting) {
-      const verdict = await unlessAborted(own.judge(request), signal);
+      // Whoever reaches the port can send a request that is none of Kubernetes'.
+      const verdict = await unlessAborted(
+        own.judge(request).catch(() => undefined),
+        signal,
+      );
       if (verdict === 'allow' || verdict === 'conflict') return answerOf(review, verdict);
       verdicts.add(verdict);
     }

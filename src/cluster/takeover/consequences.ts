@@ -169,7 +169,8 @@ function isReplicaSet(review: Reviewed, taken: Taken): boolean {
 
 /** Compares as the Deployment's controller does when it looks for the ReplicaSet of a template. */
 function isOfTemplate(replicaSet: KubeObject, { object, now = object }: TakenObject): boolean {
-  const { template } = (replicaSet as Workload).spec;
+  const { template } = (replicaSet as Partial<Workload>).spec ?? {};
+  if (template === undefined) return false;
   const { [TEMPLATE_HASH]: _, ...labels } = template.metadata?.labels ?? {};
   const plain = { ...template, metadata: { ...template.metadata, labels } };
   return [object, now].some((deployment) =>

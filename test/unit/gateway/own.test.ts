@@ -8,7 +8,11 @@ const VERDICTS: Record<string, OwnVerdict> = { ours: 'allow', stale: 'conflict',
 const own = (others: OwnAnswers['others']): OwnAnswers => ({
   others,
   isExpecting: () => true,
-  judge: async (request) => VERDICTS[(request as { name?: string }).name ?? ''],
+  async judge(request) {
+    const { name = '' } = request as { name?: string };
+    if (name === 'garbled') throw new TypeError('not iterable');
+    return VERDICTS[name];
+  },
 });
 const FORWARDED = '{"answered":true}';
 
@@ -33,7 +37,14 @@ test('reviews that devloop answers itself are answered while all others wait, an
 test('all others are forwarded, or refused at once, and nothing is answered any longer than asked', async () => {
   await using bench = await setUp();
   const forwarding = bench.gateway.answerOwn(own('forward'));
-  const theirs = [review('theirs'), review('unknown'), '{', 'null', '{"request":{"objects":[]}}'];
+  const theirs = [
+    review('theirs'),
+    review('unknown'),
+    review('garbled'),
+    '{',
+    'null',
+    '{"request":{"objects":[]}}',
+  ];
   const textOf = async (body: string) => (await bench.ask('/validate', { body })).text;
   for (const body of theirs) expect(await textOf(body)).toBe(FORWARDED);
   const refusing = bench.gateway.answerOwn(own('refuse'));
