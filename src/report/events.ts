@@ -86,8 +86,16 @@ export type DevloopEvent =
   | { type: 'debug.running' }
   /** The take-over begins. devloop has checked everything that it can check without writing to the cluster. */
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
-  /** The take-over is complete. */
-  | { type: 'session.ready'; session: string; ms: number }
+  /**
+   * The take-over is complete. `oldPods`: how many Pods of the in-cluster manager have not ended yet. kube-apiserver can go on calling them over
+   * open connections; `manager.gone` follows when it cannot.
+   */
+  | { type: 'session.ready'; session: string; ms: number; oldPods?: number }
+  /**
+   * All Pods that the session has ended are gone, so all reviews are answered here. It follows `session.ready`, unless the pause ends no Pod.
+   * `oldPods`: as in `session.ready`.
+   */
+  | { type: 'manager.gone'; session: string; ms: number; oldPods?: number }
   /** The session ends, and devloop begins to restore everything. */
   | { type: 'session.stopping'; reason: string }
   /**

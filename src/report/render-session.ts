@@ -4,7 +4,10 @@ import { type ControllerEvent, renderController } from './render-controller.ts';
 import { duration, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
 type SessionEvent =
-  | Extract<DevloopEvent, { type: `route.${string}` | `session.${string}` | `guard.${string}` }>
+  | Extract<
+      DevloopEvent,
+      { type: `route.${string}` | `session.${string}` | `guard.${string}` | `manager.${string}` }
+    >
   | ControllerEvent;
 
 /** The lines of a session's progress: its route, its guard, its controller, its beginning and its end. */
@@ -43,7 +46,9 @@ export function renderSession(event: SessionEvent, paint: Paint): string {
     case 'session.started':
       return row('session', oneLine(event.session));
     case 'session.ready':
-      return paintedRow(paint, 'green', 'ready', `taken over in ${duration(event.ms)}; ${LEAVE}`);
+      return paintedRow(paint, 'green', 'ready', readyText(event));
+    case 'manager.gone':
+      return row('gone', 'the Pods of the in-cluster manager; this machine answers all reviews');
     case 'session.stopping':
       return row('stopping', `${event.reason}; restoring everything`);
     case 'session.restored':
@@ -51,6 +56,11 @@ export function renderSession(event: SessionEvent, paint: Paint): string {
     default:
       return renderController(event, paint);
   }
+}
+
+function readyText({ ms, oldPods = 0 }: Extract<DevloopEvent, { type: 'session.ready' }>): string {
+  const old = oldPods === 0 ? '' : `; ${counted(oldPods, 'old Pod')} may still answer some reviews`;
+  return `taken over in ${duration(ms)}${old}; ${LEAVE}`;
 }
 
 const LEAVE = 'press Ctrl-C to restore everything';

@@ -37,6 +37,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'debug.running': 'normal',
   'session.started': 'normal',
   'session.ready': 'quiet',
+  'manager.gone': 'normal',
   'session.stopping': 'normal',
   'session.restored': 'quiet',
   'guard.overwritten': 'quiet',
@@ -67,8 +68,7 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 }
 
 function shownFrom(event: DevloopEvent): Verbosity {
-  // An exit that devloop caused matters only to somebody who wants to see every step.
-  if (event.type === 'controller.exited' && event.expected) return 'verbose';
+  if (isOnlyStep(event)) return 'verbose';
   if (isWrongAnswer(event)) return 'quiet';
   if (event.type === 'reviews.replayed') return SHOWN_FROM[event.type];
   // The line that was printed at the signal has already reported this.
@@ -77,6 +77,12 @@ function shownFrom(event: DevloopEvent): Verbosity {
   if (event.type === 'error' && event.summary) return 'normal';
   if (event.type === 'change' && event.temporary && !event.dryRun) return 'verbose';
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
+}
+
+/** Whether an event matters only to somebody who wants to see every step: what devloop caused, or what nobody had to wait for. */
+function isOnlyStep(event: DevloopEvent): boolean {
+  if (event.type === 'manager.gone') return event.oldPods === undefined;
+  return event.type === 'controller.exited' && event.expected;
 }
 
 /** A review without a verdict from the controller, or a replayed one whose answer has changed. */

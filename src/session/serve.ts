@@ -27,7 +27,6 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
   const { work, pairs, called, supervisor, gate } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
-  emit({ type: 'session.ready', session: session.sessionId, ms: performance.now() - session.startedAt });
   if (!supervisor) emit({ type: 'note', message: invitation(session) });
   const ended = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -1,8 +1,9 @@
-import { allDone, allOrNone, sleep } from '../async.ts';
+import { allDone, allOrNone, reportWhileWaiting, sleep } from '../async.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pod } from '../cluster/api/workloads.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
+import { ENDED_SECONDS } from '../cluster/takeover/pause/waits.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
@@ -29,6 +30,7 @@ import type { SessionDebugger } from './start/debugger.ts';
 import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
 import type { SessionLeases } from './start/leases.ts';
+import { followOldPods } from './start/old-pods.ts';
 import type { Session } from './start/session.ts';
 import { UID_OF_STAND_IN } from './start/stand-in.ts';
 
@@ -98,9 +100,8 @@ export async function takeOver(running: Running): Promise<void> {
     point: (isCalm) => pointServices(running, pairs, { gate, isCalm }),
     start,
   });
-  const ended = await Promise.all(pausing.map((one) => one.ended));
-  if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
+  await announceReady(running, pausing);
   const called = (): TargetService[] => running.called;
   await serve(session, {
     ...{ work, pairs, keyPairDirectories, called, route, supervisor },
@@ -111,6 +112,19 @@ export async function takeOver(running: Running): Promise<void> {
 
 function endedPods({ pausing = [] }: Standing): Pod[] {
   return pausing.flatMap((one) => one.endedPods?.() ?? []);
+}
+
+/** Reviews are answered here now. The end of Pods that can only be called over old connections is announced later. */
+async function announceReady({ session, work }: Running, pausing: Pausing[]): Promise<void> {
+  const { sessionId, startedAt } = session;
+  const pods = followOldPods(work, pausing);
+  const count = await pods.count();
+  const old = count > 0 ? { oldPods: count } : {};
+  const event = { session: sessionId, ...old };
+  work.emit({ type: 'session.ready', ms: performance.now() - startedAt, ...event });
+  void pods.gone().then((areGone) => {
+    if (areGone) work.emit({ type: 'manager.gone', ms: performance.now() - startedAt, ...event });
+  });
 }
 
 /** The debugger's module is loaded only if it is needed. */
@@ -157,7 +171,9 @@ async function replaceManager(
 async function pauseReconcilers({ session: { plan }, work, standing }: Running): Promise<void> {
   const pausing = await allDone(plan.reconcilers.map((step) => step.apply(work)));
   standing.pausing = pausing;
-  await allDone(pausing.map(({ ended }) => ended));
+  const ended = allDone(pausing.map((one) => one.ended));
+  const what = { for: 'the Pods of what would write the operator again to end', limitSeconds: ENDED_SECONDS };
+  await reportWhileWaiting(ended, what, work.emit);
   work.signal.throwIfAborted();
 }
 
@@ -204,9 +220,6 @@ function guardedSlices({ services }: Target, { route }: ChosenRoute): Watched[] 
 function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
   return metadata.name === ref.name && metadata.namespace === ref.namespace;
 }
-
-const STILL_TERMINATING =
-  'A Pod of the in-cluster manager is still terminating; kube-apiserver may keep calling it over open connections.';
 
 async function holdAndOpen(running: Running): Promise<void> {
   const { session, work, leases, standing, writers, ending } = running;

@@ -106,8 +106,17 @@ export function startDevloop(
     exited,
     log,
     signal: (signal) => void child.kill(signal),
-    waitFor: (type, fits = () => true, limitMs) =>
-      waitForAny((event) => event.type === type && fits(event as never), limitMs, type) as never,
+    async waitFor(type, fits = () => true, limitMs) {
+      const event = await waitForAny((one) => one.type === type && fits(one as never), limitMs, type);
+      // Until then, a Pod in the cluster may answer what a test asks.
+      if (event.type === 'session.ready' && event.oldPods !== undefined)
+        await waitForAny(
+          (one) => one.type === 'manager.gone' && one.session === event.session,
+          limitMs,
+          'manager.gone',
+        );
+      return event as never;
+    },
     waitForAny: (fits, limitMs) => waitForAny(fits, limitMs),
     async [Symbol.asyncDispose]() {
       if (code === undefined) child.kill('SIGKILL');

@@ -67,6 +67,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'controller.output', stream: 'stdout', line: text },
     { type: 'session.started', session: text, context: text, targets: [{ kind: text, name: text }] },
     { type: 'session.ready', session: text, ms: 5 },
+    { type: 'manager.gone', session: text, ms: 5, oldPods: 2 },
     { type: 'session.stopping', reason: text },
     { type: 'reviews.held', session: text },
     { type: 'reviews.released', session: text, waiting: 2 },

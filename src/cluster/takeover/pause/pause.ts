@@ -53,6 +53,8 @@ export interface Pausing {
   ended: Promise<boolean>;
   /** The Pods whose containers have ended for good, as far as devloop has seen it. */
   endedPods?: () => Pod[];
+  /** Counts the Pods that have to end, and have not yet; absent if no Pod has to. */
+  podsLeft?: () => Promise<number>;
   /** Resumes a manager that is paused without a mark. */
   resume?: (ending: Work) => Promise<void>;
   /** Resolves when the manager is no longer paused, and devloop cannot change that. */

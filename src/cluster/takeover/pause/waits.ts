@@ -6,13 +6,13 @@ import type { Pod, Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';
 import { hasEnded } from './leadership.ts';
 import type { Manager, Pausing } from './pause.ts';
-import { allPodsOf, isUp, runningPods } from './pods.ts';
+import { allPodsOf, isUp, podsOf, runningPods } from './pods.ts';
 import { isUnansweredWebhook, type RefusedBy } from './refusals.ts';
 
 const POLL_MS = 50;
 const REFUSAL_EVERY_MS = 250;
 const TERMINATING_SECONDS = 10;
-const ENDED_SECONDS = 60;
+export const ENDED_SECONDS = 60;
 
 /** Follows the manager's Pods until they are gone. `ended` also waits for a Pod that is late to terminate. */
 export function followPods(
@@ -26,19 +26,17 @@ export function followPods(
     { for: `the Pods of ${name} to start terminating`, limitSeconds: terminatingSeconds },
     async () => (await runningPods(observer.api, manager)).length === 0,
   ).then(() => {});
-  // kube-apiserver's open connections to an old Pod end only with the Pod.
+  const podsLeft = async (): Promise<number> => (await podsOf(observer.api, manager)).length;
   const over = new Map<string | undefined, Pod>();
-  const ended = waitFor(
-    observer,
-    { for: `the Pods of ${name} to end`, limitSeconds: ENDED_SECONDS },
-    async () => {
-      const pods = await allPodsOf(observer.api, manager);
-      for (const pod of pods) if (hasEnded(pod)) over.set(pod.metadata.uid, pod);
-      return !pods.some(isUp);
-    },
-  );
+  // kube-apiserver's open connections to an old Pod end only with the Pod. Not reported, since reviews can be answered here by then.
+  const end = { for: `the Pods of ${name} to end`, limitSeconds: ENDED_SECONDS };
+  const ended = until(observer.signal, end, async () => {
+    const pods = await allPodsOf(observer.api, manager);
+    for (const pod of pods) if (hasEnded(pod)) over.set(pod.metadata.uid, pod);
+    return !pods.some(isUp);
+  });
   for (const promise of [terminating, ended]) promise.catch(() => {});
-  return { terminating, ended, endedPods: () => [...over.values()] };
+  return { terminating, ended, podsLeft, endedPods: () => [...over.values()] };
 }
 
 /**
@@ -101,8 +99,16 @@ export async function waitFor(
   what: { for: string; limitSeconds: number },
   holds: () => Promise<boolean>,
 ): Promise<boolean> {
-  const polling = pollUntil(answered(holds), { everyMs: POLL_MS, limitMs: what.limitSeconds * 1000, signal });
-  const held = await reportWhileWaiting(polling, what, emit);
+  return await reportWhileWaiting(until(signal, what, holds), what, emit);
+}
+
+async function until(
+  signal: AbortSignal,
+  what: { for: string; limitSeconds: number },
+  holds: () => Promise<boolean>,
+): Promise<boolean> {
+  const timing = { everyMs: POLL_MS, limitMs: what.limitSeconds * 1000, signal };
+  const held = await pollUntil(answered(holds), timing);
   if (!held && signal.aborted)
     throw new DevloopError('interrupted', `Interrupted while waiting for ${what.for}.`);
   return held;
