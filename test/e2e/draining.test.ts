@@ -24,7 +24,8 @@ it('ready names the Pod that still drains, and manager.gone follows when it has 
   await using up = startDevloop(operator.up, { cwd: operator.directory, env });
   const ready = await up.waitForAny(({ type }) => type === 'session.ready');
   expect(ready).toMatchObject({ oldPods: 1 });
-  await Promise.all(['first', 'second'].map((name) => askHook(cluster, name)));
+  for (const name of ['first', 'second'])
+    await expect(askHook(cluster, name)).rejects.toThrow(/local on \d+ says no/);
   expect(up.events.map(({ type }) => type)).not.toContain('manager.gone');
   await drained();
   await up.waitFor('manager.gone');

@@ -181,7 +181,7 @@ it.each(CASES.map((given) => [given.name, given] as const))('where %s', async (_
     ]);
   else
     expect([up, down]).toEqual([
-      { status: 'fulfilled', value: { sessions: ['s1'], living: [] } },
+      { status: 'fulfilled', value: { sessions: ['s1'], living: [], unready: [] } },
       { status: 'fulfilled', value: undefined },
     ]);
   vi.useRealTimers();
