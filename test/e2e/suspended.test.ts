@@ -1,7 +1,7 @@
 /** A suspended `up` answers nothing and gets no signal: `down` continues it, and it restores everything. */
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, it } from 'vitest';
-import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, runDevloop, startDevloop, YES } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HollowOperator, sharedHollowOperator } from '../support/hollow-operator.ts';
 import { openTerminal } from '../support/terminal.ts';
@@ -33,7 +33,8 @@ it('down ends an up that SIGSTOP has suspended', async () => {
 });
 
 it('Ctrl-Z says what it means, and down ends the up in the background of its terminal', async () => {
-  const words = [process.execPath, BIN, ...operator.up].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  const [command = '', ...args] = operator.up;
+  const words = [process.execPath, BIN, command, YES, ...args].map((word) => `'${word}'`);
   const script = `set -m; ${words.join(' ')}; echo suspended; read typed`;
   await using terminal = openTerminal('exec bash -c "$SCRIPT"', {
     cwd: operator.directory,
