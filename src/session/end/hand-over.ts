@@ -1,9 +1,9 @@
 import { allDone } from '../../async.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Service } from '../../cluster/api/objects.ts';
+import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
 import { isReadyPod, type Pod, type Workload } from '../../cluster/api/workloads.ts';
-import { same } from '../../cluster/marks/marks.ts';
+import { same, sessionOf } from '../../cluster/marks/marks.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import { type Destination, familyOf, pointAgain, SERVICE_NAME } from '../../cluster/takeover/endpoints.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
@@ -54,6 +54,15 @@ async function handOverOne(work: Work, ref: ObjectRef, taken: ObjectRef[]): Prom
 
 const NO_POD =
   'is not restored, and devloop sees no ready Pod of the manager, so its endpoints still point to the session. Reviews get no answer until it is restored.';
+
+/** Whether the session's own slice of a Service points to ready Pods, which answer its reviews. */
+export async function isHandedOver(work: Work, service: Service, slices: EndpointSlice[]): Promise<boolean> {
+  const own = slices.filter((slice) => sessionOf(slice) === work.sessionId);
+  const addresses = own.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((one) => one.addresses));
+  const pods = await podsBehind(work, service, []);
+  const ready = new Set(pods.map((pod) => addressOf(service, pod)));
+  return addresses.length > 0 && addresses.every((address) => ready.has(address));
+}
 
 /** The Pods that the Service selected before the session; if that is not known, those of the managers that the session took over. */
 async function podsBehind({ api }: Work, service: Service, taken: ObjectRef[]): Promise<Pod[]> {

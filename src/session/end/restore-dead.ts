@@ -4,6 +4,7 @@ import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { holdersIn } from '../../cluster/takeover/own-leases.ts';
@@ -25,6 +26,7 @@ import { listConfigurations, listWebhookServices, servicesCalledBy } from '../..
 import { shellWord } from '../../phrases.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
+import { isHandedOver } from './hand-over.ts';
 import { AWAY_LIMIT_MS, restore } from './restore.ts';
 import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore-pass.ts';
 import { waitUntilAnswering } from './wait-until-answering.ts';
@@ -78,7 +80,7 @@ export async function restoreDead(
   const awaited = session.isAwaited ? { ...options, taken: taken.map(({ ref }) => ref) } : options;
   const alone = { ...awaited, found, isUnanswered: !session.mayAnswer, afterServices };
   if (closed.length === 0) return await restore(work, namespaces, alone);
-  if (await isUntouched(work, found, services)) return await restore(work, namespaces, alone);
+  if (await answersItself(work, found, services)) return await restore(work, namespaces, alone);
   await using answering = closed.every(({ isScalable }) => isScalable)
     ? undefined
     : await answerOrRefuse(work, session, { closed, marked: found.marked, means });
@@ -110,18 +112,19 @@ async function findEverywhere(
 }
 
 /**
- * Whether the session ended before it changed the operator, or after the operator was restored: then the operator answers its own webhooks.
+ * Whether the operator answers its own webhooks: the session ended before it changed the operator, or after the operator was restored, or
+ * its Services could not be restored, so they were handed over to the Pods.
  */
-async function isUntouched(
-  { api, sessionId }: Work,
-  { marked, unseen }: Found,
-  services: ObjectRef[],
-): Promise<boolean> {
-  if (unseen.length > 0 || marked.some(({ ref }) => isChanged(ref, sessionId))) return false;
+async function answersItself(work: Work, { marked, unseen }: Found, services: ObjectRef[]): Promise<boolean> {
+  const { api, sessionId } = work;
+  const isPaused = marked.some(({ ref }) => ref.kind !== 'Service' && isChanged(ref, sessionId));
+  if (unseen.length > 0 || isPaused) return false;
   const answers = await allDone(
     services.map(async (ref) => {
       const service = await api.get<Service>(ref);
       const slices = service === undefined ? [] : await slicesOf(api, service);
+      if (service !== undefined && sessionOf(service) === sessionId)
+        return await isHandedOver(work, service, slices);
       return slices.filter(isControllerSlice).some(isReadySlice);
     }),
   ).catch((error) => {

@@ -7,8 +7,10 @@ import type {
   Service,
   WebhookConfiguration,
 } from '../../../src/cluster/api/objects.ts';
-import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { HOLDER_ANNOTATION } from '../../../src/cluster/names.ts';
+import { ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
+import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type DeadSession, restoreDead } from '../../../src/session/end/restore-dead.ts';
@@ -89,6 +91,26 @@ it('leaves an operator alone that fails closed, but was not changed and answers'
 it('answers in place of an operator that fails closed, and has no Pod that is ready', async () => {
   await expect(restoreIt()).rejects.toMatchObject({ code: 'restore.blocked' });
 });
+
+it.each([true, false])(
+  'a Service that was handed over is answered by its Pods as long as they are ready: %s',
+  async (isReady) => {
+    const service = cluster.read<Service>('Service', 'webhook', 'shop')!;
+    const { signal } = new AbortController();
+    const work = { api: cluster.api, sessionId: 's1', emit: () => {}, signal };
+    await swapSelector(work, service, undefined);
+    const to = { address: '10.1.0.1', ports: [{ name: '', port: 9443 }] };
+    cluster.put<EndpointSlice>('EndpointSlice', ourSlice(service, 's1', to));
+    cluster.put<Pod>('Pod', {
+      metadata: { namespace: 'shop', name: 'manager-1', labels: { app: 'shop' } },
+      status: { podIP: to.address, conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+    });
+    const restoring = restoreIt();
+    if (!isReady) return await expect(restoring).rejects.toMatchObject({ code: 'restore.blocked' });
+    await restoring;
+    expect(cluster.read<Service>('Service', 'webhook', 'shop')!.spec.selector).toEqual({ app: 'shop' });
+  },
+);
 
 it.each(['ValidatingWebhookConfiguration *', 'Lease *'])(
   'waits for an API server that is away while it is asked for %s, since the answer decides the order',
