@@ -290,6 +290,17 @@ it('two Deployments of the operator run here, each as a process of its own, and 
   const before = await snapshot(cluster, NAMESPACE);
   const both = [DEPLOYMENT, AGENT_DEPLOYMENT].flatMap((name) => ['--deployment', `${NAMESPACE}/${name}`]);
   const here = { cwd: checkout.directory, env: { ...env(), DISPLAY: '', WAYLAND_DISPLAY: '' } };
+  await runDevloop(['context', 'forget'], here);
+  const unasked = await runDevloop(['up', ...both], { ...here, isAsked: true });
+  expect(
+    unasked.events.filter(({ type }) => type === 'error'),
+    'both are asked about at once',
+  ).toMatchObject([
+    {
+      code: 'consent.missing',
+      message: expect.stringMatching(`${DEPLOYMENT}\n[\\s\\S]*${AGENT_DEPLOYMENT}\n`),
+    },
+  ]);
   await using up = startDevloop(['up', '--open', '--replay', ...both], here);
   await up.waitFor('session.ready', undefined, 300_000);
   await up.waitFor('session.ready', undefined, 300_000);
