@@ -43,7 +43,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
     options.questions?.push(question);
     return await printPlan(command, discovered);
   }
-  await requireConsent([question, ...(options.questions ?? [])], command);
+  await unlessInterrupted(requireConsent([question, ...(options.questions ?? [])], command), io.signal);
   for (const one of question.reconcilers) io.emit(noteOf(one));
   const found = await recoverSessions(command, discovered);
   // If an object is gone since, something else was found in its place.
