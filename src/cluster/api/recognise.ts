@@ -12,12 +12,14 @@ export interface RecognisedCluster {
 }
 
 export async function recogniseCluster(api: ClusterApi): Promise<RecognisedCluster> {
-  const system = api.get<KubeObject>({ kind: 'Namespace', name: 'kube-system' }).catch(undefinedIfForbidden);
   const query = { limit: String(MANY) };
-  const nodes = api.list<Node>('Node', undefined, { query }).catch(noneIfRefused);
-  const uid = (await system)?.metadata.uid;
+  const [system, nodes] = await Promise.all([
+    api.get<KubeObject>({ kind: 'Namespace', name: 'kube-system' }).catch(undefinedIfForbidden),
+    api.list<Node>('Node', undefined, { query }).catch(noneIfRefused),
+  ]);
+  const uid = system?.metadata.uid;
   const id = uid === undefined ? `server ${hashOf(identityOf(api.pinned.cluster))}` : `uid ${uid}`;
-  return { id, tool: localTool(await nodes) };
+  return { id, tool: localTool(nodes) };
 }
 
 function hashOf(text: string): string {

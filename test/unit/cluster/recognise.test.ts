@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import type { KubeObject, Node } from '../../../src/cluster/api/objects.ts';
 import { localTool, recogniseCluster } from '../../../src/cluster/api/recognise.ts';
+import { DevloopError } from '../../../src/errors.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const node = (name: string, providerID = '', labels: Record<string, string> = {}): Node => ({
@@ -52,4 +53,20 @@ test("a cluster is known by kube-system's uid, or by its server and CA if the ac
   };
   expect(await id(one, 'AAAA')).toMatch(/^server [0-9a-f]{64}$/);
   expect(await id(one, 'BBBB')).not.toBe(await id(one, 'AAAA'));
+});
+
+test('if the cluster does not answer, one error says so, and nothing else fails later', async () => {
+  const { api, hook } = fakeCluster();
+  hook.before = async (verb) => {
+    // The error of the list comes second, when nobody may be waiting for it.
+    if (verb === 'list') await new Promise(setImmediate);
+    throw new DevloopError('cluster.unreachable', verb);
+  };
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  await expect(recogniseCluster(api)).rejects.toMatchObject({ code: 'cluster.unreachable', message: 'get' });
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
 });
