@@ -1,3 +1,4 @@
+import type { ComparedManifest } from './report/events.ts';
 /** Wording that messages and the printer share. */
 
 export function counted(count: number, noun: string): string {
@@ -76,4 +77,18 @@ export function jsonEscape(character: string): string {
 /** `shop-webhook` for registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
 export function imageName(image: string): string {
   return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;
+}
+
+/** How many differences of one manifest are named. */
+const NAMED_DIFFERENCES = 4;
+
+/** `CustomResourceDefinition x (config/crd/x.yaml): spec.colour is only here`. */
+export function manifestText({ object, file, is, differences }: ComparedManifest): string {
+  const subject = `${object.kind} ${object.name}${file === undefined ? '' : ` (${file})`}`;
+  if (is === 'missing') return `${subject} is not in the cluster`;
+  if (is === 'extra') return `${subject} is in the cluster, but not in this checkout`;
+  if (is === 'same') return `${subject} is the same in the cluster`;
+  const named = differences.slice(0, NAMED_DIFFERENCES).map(({ what, is: how }) => `${what} is ${how}`);
+  const others = differences.length - named.length;
+  return `${subject}: ${[...named, ...(others > 0 ? [`${counted(others, 'more difference')}`] : [])].join('; ')}`;
 }

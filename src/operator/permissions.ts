@@ -32,6 +32,8 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: 'warn about APIs that the paused manager serves',
       without: 'devloop does not warn about APIs that the paused manager serves',
     }),
+    ...permissionsOn('ClusterRole', 'get', COMPARES_ROLES),
+    ...permissionsOn('Role', 'get', { namespace, ...COMPARES_ROLES }),
     ...permissionsOn('Deployment', 'list', { namespace, why: 'find the in-cluster manager' }),
     ...['StatefulSet' as const, 'DaemonSet' as const].flatMap((kind) =>
       permissionsOn(kind, 'list', {
@@ -63,3 +65,8 @@ export function discoveryPermissions(namespace: string): Permission[] {
     }),
   ];
 }
+
+const COMPARES_ROLES = {
+  why: 'compare the roles of the checkout with the cluster',
+  without: 'devloop does not say how the roles of the checkout differ from the cluster',
+};

@@ -131,11 +131,20 @@ export async function programSources(root: string, pattern: RegExp): Promise<str
 
 /** The texts of those YAML files below `root` that match; also of files that are too large for readCheckout. */
 export async function manifestTexts(root: string, pattern: RegExp): Promise<string[]> {
+  return (await manifestFiles(root, pattern)).map(({ text }) => text);
+}
+
+/** The same texts with the paths of their files. */
+export async function manifestFiles(
+  root: string,
+  pattern: RegExp,
+): Promise<{ file: string; text: string }[]> {
   const files = (await sourceFiles(root)).filter((file) => /\.ya?ml$/.test(file));
-  const found: string[] = [];
+  const found: { file: string; text: string }[] = [];
   for (let at = 0; at < files.length; at += AT_ONCE) {
-    const texts = files.slice(at, at + AT_ONCE).map((file) => readSmall(file, MAX_MANIFEST_BYTES));
-    found.push(...(await Promise.all(texts)).filter((text) => pattern.test(text)));
+    const some = files.slice(at, at + AT_ONCE);
+    const read = some.map(async (file) => ({ file, text: await readSmall(file, MAX_MANIFEST_BYTES) }));
+    found.push(...(await Promise.all(read)).filter(({ text }) => pattern.test(text)));
   }
   return found;
 }

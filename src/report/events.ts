@@ -109,6 +109,8 @@ export type DevloopEvent =
   | { type: 'guard.deleted'; object: ObjectName }
   /** A new version of the operator was applied. `restart`: the controller gets the new command or environment at its next restart. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
+  /** How a CRD, role or webhook configuration of the checkout differs from the cluster's. */
+  | ({ type: 'manifest' } & ComparedManifest)
   /** A review that was answered, or whose client is gone. */
   | ({ type: 'review' } & ReviewSummary)
   /** What the controller answered to a review that devloop had already answered, because the budget was used up. */
@@ -191,6 +193,23 @@ export interface Progress {
 }
 
 /** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
+/** A CRD, role or webhook configuration that the checkout or the cluster declares. */
+export interface ComparedManifest {
+  object: ObjectName;
+  /** The file of the checkout; absent if only the cluster declares the object. */
+  file?: string;
+  /** `missing`: the cluster does not have the object. `extra`: only the cluster has it. */
+  is: 'same' | 'different' | 'missing' | 'extra';
+  differences: ManifestDifference[];
+}
+
+/** A value that only one side has, or that differs. */
+export interface ManifestDifference {
+  /** `spec.colour`, `a.example.com.rules`, `create pods/exec`. */
+  what: string;
+  is: 'only here' | 'only in the cluster' | 'different';
+}
+
 export interface ObjectName {
   kind: string;
   namespace?: string;

@@ -1,4 +1,4 @@
-import { counted } from '../phrases.ts';
+import { counted, manifestText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, Verdict } from './events.ts';
 import {
   comparedReviews,
@@ -52,6 +52,8 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return listedReview(event.review, paint);
     case 'reviews.waiting':
       return waitingReview(event.review, paint);
+    case 'manifest':
+      return row('manifests', oneLine(manifestText(event)));
     case 'reviews.set':
       return row(event.name, oneLine(`${counted(event.reviews, 'review')}  ${event.file}`));
     case 'reviews.replayed':

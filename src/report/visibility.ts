@@ -43,6 +43,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'guard.overwritten': 'quiet',
   'guard.deleted': 'quiet',
   'guard.followed': 'normal',
+  manifest: 'normal',
   review: 'normal',
   'review.late': 'normal',
   'reviews.held': 'quiet',

@@ -4,6 +4,7 @@ import { followKeyPairs } from '../local/follow-key-pairs.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
 import type { FoundPair, KeyPairs } from '../local/key-pairs.ts';
 import type { TargetService } from '../operator/target.ts';
+import { followManifests } from './manifests.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/controller.ts';
 import type { Session } from './start/session.ts';
@@ -35,7 +36,10 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
   const useRenewed = (serverName: string, found: FoundPair) =>
     useKeyPair(serverName, found, { ...serving, target });
   const search = { ...keyPairSearch(context, target), called };
-  const following = followKeyPairs(search, pairs, useRenewed, { emit, signal });
+  const following = Promise.all([
+    followKeyPairs(search, pairs, useRenewed, { emit, signal }),
+    followManifests(session, work),
+  ]);
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);
 }

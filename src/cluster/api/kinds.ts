@@ -63,6 +63,18 @@ const KINDS = {
     plural: 'mutatingwebhookconfigurations',
     namespaced: false,
   },
+  Role: {
+    root: '/apis/rbac.authorization.k8s.io/v1',
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    plural: 'roles',
+    namespaced: true,
+  },
+  ClusterRole: {
+    root: '/apis/rbac.authorization.k8s.io/v1',
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    plural: 'clusterroles',
+    namespaced: false,
+  },
   APIService: {
     root: '/apis/apiregistration.k8s.io/v1',
     apiVersion: 'apiregistration.k8s.io/v1',

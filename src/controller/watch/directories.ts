@@ -28,7 +28,7 @@ const SETTLE_MS = 100;
  * watched.
  */
 export async function watchDirectories(
-  { directories, recursive, isOutside }: WatchScope,
+  { directories, recursive, isOutside }: Pick<WatchScope, 'directories' | 'recursive' | 'isOutside'>,
   { onPath, onBack, onError }: DirectoryEvents,
   signal: AbortSignal,
 ): Promise<WatchedDirectories> {

@@ -14,7 +14,7 @@ const CLUSTER = ['cluster', 'cluster/api', 'cluster/marks'];
 const MIDDLE = [
   ...CLUSTER,
   ...['cluster/takeover', 'cluster/takeover/pause', 'cluster/relay'],
-  ...['checkout', 'operator', 'local', 'certificates', 'config', 'machine'],
+  ...['checkout', 'operator', 'operator/manifests', 'local', 'certificates', 'config', 'machine'],
   ...['controller', 'controller/go', 'controller/watch', 'debugger'],
   ...['gateway', 'reviews', 'page', 'route', 'route/ssh', 'route/relay', 'route/relay/wire'],
 ];
@@ -51,6 +51,7 @@ const ALLOWED: Record<string, string[]> = {
     ...['operator', 'controller', 'controller/go', 'controller/watch', 'certificates', 'config', 'machine'],
     'checkout',
   ],
+  'operator/manifests': [...CLUSTER, 'cluster/takeover', 'operator'],
   operator: [...CLUSTER, 'controller/go', 'machine'],
   'cluster/relay': CLUSTER,
   'cluster/takeover': [...CLUSTER, 'cluster/takeover/pause'],

@@ -12,7 +12,6 @@ import { type DoctorRun, type Finding, NotChecked } from '../../../../src/sessio
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
 import { type Envtest, envtestFinding, envtestVersion } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
-import { manifestsFinding } from '../../../../src/session/doctor/manifests.ts';
 import { permissionsFinding } from '../../../../src/session/doctor/permissions.ts';
 import { podsFinding } from '../../../../src/session/doctor/pods.ts';
 import { oneOfSeveral, routeFinding } from '../../../../src/session/doctor/routes.ts';
@@ -266,27 +265,6 @@ describe('objects on a finalizer', () => {
       answer: expect.stringMatching(/A 4 \(f\) and 2 more$/),
       proof: expect.arrayContaining([expect.stringContaining('the first 500 objects')]),
     });
-  });
-});
-
-describe('manifests', () => {
-  const running = { pod: 'p', started: new Date('2026-06-01T00:00:00Z') };
-
-  it('that changed after the start of the Pod are a warning', () => {
-    expect(manifestsFinding(running, [])).toMatchObject({ verdict: 'ok' });
-    const files = ['a.yaml', 'b.yaml', 'c.yaml', 'd.yaml'];
-    expect(manifestsFinding(running, files)).toMatchObject({
-      verdict: 'warn',
-      answer: expect.stringMatching(
-        /^a\.yaml, b\.yaml, c\.yaml and 1 other file changed since Pod p started/,
-      ),
-      proof: files,
-    });
-  });
-
-  it('cannot be compared without a Pod or without git', () => {
-    expect(manifestsFinding(undefined, undefined).verdict).toBe('unknown');
-    expect(manifestsFinding(running, undefined).verdict).toBe('unknown');
   });
 });
 

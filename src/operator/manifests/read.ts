@@ -1,0 +1,90 @@
+import { relative } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import type { CustomResourceDefinition, WebhookConfiguration } from '../../cluster/api/objects.ts';
+import { manifestFiles } from '../sources.ts';
+import type { PolicyRule } from './rules.ts';
+
+/** What decides which reviews the API server sends to a manager, which fields it keeps, and what the manager is allowed to do. */
+export const COMPARED_KINDS = [
+  'CustomResourceDefinition',
+  'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
+  'ClusterRole',
+  'Role',
+] as const;
+export type ComparedKind = (typeof COMPARED_KINDS)[number];
+
+export type ComparedObject = {
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+} & Partial<Pick<CustomResourceDefinition, 'spec'> & Pick<WebhookConfiguration, 'webhooks'>> & {
+    rules?: PolicyRule[] | null;
+  };
+
+/** One object that a file of the checkout declares. */
+export interface Manifest {
+  /** Relative to the root of the checkout. */
+  file: string;
+  kind: ComparedKind;
+  object: ComparedObject;
+}
+
+export interface Manifests {
+  manifests: Manifest[];
+  /** Files with such objects that are templates of a chart: their text depends on the values of a release. */
+  templates: string[];
+}
+
+const DECLARES = new RegExp(`^\\s*kind:\\s*["']?(?:${COMPARED_KINDS.join('|')})["']?\\s*$`, 'm');
+const TEMPLATE = /\{\{/;
+
+/**
+ * The CRDs, webhook configurations and roles of a checkout, as its files declare them. If several files declare the same object, the one
+ * that kubebuilder generates counts, or else the first.
+ */
+export async function readManifests(root: string): Promise<Manifests> {
+  const found = new Map<string, Manifest>();
+  const templates: string[] = [];
+  for (const { file, text } of byOrigin(await manifestFiles(root, DECLARES))) {
+    const name = relative(root, file);
+    if (TEMPLATE.test(text)) templates.push(name);
+    else
+      for (const manifest of await manifestsIn(name, text)) {
+        const key = `${manifest.kind} ${manifest.object.metadata.name}`;
+        if (!found.has(key)) found.set(key, manifest);
+      }
+  }
+  return { manifests: [...found.values()], templates: templates.sort() };
+}
+
+async function manifestsIn(file: string, text: string): Promise<Manifest[]> {
+  const { parseAllDocuments } = await import('yaml');
+  const found: Manifest[] = [];
+  for (const part of text.split(/^---.*$/m).filter((one) => DECLARES.test(one))) {
+    // A CRD can take a tenth of a second, in which a running session answers no review.
+    await setImmediate();
+    const read = parseAllDocuments(part).filter(({ errors }) => errors.length === 0);
+    found.push(...read.map((one) => asManifest(file, one.toJS())).filter((one) => one !== undefined));
+  }
+  return found;
+}
+
+/** The prefixes that kustomize puts in front of the names of a checkout's objects; the empty one is always among them. */
+export async function namePrefixes(root: string): Promise<string[]> {
+  const files = await manifestFiles(root, NAME_PREFIX);
+  return [...new Set([...files.map(({ text }) => NAME_PREFIX.exec(text)![1]!), ''])];
+}
+
+const NAME_PREFIX = /^namePrefix:\s*["']?([a-z0-9.-]+)/m;
+
+/** `config/` is where controller-gen writes; everything else may be a copy of an earlier version. */
+function byOrigin<T extends { file: string }>(files: T[]): T[] {
+  const rank = ({ file }: T): number => (/\/config\//.test(file) ? 0 : 1);
+  return files.sort((a, b) => rank(a) - rank(b) || (a.file < b.file ? -1 : 1));
+}
+
+function asManifest(file: string, value: unknown): Manifest | undefined {
+  const { kind, metadata } = (value ?? {}) as { kind?: unknown; metadata?: { name?: unknown } };
+  const known = COMPARED_KINDS.find((one) => one === kind);
+  if (known === undefined || typeof metadata?.name !== 'string') return undefined;
+  return { file, kind: known, object: value as ComparedObject };
+}

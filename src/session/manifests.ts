@@ -1,0 +1,66 @@
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { sleep } from '../async.ts';
+import type { Work } from '../cluster/work.ts';
+import { watchDirectories } from '../controller/watch/directories.ts';
+import { DevloopError } from '../errors.ts';
+import { type Comparison, compareManifests } from '../operator/manifests/compare.ts';
+import type { ComparedManifest } from '../report/events.ts';
+import type { Session } from './start/session.ts';
+
+/** The files that one command writes, such as `make manifests`, are read together. */
+const SETTLE_MS = 500;
+
+/**
+ * Reports how the CRDs, roles and webhook configurations of the checkout differ from the cluster's: at the start, and again when one of
+ * their files changes, until the signal aborts. What cannot be compared now is left to `doctor`, which says why.
+ */
+export async function followManifests(
+  { context, target, facts }: Pick<Session, 'context' | 'target' | 'facts'>,
+  { api, emit, signal }: Pick<Work, 'api' | 'emit' | 'signal'>,
+): Promise<void> {
+  const { root } = context;
+  const compare = (): Promise<Comparison> => compareManifests({ api, root, groups: facts.groups, target });
+  let known: ComparedManifest[] = [];
+  const report = async (): Promise<ComparedManifest[]> => {
+    const { compared } = await compare().catch(nothingCompared);
+    if (signal.aborted) return [];
+    const said = (one: ComparedManifest) =>
+      known.find((before) => isDeepStrictEqual(before, one)) !== undefined;
+    const wasDifferent = (one: ComparedManifest) =>
+      known.some(({ object, is }) => is !== 'same' && isDeepStrictEqual(object, one.object));
+    for (const one of compared)
+      if (!said(one) && (one.is !== 'same' || wasDifferent(one))) emit({ type: 'manifest', ...one });
+    known = compared;
+    return compared;
+  };
+  const first = await report();
+  const directories = [
+    ...new Set(first.flatMap(({ file }) => (file === undefined ? [] : [join(root, dirname(file))]))),
+  ];
+  if (directories.length === 0 || signal.aborted) return;
+  let isDue = false;
+  const changed = async (): Promise<void> => {
+    if (isDue) return;
+    isDue = true;
+    const isOver = !(await sleep(SETTLE_MS, signal));
+    isDue = false;
+    if (!isOver) await report();
+  };
+  await using _ = await watchDirectories(
+    { directories, recursive: false, isOutside: () => false },
+    {
+      onPath: (path) => /\.ya?ml$/.test(path) && void changed(),
+      onBack: () => void changed(),
+      onError: () => {},
+    },
+    signal,
+  );
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** `doctor` reports why the cluster or a file cannot be read. */
+function nothingCompared(error: unknown): Comparison {
+  if (!(error instanceof DevloopError)) throw error;
+  return { compared: [], templates: [] };
+}

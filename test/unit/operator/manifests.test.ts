@@ -1,0 +1,206 @@
+import { expect, it } from 'vitest';
+import { compareManifests } from '../../../src/operator/manifests/compare.ts';
+import { readManifests } from '../../../src/operator/manifests/read.ts';
+import { manifestText } from '../../../src/phrases.ts';
+import { manifestFindings } from '../../../src/session/doctor/manifests.ts';
+import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
+import { clusterWithTable } from '../../support/operators.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+const crd = (schema: string, name = 'orders.shop.example.com') => `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ${name}}
+spec:
+  group: shop.example.com
+  scope: Namespaced
+  names: {kind: Order, plural: orders}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns: [{name: Age, type: date, jsonPath: .metadata.creationTimestamp}]
+    schema:
+      openAPIV3Schema:
+        description: here
+        type: object
+        properties: {spec: {type: object, properties: ${schema}}}
+`;
+const SCHEMA =
+  '{size: {type: integer, minimum: 1}, ports: {type: array, items: {type: object, properties: {name: {type: string}}}}}';
+const role = (kind: string, verbs: string) =>
+  `kind: ${kind}\nmetadata: {name: manager-role}\nrules:\n- apiGroups: ['']\n  resources: [pods, secrets]\n  verbs: [${verbs}]\n`;
+const hooks = (webhook: string) =>
+  `kind: ValidatingWebhookConfiguration\nmetadata: {name: validating-webhook-configuration}\nwebhooks:\n- name: v.example.com\n  clientConfig: {service: {name: webhook-service, namespace: system, path: /validate}}\n  rules: [{apiGroups: [a], apiVersions: [v1], resources: [b], operations: [CREATE]}]\n${webhook}`;
+const PREFIX = 'namePrefix: shop-\n';
+const GROUPS = new Set(['shop.example.com']);
+
+/** The checkout's objects as a cluster has them after `make deploy`: renamed, with defaults and injected fields. */
+async function deployed(files: Record<string, string>): Promise<FakeCluster> {
+  const cluster = clusterWithTable();
+  const { manifests } = await readManifests(await directoryWith(files));
+  for (const { kind, object } of structuredClone(manifests)) {
+    const { metadata } = object;
+    if (kind !== 'CustomResourceDefinition') metadata.name = `shop-${metadata.name}`;
+    if (kind === 'Role') metadata.namespace = 'shop-system';
+    for (const webhook of object.webhooks ?? []) {
+      webhook.clientConfig = {
+        caBundle: 'x',
+        service: { ...webhook.clientConfig.service!, ...SERVICE, port: 443 },
+      };
+      Object.assign(webhook, { timeoutSeconds: 10, matchPolicy: 'Equivalent', failurePolicy: 'Fail' });
+      Object.assign(webhook, { namespaceSelector: {}, objectSelector: {} });
+      for (const rule of webhook.rules!) Object.assign(rule, { scope: '*' });
+    }
+    cluster.put(kind, object);
+  }
+  return cluster;
+}
+
+const SERVICE = { name: 'shop-webhook-service', namespace: 'shop-system' };
+const TARGET = { namespace: 'shop-system', services: [{ service: { metadata: SERVICE, spec: {} } }] };
+
+async function compared(cluster: FakeCluster, files: Record<string, string>): Promise<string[]> {
+  const root = await directoryWith(files);
+  const { compared } = await compareManifests({ api: cluster.api, root, groups: GROUPS, target: TARGET });
+  return compared.filter(({ is }) => is !== 'same').map(manifestText);
+}
+
+const FILES = {
+  'config/crd/bases/orders.yaml': crd(SCHEMA),
+  'config/rbac/role.yaml': `${role('ClusterRole', 'get, list')}---\n${role('Role', 'get')}`,
+  'config/webhook/manifests.yaml': hooks(''),
+  'config/default/kustomization.yaml': PREFIX,
+};
+
+it('finds no difference between a checkout and what it deployed', async () => {
+  const cluster = await deployed(FILES);
+  expect(await compared(cluster, FILES)).toEqual([]);
+  const root = await directoryWith(FILES);
+  const comparison = await compareManifests({ api: cluster.api, root, groups: GROUPS, target: TARGET });
+  expect(comparison.compared).toHaveLength(4);
+  expect(manifestFindings(comparison)).toMatchObject({ verdict: 'ok', proof: expect.any(Array) });
+});
+
+it.each([
+  [
+    'a new field',
+    'config/crd/bases/orders.yaml',
+    crd(SCHEMA.replace('{size', '{colour: {type: string}, size')),
+    'spec.colour is only here',
+  ],
+  [
+    'a field that is gone',
+    'config/crd/bases/orders.yaml',
+    crd('{size: {type: integer, minimum: 1}}'),
+    'spec.ports is only in the cluster',
+  ],
+  [
+    'a new rule for a field',
+    'config/crd/bases/orders.yaml',
+    crd(SCHEMA.replace('minimum: 1', 'minimum: 2')),
+    'spec.size is different',
+  ],
+  [
+    'a field of a list',
+    'config/crd/bases/orders.yaml',
+    crd(SCHEMA.replace('{name:', '{port: {type: string}, name:')),
+    'spec.ports[].port is only here',
+  ],
+  [
+    'a version',
+    'config/crd/bases/orders.yaml',
+    crd(SCHEMA).replace('name: v1', 'name: v2'),
+    'version v2 is only here; version v1 is only in the cluster',
+  ],
+  [
+    'a verb',
+    'config/rbac/role.yaml',
+    role('ClusterRole', 'get, list, watch'),
+    'watch pods is only here; watch secrets is only here',
+  ],
+  [
+    'a verb less',
+    'config/rbac/role.yaml',
+    role('ClusterRole', 'get'),
+    'list pods is only in the cluster; list secrets is only in the cluster',
+  ],
+  [
+    'an operation',
+    'config/webhook/manifests.yaml',
+    hooks('').replace('[CREATE]', '[CREATE, DELETE]'),
+    'v.example.com.rules is different',
+  ],
+  [
+    'a policy',
+    'config/webhook/manifests.yaml',
+    hooks('  failurePolicy: Ignore\n'),
+    'v.example.com.failurePolicy is different',
+  ],
+  [
+    'a path',
+    'config/webhook/manifests.yaml',
+    hooks('').replace('/validate', '/other'),
+    'v.example.com.path is different',
+  ],
+  [
+    'another webhook',
+    'config/webhook/manifests.yaml',
+    hooks('').replace('v.example', 'w.example'),
+    'w.example.com is only here; v.example.com is only in the cluster',
+  ],
+])('says what differs: %s', async (_, file, text, difference) => {
+  const cluster = await deployed(FILES);
+  const said = await compared(cluster, { ...FILES, [file]: text });
+  expect(said).toHaveLength(1);
+  expect(said[0]).toContain(file);
+  expect(said[0]).toContain(difference);
+});
+
+it('does not count what changes no behaviour, or what kustomize adds', async () => {
+  const cluster = await deployed({
+    ...FILES,
+    'config/crd/bases/orders.yaml': crd(SCHEMA).replace('here', 'there'),
+  });
+  const rules =
+    'rules:\n- apiGroups: [""]\n  resources: [secrets]\n  verbs: [list, get]\n- apiGroups: [""]\n  resources: [pods]\n  verbs: [get, list]\n';
+  const other = `kind: ClusterRole\nmetadata: {name: manager-role}\n${rules}`;
+  expect(await compared(cluster, { ...FILES, 'config/rbac/role.yaml': other })).toEqual([]);
+});
+
+it('reports CRDs that only one side has', async () => {
+  const cluster = await deployed(FILES);
+  const bills = crd(SCHEMA, 'bills.shop.example.com');
+  const { 'config/crd/bases/orders.yaml': _, ...rest } = FILES;
+  expect(await compared(cluster, { ...rest, 'config/crd/bases/bills.yaml': bills })).toEqual([
+    'CustomResourceDefinition bills.shop.example.com (config/crd/bases/bills.yaml) is not in the cluster',
+    'CustomResourceDefinition orders.shop.example.com is in the cluster, but not in this checkout',
+  ]);
+});
+
+it('compares what controller-gen writes, not a copy of it, nothing of other operators, and no template', async () => {
+  const cluster = await deployed(FILES);
+  const old = crd('{old: {type: string}}');
+  const other = crd(SCHEMA, 'widgets.other.example.com');
+  const files = { ...FILES, 'charts/crds/a.yaml': old, 'config/external/x.yaml': other };
+  expect(await compared(cluster, files)).toEqual([]);
+  const chart = await directoryWith({ 'chart/templates/crd.yaml': `${crd(SCHEMA)}{{ .Values.x }}` });
+  const comparison = await compareManifests({
+    api: cluster.api,
+    root: chart,
+    groups: GROUPS,
+    target: TARGET,
+  });
+  expect(manifestFindings(comparison)).toMatchObject({
+    verdict: 'unknown',
+    proof: ['chart/templates/crd.yaml'],
+  });
+});
+
+it('leaves out what the account is not allowed to read', async () => {
+  const cluster = await deployed(FILES);
+  cluster.hook.before = () => {
+    throw refusal(403, 'Forbidden');
+  };
+  expect(await compared(cluster, FILES)).toEqual([]);
+});
