@@ -4,9 +4,8 @@ import { sleep } from '../async.ts';
 import type { Work } from '../cluster/work.ts';
 import { watchDirectories } from '../controller/watch/directories.ts';
 import { DevloopError } from '../errors.ts';
-import { type Comparison, compareManifests } from '../operator/manifests/compare.ts';
+import { type ComparedWith, type Comparison, compareManifests } from '../operator/manifests/compare.ts';
 import type { ComparedManifest } from '../report/events.ts';
-import type { Session } from './start/session.ts';
 
 /** The files that one command writes, such as `make manifests`, are read together. */
 const SETTLE_MS = 500;
@@ -16,11 +15,11 @@ const SETTLE_MS = 500;
  * their files changes, until the signal aborts. What cannot be compared now is left to `doctor`, which says why.
  */
 export async function followManifests(
-  { context, target, facts }: Pick<Session, 'context' | 'target' | 'facts'>,
+  what: Omit<ComparedWith, 'api'>,
   { api, emit, signal }: Pick<Work, 'api' | 'emit' | 'signal'>,
 ): Promise<void> {
-  const { root } = context;
-  const compare = (): Promise<Comparison> => compareManifests({ api, root, groups: facts.groups, target });
+  const { root } = what;
+  const compare = (): Promise<Comparison> => compareManifests({ api, ...what });
   let known: ComparedManifest[] = [];
   const report = async (): Promise<ComparedManifest[]> => {
     const { compared } = await compare().catch(nothingCompared);

@@ -38,7 +38,7 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
   const search = { ...keyPairSearch(context, target), called };
   const following = Promise.all([
     followKeyPairs(search, pairs, useRenewed, { emit, signal }),
-    followManifests(session, work),
+    followManifests({ root: context.root, groups: session.facts.groups, target }, work),
   ]);
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);
