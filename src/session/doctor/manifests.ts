@@ -8,7 +8,10 @@ export const manifestsCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, operator, root }) {
-    const { target, groups } = await neededOperator(operator);
+    const {
+      target,
+      facts: { groups },
+    } = await neededOperator(operator);
     const { api } = await context;
     return manifestFindings(await compareManifests({ api, root, groups, target }));
   },
