@@ -32,8 +32,7 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: 'warn about APIs that the paused manager serves',
       without: 'devloop does not warn about APIs that the paused manager serves',
     }),
-    ...permissionsOn('ClusterRole', 'get', COMPARES_ROLES),
-    ...permissionsOn('Role', 'get', { namespace, ...COMPARES_ROLES }),
+    ...comparePermissions(namespace),
     ...permissionsOn('Deployment', 'list', { namespace, why: 'find the in-cluster manager' }),
     ...['StatefulSet' as const, 'DaemonSet' as const].flatMap((kind) =>
       permissionsOn(kind, 'list', {
@@ -66,7 +65,11 @@ export function discoveryPermissions(namespace: string): Permission[] {
   ];
 }
 
-const COMPARES_ROLES = {
-  why: 'compare the roles of the checkout with the cluster',
-  without: 'devloop does not say how the roles of the checkout differ from the cluster',
-};
+function comparePermissions(namespace: string): Permission[] {
+  const why = 'compare the roles of the checkout with the cluster';
+  const without = 'devloop does not say how the roles of the checkout differ from the cluster';
+  return [
+    ...permissionsOn('ClusterRole', 'get', { why, without }),
+    ...permissionsOn('Role', 'get', { namespace, why, without }),
+  ];
+}
