@@ -5,13 +5,11 @@ import { build } from 'esbuild';
 import { buildPage } from './build-page.ts';
 import {
   assertLate,
-  assertSlim,
   assertTogether,
   lateLibrary,
   oneStart,
   plainBuiltins,
   slimCommander,
-  slimKubernetesClient,
 } from './build-plugin.ts';
 import { relayProgram } from './build-relay.ts';
 
@@ -38,7 +36,7 @@ const START = [
 
 const { metafile } = await build({
   absWorkingDir: ROOT,
-  entryPoints: { main: 'src/main.ts', 'socks-proxy-agent': 'socks-proxy-agent' },
+  entryPoints: { main: 'src/main.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -56,17 +54,10 @@ const { metafile } = await build({
   },
   // The native parts of ssh2 are optional, and ssh2 works without them.
   external: ['*.node', 'cpu-features'],
-  plugins: [
-    oneStart(ROOT, START),
-    slimCommander(),
-    slimKubernetesClient(),
-    plainBuiltins(),
-    lateLibrary('yaml'),
-  ],
+  plugins: [oneStart(ROOT, START), slimCommander(), plainBuiltins(), lateLibrary('yaml')],
   metafile: true,
   logLevel: 'warning',
 });
-assertSlim(metafile);
 for (const late of [
   'src/page/server.ts',
   'src/page/detail.ts',

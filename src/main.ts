@@ -37,6 +37,8 @@ let unwritten: Error | undefined;
 let interruptedAt: number | undefined;
 /** Whether this process may have changed the terminal's settings. */
 let usesTerminal = false;
+/** Resolves when nobody uses the terminal any more. */
+let lent: Promise<unknown> = Promise.resolve();
 const suspending = new Set<() => void>();
 
 const stdout = createOutput(1, () => process.stdout, surviveBrokenPipe);
@@ -74,7 +76,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is not a terminal, so stderr is
   // checked first.
   const isAttended = stderr.isTTY && isatty(0);
-  const asks = isAttended ? { ask, ...(output.json ? {} : { confirm }) } : {};
+  const asks = isAttended ? { ask, lend, ...(output.json ? {} : { confirm }) } : {};
   const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
   await task({ ...io, ...asks, ...(hasKeys ? { attend } : {}) });
 }
@@ -130,10 +132,19 @@ async function confirm(question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test((await ask(`${question} (yes/no) `, { hidden: false })).trim());
 }
 
+/** One at a time. */
+async function lend<T>(work: () => Promise<T>): Promise<T> {
+  const turn = lent.then(() => {
+    usesTerminal = true;
+    return keyboard?.whileAway(work) ?? work();
+  });
+  lent = turn.catch(() => undefined);
+  return await turn;
+}
+
 async function ask(question: string, options: { hidden: boolean }): Promise<string> {
   const { askAtTerminal } = await import('./report/ask.ts');
   const { stdin, stderr } = process;
-  usesTerminal = true;
   const asked = (): Promise<string> =>
     // The question can quote text from the cluster, which could control the terminal.
     askAtTerminal(safeText(question), options, {
@@ -142,7 +153,7 @@ async function ask(question: string, options: { hidden: boolean }): Promise<stri
       signal: leaving.signal,
       interrupt: () => interrupt('SIGINT'),
     });
-  return await (keyboard?.whileAway(asked) ?? asked());
+  return await lend(asked);
 }
 
 async function openPrinter(): Promise<Printer> {

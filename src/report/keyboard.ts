@@ -29,6 +29,7 @@ h  hold reviews, or release them
 o  open the page
 p  ignore changed files, or follow them again
 l  hide the controller's log, or show it again
+g  log in to the cluster again
 q  restore everything and exit, as Ctrl-C does`;
 
 const CTRL_C = '\x03';

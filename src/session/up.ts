@@ -113,7 +113,9 @@ async function run(session: Session): Promise<void> {
   if (options.open) void page.open();
   const { directory } = session.files;
   if (io.onSuspend) followers.use(io.onSuspend(() => standing.route && emit(SUSPENDED)));
-  followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));
+  followers.use(
+    await offerControl({ api: context.api, control, log, emit, openPage: page.open }, { directory, io }),
+  );
   const called = target.services;
   const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
   const ended = await failureOf(takeOver(running));

@@ -1,11 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { accountOf } from '../../src/cluster/api/account.ts';
+import { connect } from '../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import { builtInKinds, discoveryOf } from '../../src/session/verify/kinds.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { type ClusterOptions, startCluster, stopCluster, type TestCluster } from '../cluster/cluster.ts';
 import { NO_TRACES, traces } from '../cluster/traces.ts';
+import { openProxy } from '../support/login/proxies.ts';
+import { realLogins } from '../support/login/real-cluster.ts';
 
 const log = (line: string) => console.error(line);
 const manifests = `
@@ -101,6 +109,34 @@ it('refuses an expired client certificate', async () => {
   await expect
     .poll(() => cluster.kubectl(['get', 'nodes'], { kubeconfig: short }).catch(String), { timeout: 10_000 })
     .toContain('must be logged in');
+});
+
+it('sees the same user in devloop as in kubectl, however they log in', async () => {
+  await using stack = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'real-logins-'));
+  stack.defer(() => rm(directory, { recursive: true, force: true }));
+  const { hostname: host, port } = new URL(
+    JSON.parse(readFileSync(cluster.kubeconfig, 'utf8')).clusters[0].cluster.server,
+  );
+  const proxy = stack.use(await openProxy({ kind: 'http' }, () => ({ host, port: Number(port) })));
+  const users: Record<string, unknown> = {};
+  const failed = 'failed';
+  for (const [name, kubeconfig] of Object.entries(await realLogins(cluster, directory, proxy.port))) {
+    const whoami = cluster.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig });
+    users[name] = await whoami.then(
+      (text) => JSON.parse(text).status.userInfo,
+      () => failed,
+    );
+    const account = async () => {
+      await using api = await connect(await loadKubeconfig({ kubeconfig }, process.env, '/'));
+      return await accountOf(api);
+    };
+    expect.soft(await account().catch(() => failed), name).toEqual(users[name]);
+  }
+  const without = Object.keys(users).filter((name) => users[name] === failed);
+  expect(without).toEqual(['token in vain', 'no CA', 'a wrong name']);
+  expect(users).toMatchObject({ 'impersonated groups': { username: 'jane', uid: '7' } });
+  expect(new Set(proxy.asked).size).toBe(1);
 });
 
 it('dies with the process that started it; the next start clears its remains, runs beside another box, and leaves nothing behind', async () => {

@@ -37,6 +37,8 @@ export const fullKubeconfig = (url: string) => ({
   ],
 });
 
+const EXEC = { apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never' };
+
 /** Users and clusters with which no login works. */
 export const BAD_USERS: object[] = [
   { token: 'a\nb' },
@@ -55,9 +57,9 @@ export const BAD_USERS: object[] = [
   { 'auth-provider': { name: 'azure', config: null } },
   { exec: {} },
   { exec: { command: '' } },
-  { exec: { command: '/' } },
+  { exec: { ...EXEC, command: '/' } },
   { exec: { command: { not: 'a text' } } },
-  { exec: { command: '/nowhere' } },
+  { exec: { ...EXEC, command: '/nowhere' } },
   ...[
     '',
     '{',
@@ -69,11 +71,11 @@ export const BAD_USERS: object[] = [
     '{"status":{"token":7}}',
     '{"status":{"token":""}}',
   ].map((text) => ({
-    exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/echo', args: [text] },
+    exec: { ...EXEC, command: '/bin/echo', args: [text] },
   })),
   { exec: { apiVersion: 'x', command: '/bin/echo', args: ['{"status":{"token":"a\\nb"}}'] } },
-  { exec: { command: '/bin/false' } },
-  { exec: { command: '/bin/sh', args: ['-c', 'kill -9 $$'] } },
+  { exec: { ...EXEC, command: '/bin/false' } },
+  { exec: { ...EXEC, command: '/bin/sh', args: ['-c', 'kill -9 $$'] } },
 ];
 export const BAD_CLUSTERS: object[] = [
   ...[

@@ -6,6 +6,7 @@ import { describe, type Kind, type ObjectRef, refOf } from '../../src/cluster/ap
 import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import type { PatchOperation } from '../../src/cluster/marks/marks.ts';
 import { applyJsonPatch } from './json-patch.ts';
+import { clusterEntry } from './kubeconfig-entries.ts';
 import { applied, conflictsOf, ownersAfterUpdate } from './managed-fields.ts';
 
 export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'remove' | 'call';
@@ -124,9 +125,10 @@ export function fakeCluster(
     server: 'https://fake:6443',
     namespace: 'default',
     kubeconfigFiles: [],
+    logIn: async () => undefined,
     pinned: {
-      cluster: { name: 'fake', server: 'https://fake:6443', skipTLSVerify: false },
-      context: { name: 'fake', cluster: 'fake', user: 'me' },
+      cluster: clusterEntry({ name: 'fake', server: 'https://fake:6443' }),
+      context: { name: 'fake', cluster: 'fake', user: 'me', namespace: '' },
     },
     get: (ref) => around('get', describe(ref), () => structuredClone(objects.get(describe(ref))) as never),
     list: (kind, namespace, options) =>

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import type { PluginHost } from './credential-plugin.ts';
 import { type ApiError, GarbledAnswer, isConflict, isNotFound, undefinedIfForbidden } from './errors.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
@@ -41,6 +42,11 @@ export interface ClusterApi extends AsyncDisposable {
     body?: unknown,
     options?: CallOptions & { contentType?: string },
   ): Promise<T>;
+  /**
+   * Logs in again if the cluster no longer accepts the credentials, even if devloop would wait before it tries again. Rejects if the cluster
+   * still does not accept them.
+   */
+  logIn(): Promise<void>;
   /** A GET whose answer is read while it arrives, such as that of a watch. */
   openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
   /** A GET that becomes a WebSocket with the given subprotocol, paused until `resume()`. */
@@ -54,12 +60,9 @@ export interface ClusterApi extends AsyncDisposable {
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
 
-/**
- * The generated client of @kubernetes/client-node opens a TLS connection for each call; this client reuses connections. The library still
- * reads the kubeconfig and authenticates (client certificates, tokens, exec plugins, OIDC, proxies).
- */
-export async function connect(selected: Selected): Promise<ClusterApi> {
-  const transport = await createTransport(selected);
+/** `host`: what a credential plugin can use of devloop's terminal. */
+export async function connect(selected: Selected, host: PluginHost = {}): Promise<ClusterApi> {
+  const transport = await createTransport(selected, host);
   const send: ClusterApi['call'] = (method, path, body, options = {}) =>
     transport.call(method, path, body, options);
   const { call, writes } = recordWrites(send);
@@ -81,6 +84,10 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     pinned: selected.pinned,
     writes,
     call,
+    async logIn() {
+      transport.retryLogin();
+      await call('GET', '/version');
+    },
     openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),

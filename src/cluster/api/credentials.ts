@@ -1,45 +1,71 @@
-import type { Agent, RequestOptions } from 'node:https';
-import { isDeepStrictEqual } from 'node:util';
-import { sleep } from '../../async.ts';
-import { DevloopError } from '../../errors.ts';
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { type PluginCredential, PluginError, type PluginHost, runPlugin } from './credential-plugin.ts';
 import { unauthorizedError } from './errors.ts';
+import { headerName, headerValue, isText } from './header.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
+import type { Exec, User } from './kubeconfig-file.ts';
+import { idToken } from './oidc.ts';
+import { KubercError } from './plugin-policy.ts';
+import { createPatience, kubeconfigState } from './renewal-patience.ts';
+import type { Identity } from './tls-options.ts';
 
-/** A plugin may open a browser, so it is not run again for each call while its credentials are rejected. */
-const REJECTED_PAUSE_MS = 30_000;
 /** The user may have to log in with a browser. Without a limit, a session that needs new credentials could not end. */
 const LONGEST_LOGIN_MS = 300_000;
 
-/** What @kubernetes/client-node derives from the kubeconfig: headers, a client certificate, and an agent if a proxy is configured. */
-export type AuthOptions = RequestOptions & { agent?: Agent };
+/** What a request says about the user. */
+export interface Credential extends Identity {
+  headers: Record<string, string | string[]>;
+  /** When a plugin says that it expires, in milliseconds since 1970. */
+  expiresAt?: number;
+}
 
 export interface Credentials {
-  readonly current: AuthOptions;
+  readonly current: Credential;
+  /** Whether the current ones have expired since devloop got them. */
+  hasExpired(): boolean;
   /** Replaces the rejected credentials, unless another call has just done so. Rejects with `cluster.unauthorized` if that fails. */
-  renew(rejected: AuthOptions): Promise<void>;
+  renew(rejected: Credential): Promise<void>;
+  /** The current ones were accepted. */
+  accepted(): void;
   /** The error for credentials that were rejected although they had just been renewed. */
   rejection(): DevloopError;
+  /** The user asks for another login: the next rejection is followed by one, whatever happened before. */
+  retryNow(): void;
 }
 
 /** Creates credentials once for many calls, because running a plugin can take a second. */
-export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN_MS): Promise<Credentials> {
+export async function createCredentials(
+  first: Selected,
+  host: PluginHost = {},
+  limitMs = LONGEST_LOGIN_MS,
+): Promise<Credentials> {
   let selected = first;
-  let current = await authenticate(selected, limitMs);
-  let renewing: Promise<void> | undefined;
-  let rejectedAt = Number.NEGATIVE_INFINITY;
-  const renewOnce = async (): Promise<void> => {
-    if (performance.now() - rejectedAt < REJECTED_PAUSE_MS) throw unauthorizedError(selected);
+  const patience = createPatience();
+  const logIn = async (): Promise<Credential> => {
+    // Most plugins that use a terminal if there is one, need none.
+    const end = patience.begin(selected.user.exec?.interactiveMode === 'Always');
     try {
-      let again = await authenticate(selected, limitMs);
-      // The library runs a plugin again once its token has expired, but only a reload of the kubeconfig finds a new login.
-      if (isSame(again, current)) {
-        selected = await first.reload();
-        again = await authenticate(selected, limitMs);
-      }
+      return await authenticate(selected, host, limitMs);
+    } finally {
+      end(kubeconfigState(first.files));
+    }
+  };
+  let current = await logIn();
+  let gotAt = Date.now();
+  let renewing: Promise<void> | undefined;
+  const renewOnce = async (): Promise<void> => {
+    if (!patience.allows(kubeconfigState(first.files))) throw unauthorizedError(selected);
+    try {
+      // Only a reload of the kubeconfig finds a new login of the user.
+      selected = await first.reload();
+      const again = await logIn();
       current = again;
+      gotAt = Date.now();
     } catch (error) {
-      rejectedAt = performance.now();
+      patience.failed();
       throw isUnauthorized(error) ? error : unauthorizedError(selected, error);
     }
   };
@@ -47,15 +73,22 @@ export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN
     get current() {
       return current;
     },
+    hasExpired: () => {
+      const { expiresAt } = current;
+      // A plugin whose credentials have always expired runs again only when they are rejected.
+      return expiresAt !== undefined && expiresAt > gotAt && expiresAt < Date.now();
+    },
     async renew(rejected) {
       if (current !== rejected) return;
       renewing ??= renewOnce().finally(() => (renewing = undefined));
       await renewing;
     },
+    accepted: () => patience.worked(),
     rejection() {
-      rejectedAt = performance.now();
+      patience.failed();
       return unauthorizedError(selected);
     },
+    retryNow: () => patience.reset(),
   };
 }
 
@@ -63,68 +96,148 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof DevloopError && error.code === 'cluster.unauthorized';
 }
 
-function isSame(one: AuthOptions, other: AuthOptions): boolean {
-  const identityOf = ({ headers, cert, key }: AuthOptions): unknown => ({ headers, cert, key });
-  return isDeepStrictEqual(identityOf(one), identityOf(other));
+async function authenticate(selected: Selected, host: PluginHost, limitMs: number): Promise<Credential> {
+  const { user, server, context } = selected;
+  const impersonation = impersonate(user);
+  // As in kubectl, credentials are not sent without TLS.
+  if (new URL(server).protocol === 'http:') return { headers: impersonation };
+  const identity = identityOf(user);
+  const authorization = staticAuthorization(selected);
+  const given: Credential = { headers: { ...authorization, ...impersonation }, ...identity };
+  if (authorization !== undefined || identity.cert !== undefined) return given;
+  if (user.exec !== undefined) {
+    const { token, certificate, key, expiresAt } = await fromPlugin(selected, user.exec, host, limitMs);
+    return {
+      headers: { ...(token === '' ? {} : bearer(token)), ...impersonation },
+      ...(certificate === '' ? {} : { cert: certificate, key }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    };
+  }
+  if (user.authProvider !== undefined) {
+    const token = await idToken(selected, user.authProvider).catch((error) => {
+      throw error instanceof DevloopError ? error : unauthorizedError(selected, error);
+    });
+    const headers = bearer(token);
+    return { ...given, headers: { ...headers, ...impersonation } };
+  }
+  throw notUsable(context, 'its user has no credentials');
 }
 
-async function authenticate(selected: Selected, limitMs: number): Promise<AuthOptions> {
-  const options: AuthOptions = {};
-  const ended = new AbortController();
-  const login = selected.config.applyToHTTPSOptions(options).then(() => false);
+function staticAuthorization({ user, context, server }: Selected): Record<string, string> | undefined {
+  const ofUrl = new URL(server);
+  const token = tokenOf(user, context);
+  // Go prefers a user in the address, but does not count it as a login.
+  if (ofUrl.username !== '' && (token !== '' || user.username !== ''))
+    return basic(decodeURIComponent(ofUrl.username), decodeURIComponent(ofUrl.password));
+  if (token !== '') return bearer(token);
+  if (user.username === '') return undefined;
+  return basic(user.username, user.password);
+}
+
+function basic(name: string, password: string): Record<string, string> {
+  return { Authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
+}
+
+/** As in kubectl, the file comes first, but the token is used while the file cannot be read. */
+function tokenOf({ token, tokenFile }: User, context: string): string {
+  if (tokenFile === '') return token;
   try {
-    if (await Promise.race([login, sleep(limitMs, ended.signal)])) throw tooSlow(selected, limitMs);
+    const read = readFileSync(tokenFile, 'utf8').trim();
+    if (!isText(read)) throw new Error('it contains a line break');
+    return read || token;
   } catch (error) {
-    if (isUnauthorized(error)) throw error;
-    if (isMissingProgram(error)) throw notInstalled(selected);
-    throw isMalformed(error)
-      ? notUsable(selected.context, malformed(selected))
-      : unauthorizedError(selected, error);
-  } finally {
-    ended.abort();
+    if (token !== '') return token;
+    throw notUsable(context, `its tokenFile cannot be read: ${messageOf(error)}`);
   }
-  if (options.auth) {
-    const basic = Buffer.from(String(options.auth)).toString('base64');
-    options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
-  }
-  return options;
 }
 
-function isMissingProgram(error: unknown): boolean {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' && syscall?.startsWith('spawn') === true;
+function bearer(token: string): Record<string, string> {
+  return { Authorization: headerValue(`Bearer ${token}`) };
+}
+
+function identityOf({ certFile, certData, keyFile, keyData }: User): Identity {
+  const read = (data: string, file: string): string =>
+    data === '' ? readFileSync(file, 'utf8') : Buffer.from(data, 'base64').toString();
+  if (certFile === '' && certData === '') return {};
+  return { cert: read(certData, certFile), key: read(keyData, keyFile) };
+}
+
+function impersonate({ as, asUid, asGroups, asUserExtra }: User): Credential['headers'] {
+  if (as === '') return {};
+  const extra = asUserExtra.map(([name, values]) => [
+    `Impersonate-Extra-${headerName(name)}`,
+    values.map(headerValue),
+  ]);
+  return {
+    'Impersonate-User': headerValue(as),
+    ...(asUid === '' ? {} : { 'Impersonate-Uid': headerValue(asUid) }),
+    ...(asGroups.length === 0 ? {} : { 'Impersonate-Group': asGroups.map(headerValue) }),
+    ...Object.fromEntries(extra),
+  };
+}
+
+async function fromPlugin(
+  selected: Selected,
+  exec: Exec,
+  host: PluginHost,
+  limitMs: number,
+): Promise<PluginCredential> {
+  const signal = AbortSignal.timeout(limitMs);
+  try {
+    const cluster = exec.provideClusterInfo ? clusterInfo(selected) : {};
+    const got = await runPlugin({ exec, cluster, env: selected.env, host, signal });
+    if (got.certificate !== '') assertPair(got);
+    return got;
+  } catch (error) {
+    if (error instanceof KubercError) throw kubercInvalid(error);
+    if (!signal.aborted && !(error instanceof PluginError)) throw error;
+    const why = signal.aborted ? `which has not answered within ${limitMs / 1000} s` : messageOf(error);
+    throw pluginError(selected, exec, why, error);
+  }
+}
+
+function kubercInvalid({ file, message }: KubercError): DevloopError {
+  return new DevloopError('kubeconfig.invalid', `kubectl refuses its settings in ${file}: ${message}.`, {
+    hint: 'Correct that file, or set KUBERC=off to ignore it.',
+  });
+}
+
+function assertPair({ certificate, key }: PluginCredential): void {
+  try {
+    createSecureContext({ cert: certificate, key });
+  } catch {
+    throw new PluginError('whose client certificate or key cannot be used');
+  }
+}
+
+/** `spec.cluster` of KUBERNETES_EXEC_INFO. */
+function clusterInfo(selected: Selected): object {
+  const { cluster } = selected.pinned;
+  const { caData, tlsServerName, skipTLSVerify, proxyUrl, disableCompression, execConfig } = cluster;
+  return {
+    server: serverForPlugins(cluster.server),
+    ...(tlsServerName === '' ? {} : { 'tls-server-name': tlsServerName }),
+    ...(skipTLSVerify ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(caData === '' ? {} : { 'certificate-authority-data': caData }),
+    ...(proxyUrl === '' ? {} : { 'proxy-url': proxyUrl }),
+    ...(disableCompression ? { 'disable-compression': true } : {}),
+    config: execConfig ?? null,
+  };
+}
+
+/** As client-go prepares it: without a query, if there is a path. */
+function serverForPlugins(server: string): string {
+  if (!URL.canParse(server) || new URL(server).pathname.length <= 1) return server;
+  return server.replace(/\?.*$/, '');
 }
 
 /** The kubeconfig can contain a hint on how to install the plugin. */
-function notInstalled({ config, context }: Selected): DevloopError {
-  const { command, installHint } = config.getCurrentUser()?.exec ?? {};
-  const check = `Install it, then check: kubectl --context ${shellWord(context)} auth whoami`;
+function pluginError({ context }: Selected, exec: Exec, why: string, cause: unknown): DevloopError {
+  const isMissing = cause instanceof PluginError && cause.isMissing;
+  const hint = isMissing ? exec.installHint.trim() : '';
   return new DevloopError(
     'cluster.unauthorized',
-    `The kubeconfig logs in to context ${context} with the program ${command}, which is not installed, or not on the PATH.`,
-    { hint: typeof installHint === 'string' && installHint.trim() !== '' ? installHint.trim() : check },
+    `The kubeconfig logs in to context ${context} with the program ${exec.command}, ${why}.`,
+    { hint: hint || `Check: kubectl --context ${shellWord(context)} auth whoami`, cause },
   );
-}
-
-function tooSlow({ config, context }: Selected, limitMs: number): DevloopError {
-  const { command } = config.getCurrentUser()?.exec ?? {};
-  const how = command === undefined ? '' : ` with the program ${command}`;
-  return new DevloopError(
-    'cluster.unauthorized',
-    `The kubeconfig logs in to context ${context}${how}, which has not answered within ${limitMs / 1000} s.`,
-    { hint: `To see what it is waiting for: kubectl --context ${shellWord(context)} auth whoami` },
-  );
-}
-
-/** Whether the library failed because an entry is malformed. The error's text is not shown, because it may quote what a plugin printed. */
-function isMalformed(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof SyntaxError;
-}
-
-function malformed({ config }: Selected): string {
-  const command: unknown = config.getCurrentUser()?.exec?.command;
-  if (command === undefined)
-    return 'its cluster or its user has settings in a form that kubectl does not write';
-  if (typeof command !== 'string') return 'the command of its exec entry is not text';
-  return `its exec entry is malformed, or its plugin ${command} did not print an ExecCredential`;
 }

@@ -198,7 +198,7 @@ export function rejected(error: ApiError, doing: string): DevloopError {
   });
 }
 
-const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/;
+const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|INVALID_(PURPOSE|CA)|UNSPECIFIED)/;
 
 export function connectionError(selected: Selected, error: unknown): DevloopError {
   const code = (error as NodeJS.ErrnoException).code ?? '';
@@ -237,14 +237,10 @@ export function unauthorizedError(selected: Selected, cause?: unknown): DevloopE
 }
 
 function expiredClientCertificate(selected: Selected): string | undefined {
-  const user = selected.config.getCurrentUser();
+  const { certData, certFile } = selected.user;
+  if (certData === '' && certFile === '') return undefined;
   try {
-    const pem = user?.certData
-      ? Buffer.from(user.certData, 'base64')
-      : user?.certFile
-        ? readFileSync(user.certFile)
-        : undefined;
-    if (pem === undefined) return undefined;
+    const pem = certData === '' ? readFileSync(certFile) : Buffer.from(certData, 'base64');
     const until = new X509Certificate(pem).validToDate;
     return until.getTime() < Date.now() ? until.toISOString() : undefined;
   } catch {

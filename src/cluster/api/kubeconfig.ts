@@ -1,11 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Cluster, KubeConfig } from '@kubernetes/client-node';
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import { homeDirectory } from '../../machine/account.ts';
 import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
-import { type Pinned, pin, pinnedAgain, withOwnAuthority } from './pinned.ts';
+import { inClusterConfig } from './in-cluster.ts';
+import { problemsOf } from './kubeconfig-checks.ts';
+import { type Cluster, type Context, type Kubeconfig, readKubeconfig, type User } from './kubeconfig-file.ts';
+import { NOBODY } from './nobody.ts';
+import { type Pinned, pinnedAgain, withOwnAuthority } from './pinned.ts';
+
+type Env = Record<string, string | undefined>;
 
 export interface KubeconfigChoice {
   /** A file named by the user. If absent, KUBECONFIG is used, or else ~/.kube/config. */
@@ -14,17 +19,20 @@ export interface KubeconfigChoice {
 }
 
 export interface Selected {
-  config: KubeConfig;
   context: string;
+  /** A URL. */
   server: string;
   /** The kubeconfig's current context; empty if it has none. */
   current: string;
+  user: User;
   /** The context's namespace, `default` if it names none. */
   namespace: string;
-  /** Absolute paths. Of two entries with the same name, the one in the earlier file is used, as in client-go. */
+  /** Absolute paths. Of two entries with the same name, the one in the earlier file is used, as in client-go. Empty in a Pod. */
   files: string[];
   /** What stays as it is, whatever the files say later. */
   pinned: Pinned;
+  /** The variables of proxies, of the system's certificates and of credential plugins. */
+  env: Env;
   /**
    * Reads the user's entry again, because a login may have rewritten the files. Credential plugins then run again. Rejects if the files no
    * longer say that this user belongs to the same cluster.
@@ -42,70 +50,63 @@ export function kubeconfigOf(name: string, cluster: object, user: object): objec
   };
 }
 
-/** Reads the kubeconfig as kubectl does (several files are merged, and the first entry of a name is used) and selects the context. */
-export async function loadKubeconfig(
-  choice: KubeconfigChoice,
-  env: Record<string, string | undefined>,
-  cwd: string,
-): Promise<Selected> {
-  const files = kubeconfigFiles(choice, env, cwd);
-  const merged = await merge(files);
-  const { config } = merged;
-  const current = config.getCurrentContext() ?? '';
-  const name = choice.context ?? current;
-  selectContext(config, name, choice.context !== undefined, files);
-  const cluster = usableCluster(config, files);
-  const context = config.getContextObject(name)!;
-  const { user, namespace } = context;
-  if (namespace !== undefined && typeof namespace !== 'string')
-    throw notUsable(name, 'its namespace is not text');
-  if (user !== undefined && typeof user !== 'string') throw notUsable(name, 'its user is not text');
-  const first = { cluster, context };
-  const selectFrom = (read: Merged, pinned: Pinned): Selected => {
-    withUser(read, pinned);
-    const common = {
-      context: name,
-      server: cluster.server,
-      current,
-      namespace: namespace ?? 'default',
-      files,
-    };
-    return { config: read.config, ...common, pinned, reload };
+/**
+ * Reads the kubeconfig as kubectl does (several files are merged, and the first entry of a name is used) and selects the context. Without any
+ * kubeconfig, a Pod's ServiceAccount is used.
+ */
+export async function loadKubeconfig(choice: KubeconfigChoice, env: Env, cwd: string): Promise<Selected> {
+  const first = await read(choice, env, cwd);
+  const { files } = first;
+  const { cluster, context } = select(first.config, choice.context, files);
+  const server = urlOf(context.name, cluster, files);
+  const userFrom = ({ config }: Read, own: Cluster, { name, user }: Context): User => {
+    const found = config.users.find((one) => one.name === user);
+    if (found === undefined && user !== '') throw notUsable(name, `its user ${user} is missing`);
+    const problems = problemsOf({ ...own, server }, found ?? NOBODY);
+    if (problems.length > 0) throw notUsable(name, problems.join('; '));
+    return found ?? NOBODY;
   };
+  const user = userFrom(first, cluster, context);
+  const pinned = { cluster: ownCluster(context.name, cluster), context };
   const reload = async (): Promise<Selected> => {
-    const read = await merge(kubeconfigFiles(choice, env, cwd));
-    const again = pinnedAgain(read.config, first);
-    if (again === undefined) throw new Error(otherCluster(first, read.config));
-    return selectFrom(read, again);
+    const again = await read(choice, env, cwd);
+    const same = pinnedAgain(again.config, pinned);
+    if (same === undefined) throw new Error(otherCluster(pinned, again.config));
+    return { ...selected, pinned: same, user: userFrom(again, same.cluster, same.context) };
   };
-  return selectFrom(merged, first);
+  const selected = {
+    ...{ context: context.name, current: first.config.currentContext, server, pinned, user },
+    ...{ namespace: context.namespace || 'default', files, env, reload },
+  };
+  return selected;
 }
 
-function otherCluster({ cluster: { server }, context: { name } }: Pinned, config: KubeConfig): string {
-  const now = config.getCluster(config.getContextObject(name)?.cluster ?? '')?.server ?? 'no server';
-  return `The kubeconfig has changed: context ${name} now has ${now}, not ${server} with the same certificate authority, so its user may belong to another cluster.`;
+interface Read {
+  config: Kubeconfig;
+  files: string[];
 }
 
-/** The cluster of the current context. */
-function usableCluster(config: KubeConfig, files: string[]): Cluster {
-  const context = config.getCurrentContext();
-  const cluster = config.getCurrentCluster();
-  if (!cluster?.server) {
-    throw new DevloopError(
-      'kubeconfig.invalid',
-      `Context ${context} names a cluster that is missing or incomplete in the kubeconfig (${files.join(', ')}).`,
-      {
-        hint: `kubectl config view --context ${shellWord(context)}`,
-      },
-    );
-  }
-  if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
-    throw new DevloopError(
-      'kubeconfig.invalid',
-      `The server of context ${context} is not a URL: ${cluster.server} (${files.join(', ')}).`,
-      { hint: 'It must start with https:// — kubectl config set-cluster <name> --server https://…' },
-    );
-  }
+async function read(choice: KubeconfigChoice, env: Env, cwd: string): Promise<Read> {
+  const wanted = wantedFiles(choice, env, cwd);
+  const files = wanted.filter((file) => existsSync(file));
+  const config = merge(files.map(readKubeconfig));
+  const isMissing = !!choice.kubeconfig && files.length === 0;
+  const pod =
+    isUnset(config) && !isMissing && choice.context === undefined ? await inClusterConfig(env) : undefined;
+  if (pod !== undefined) return { config: pod, files: [] };
+  if (files.length > 0) return { config, files };
+  throw new DevloopError('kubeconfig.missing', `There is no kubeconfig at ${wanted.join(' or ')}.`, {
+    hint: ANOTHER,
+  });
+}
+
+function otherCluster({ cluster, context: { name } }: Pinned, { contexts, clusters }: Kubeconfig): string {
+  const other = contexts.find((one) => one.name === name)?.cluster;
+  const now = clusters.find((one) => one.name === other)?.server || 'no server';
+  return `The kubeconfig has changed: context ${name} now has ${now}, not ${cluster.server} with the same certificate authority, so its user may belong to another cluster.`;
+}
+
+function ownCluster(context: string, cluster: Cluster): Cluster {
   try {
     return withOwnAuthority(cluster);
   } catch (error) {
@@ -113,108 +114,69 @@ function usableCluster(config: KubeConfig, files: string[]): Cluster {
   }
 }
 
-/** Leaves the pinned context and its user in the kubeconfig. */
-function withUser({ config, tokenFiles }: Merged, pinned: Pinned): void {
-  const { name, user } = pinned.context;
-  pin(config, pinned);
-  if (user !== undefined && !config.getCurrentUser())
-    throw notUsable(name, `its user ${user} is missing or incomplete`);
-  const tokenFile = tokenFiles.get(user);
-  if (tokenFile !== undefined) Object.assign(config.getCurrentUser()!, { token: readToken(tokenFile, name) });
-}
-
-function kubeconfigFiles(
-  choice: KubeconfigChoice,
-  env: Record<string, string | undefined>,
-  cwd: string,
-): string[] {
-  const named =
-    choice.kubeconfig !== undefined
-      ? [choice.kubeconfig]
-      : (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '');
-  const wanted = named.length > 0 ? named : [join(homeDirectory(env), '.kube', 'config')];
-  const files = wanted.map((file) => (isAbsolute(file) ? file : resolve(cwd, file)));
-  const found = files.filter((file) => existsSync(file));
-  if (found.length === 0) {
-    throw new DevloopError('kubeconfig.missing', `There is no kubeconfig at ${files.join(' or ')}.`, {
-      hint: ANOTHER,
-    });
-  }
-  return found;
+function wantedFiles(choice: KubeconfigChoice, env: Env, cwd: string): string[] {
+  const named = choice.kubeconfig ? [choice.kubeconfig] : (env.KUBECONFIG ?? '').split(delimiter);
+  const isNamed = choice.kubeconfig || env.KUBECONFIG;
+  const wanted = isNamed
+    ? named.filter((file) => file !== '')
+    : [join(homeDirectory(env), '.kube', 'config')];
+  return [...new Set(wanted.map((file) => (isAbsolute(file) ? file : resolve(cwd, file))))];
 }
 
 const ANOTHER =
   'Name one with --kubeconfig or the variable KUBECONFIG, or let your cluster tool write it (for example: kind export kubeconfig).';
 
-interface Merged {
-  config: KubeConfig;
-  /** The `tokenFile` of each user, a setting that @kubernetes/client-node does not support. */
-  tokenFiles: Map<string, string>;
-}
-
-async function merge(files: string[]): Promise<Merged> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const parts = await Promise.all(files.map((file) => readFile(file, new KubeConfig())));
+function merge(parts: Kubeconfig[]): Kubeconfig {
   const firstOf = <T extends { name: string }>(all: T[]): T[] =>
-    all.filter(
-      (one, index) =>
-        typeof one.name === 'string' && all.findIndex((other) => other.name === one.name) === index,
-    );
-  const merged = new KubeConfig();
-  merged.loadFromOptions({
-    clusters: firstOf(parts.flatMap(({ config }) => config.clusters)).map(passable),
-    users: firstOf(parts.flatMap(({ config }) => config.users)),
-    contexts: firstOf(parts.flatMap(({ config }) => config.contexts)),
-    currentContext: parts.map(({ config }) => config.getCurrentContext()).find(isText) ?? '',
-  });
-  return { config: merged, tokenFiles: new Map(parts.toReversed().flatMap((part) => [...part.tokenFiles])) };
+    all.filter(({ name }, index) => all.findIndex((other) => other.name === name) === index);
+  return {
+    clusters: firstOf(parts.flatMap(({ clusters }) => clusters)),
+    users: firstOf(parts.flatMap(({ users }) => users)),
+    contexts: firstOf(parts.flatMap(({ contexts }) => contexts)),
+    currentContext: parts.map(({ currentContext }) => currentContext).find((name) => name !== '') ?? '',
+  };
 }
 
-/** An incomplete entry of another context does not matter to this one. */
-const FILTER = { onInvalidEntry: 'filter' } as const;
-
-async function readFile(file: string, config: KubeConfig): Promise<Merged> {
-  const tokenFiles = new Map<string, string>();
-  try {
-    // Reading the file here distinguishes an unreadable file from a broken one. loadFromFile reads it again, since it also resolves the
-    // relative paths in it.
-    const text = readFileSync(file, 'utf8');
-    if (isEmpty(text)) return { config, tokenFiles };
-    config.loadFromFile(file, FILTER);
-    if (!text.includes('tokenFile')) return { config, tokenFiles };
-    const { parse } = await import('yaml');
-    for (const { name, user } of parse(text).users ?? [])
-      if (isText(user?.tokenFile)) tokenFiles.set(name, resolve(dirname(file), user.tokenFile));
-    return { config, tokenFiles };
-  } catch (error) {
-    throw new DevloopError(
-      'kubeconfig.invalid',
-      `The kubeconfig ${file} cannot be read: ${withoutContent(error)}`,
-      { hint: `Check: kubectl --kubeconfig ${shellWord(file)} config view` },
-    );
-  }
+/** Whether kubectl takes the kubeconfig for one that configures nothing. */
+function isUnset({ currentContext }: Kubeconfig): boolean {
+  return currentContext === '';
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
+function select(config: Kubeconfig, asked: string | undefined, files: string[]): Pinned {
+  // An empty name is not taken for none: in a script, it comes from a variable that is not set.
+  const name = asked ?? config.currentContext;
+  const context = config.contexts.find((one) => one.name === name);
+  if (name === '' || context === undefined) throw noContext(config, name, asked !== undefined, files);
+  const cluster = config.clusters.find((one) => one.name === context.cluster);
+  if (cluster?.server) return { cluster, context };
+  throw new DevloopError(
+    'kubeconfig.invalid',
+    `Context ${name} names a cluster that is missing or incomplete in the kubeconfig (${files.join(', ')}).`,
+    { hint: `kubectl config view --context ${shellWord(name)}` },
+  );
 }
 
-/** Whether the file has no entries, or only comments. Some tools leave such a file when they remove their last entry. */
-function isEmpty(text: string): boolean {
-  return text.split('\n').every((line) => /^\s*(?:#.*|---|null|~)?\s*$/.test(line));
+/** As in kubectl, plain HTTP if there is no scheme. */
+function urlOf(context: string, { server }: Cluster, files: string[]): string {
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(server);
+  const url = hasScheme ? server : `http://${server}`;
+  if (
+    /^https?:\/\/[^/\s]\S*$/i.test(url) &&
+    URL.canParse(url) &&
+    (hasScheme || new URL(url).pathname === '/')
+  )
+    return url;
+  throw new DevloopError(
+    'kubeconfig.invalid',
+    `The server of context ${context} is not a URL: ${server} (${files.join(', ')}).`,
+    { hint: 'It must start with https:// — kubectl config set-cluster <name> --server https://…' },
+  );
 }
 
-/** The library refuses plain HTTP, which `kubectl proxy` serves, unless certificate verification is off. */
-function passable(cluster: Cluster): Cluster {
-  return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
-}
-
-function readToken(file: string, context: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw notUsable(context, `its tokenFile cannot be read: ${messageOf(error)}`);
-  }
+/** What the paths of the API are appended to. Without the user and the query, and as in Go, slashes that follow each other count as one. */
+export function baseUrl({ server }: Pick<Selected, 'server'>): URL {
+  const { origin, pathname } = new URL(server);
+  return new URL(pathname.replaceAll(/\/{2,}/g, '/'), origin);
 }
 
 /** The error for a context that kubectl would refuse, too. */
@@ -228,33 +190,18 @@ export function notUsable(context: string, why: string): DevloopError {
   );
 }
 
-/** The message of a YAML error quotes lines of the file, and its reason may quote a word. Either may contain part of a token or a key. */
-function withoutContent(error: unknown): string {
-  const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
-  if (reason === undefined || mark === undefined) return messageOf(error);
-  return `${reason.split(/["!]|: /, 1)[0]!.trim()} (line ${mark.line + 1}, column ${mark.column + 1})`;
-}
-
-function selectContext(config: KubeConfig, context: string, asked: boolean, files: string[]): void {
-  const known = config.getContexts().map((one) => one.name);
-  if (context && known.includes(context)) {
-    config.setCurrentContext(context);
-    return;
-  }
+function noContext(config: Kubeconfig, context: string, asked: boolean, files: string[]): DevloopError {
+  const known = config.contexts.map((one) => one.name);
   const list = known.length > 0 ? `Its contexts: ${known.join(', ')}.` : 'It has no contexts.';
-  if (asked || context) {
-    throw new DevloopError(
+  if (asked || context !== '') {
+    const similar = similarNames(context, known).map((one) => `${AGAIN} --context ${shellWord(one)}`);
+    return new DevloopError(
       'context.unknown',
       `Context ${context || "''"} is not in the kubeconfig ${files.join(', ')}. ${list}`,
-      {
-        hint:
-          similarNames(context, known)
-            .map((one) => `${AGAIN} --context ${shellWord(one)}`)
-            .join('\n') || 'kubectl config get-contexts',
-      },
+      { hint: similar.join('\n') || 'kubectl config get-contexts' },
     );
   }
-  throw new DevloopError(
+  return new DevloopError(
     'kubeconfig.invalid',
     `The kubeconfig ${files.join(', ')} has no current context. ${list}`,
     {

@@ -1,7 +1,9 @@
-import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
-import { createSecureContext } from 'node:tls';
+import type { Agent } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import { messageOf } from '../../errors.ts';
-import { type AuthOptions, createCredentials } from './credentials.ts';
+import { type Connections, closeAll, closeIdle, openConnections, retire } from './connections.ts';
+import type { PluginHost } from './credential-plugin.ts';
+import { type Credential, createCredentials } from './credentials.ts';
 import { connectionError } from './errors.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
 
@@ -11,21 +13,23 @@ export const USER_AGENT = 'devloop';
  * dead without notice.
  */
 const IDLE_LIMIT_MS = 30_000;
-/** `down` makes up to 17 calls at once. With fewer connections than calls, some calls would wait until others are answered. */
-const MOST_SOCKETS = 24;
 
-/** The current credentials, and the pool of connections that are made with them. */
+/** The current credentials, and the pools of connections that are made with them. */
 export interface Login {
-  readonly auth: AuthOptions;
-  /** Absent for plain HTTP. */
-  readonly agent: Agent | undefined;
-  /** The options for a connection outside the pool. */
+  readonly auth: Credential;
+  /** The pool for calls. */
+  readonly agent: Agent;
+  /** The connections for requests of others. */
+  readonly forwarded: Agent;
+  /** The options for a connection outside the pools. */
   ownConnection(): RequestOptions;
   /**
    * Tries again with renewed credentials if the current ones are rejected. Rejects with `cluster.unauthorized` if that fails, too. Calls
    * that are rejected at the same time share one renewal.
    */
   retriedWith<T>(attempt: () => Promise<T>, isRejected: (answer: T) => boolean): Promise<T>;
+  /** The user asks for another login. */
+  retryNow(): void;
   /**
    * Called before each call: closes the pool's idle connections if the last call was long ago. The time that this machine was asleep
    * counts, too.
@@ -35,111 +39,77 @@ export interface Login {
   close(): void;
 }
 
-export async function createLogin(selected: Selected): Promise<Login> {
-  const credentials = await createCredentials(selected);
-  const isProxied = !!selected.config.getCurrentCluster()?.proxyUrl;
-  const connecting = createConnecting(selected, isProxied);
-  assertUsable(selected, () => connecting.by(credentials.current));
-  let lastCallAt = Date.now();
-  const dropIdleConnections = (): void => {
-    const { freeSockets = {} } = connecting.by(credentials.current).agent ?? {};
-    for (const socket of Object.values(freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
+export async function createLogin(selected: Selected, host: PluginHost = {}): Promise<Login> {
+  const credentials = await createCredentials(selected, host);
+  let connected = { auth: credentials.current, connections: begin(selected, credentials.current) };
+  /** Connections of an earlier client certificate finish what they do, and end. */
+  const connections = (): Connections => {
+    const auth = credentials.current;
+    if (auth === connected.auth) return connected.connections;
+    const isSame = auth.cert === connected.auth.cert && auth.key === connected.auth.key;
+    const old = connected.connections;
+    connected = { auth, connections: isSame ? old : opened(selected, auth) };
+    if (!isSame) retire(old);
+    return connected.connections;
   };
+  let lastCallAt = Date.now();
+  const dropIdleConnections = (): void => closeIdle(connections().calls);
   return {
     get auth() {
       return credentials.current;
     },
     get agent() {
-      return connecting.by(credentials.current).agent;
+      return connections().calls;
+    },
+    get forwarded() {
+      return connections().forwarded;
     },
     ownConnection: () => ({
-      ...connecting.by(credentials.current).own,
-      headers: { ...credentials.current.headers, 'user-agent': USER_AGENT } as Record<string, string>,
+      agent: connections().single,
+      headers: { ...credentials.current.headers, 'user-agent': USER_AGENT },
     }),
     async retriedWith(attempt, isRejected) {
+      if (credentials.hasExpired()) await credentials.renew(credentials.current);
       const used = credentials.current;
       const first = await attempt();
-      if (!isRejected(first)) return first;
+      if (!isRejected(first)) {
+        credentials.accepted();
+        return first;
+      }
       await credentials.renew(used);
       const second = await attempt();
       if (isRejected(second)) throw credentials.rejection();
+      credentials.accepted();
       return second;
     },
+    retryNow: () => credentials.retryNow(),
     dropStaleConnections() {
       const now = Date.now();
       if (Math.abs(now - lastCallAt) > IDLE_LIMIT_MS) dropIdleConnections();
       lastCallAt = now;
     },
     dropIdleConnections,
-    close: () => connecting.close(),
+    close: () => closeAll(connected.connections),
   };
 }
 
 /** A failure at the start means that the kubeconfig is wrong. A later failure may only mean that the kubeconfig is being rewritten. */
-function assertUsable({ context }: Selected, use: () => void): void {
+function begin(selected: Selected, auth: Credential): Connections {
   try {
-    use();
+    return openConnections(selected, auth);
   } catch (error) {
     const cause = messageOf((error as Error).cause ?? error);
-    throw notUsable(context, `its client certificate, its key or its CA cannot be read (${cause})`);
+    throw notUsable(
+      selected.context,
+      `its client certificate, its key, its CA or its proxy cannot be used (${cause})`,
+    );
   }
 }
 
-/** How to connect with one client certificate: through the pool (plain HTTP has none), or outside it. */
-interface Connecting {
-  agent: Agent | undefined;
-  own: RequestOptions;
-}
-
-/** One pool for each client certificate. An old pool finishes its calls, and is closed together with the current one. */
-function createConnecting(
-  selected: Selected,
-  isProxied: boolean,
-): { by(auth: AuthOptions): Connecting; close(): void } {
-  const made = new Map<AuthOptions, Connecting>();
-  const begin = (auth: AuthOptions): Connecting => {
-    const isPlain = selected.server.startsWith('http:');
-    if (isProxied)
-      return { agent: isPlain ? undefined : auth.agent, own: { ...tlsOf(auth), agent: auth.agent! } };
-    if (isPlain) return { agent: undefined, own: {} };
-    const tls = readTls(auth, selected);
-    const agent = new Agent({ ...tls, keepAlive: true, maxSockets: MOST_SOCKETS, scheduling: 'lifo' });
-    return { agent, own: tls };
-  };
-  const sameTls = (one: AuthOptions, other: AuthOptions): boolean =>
-    [one.cert, one.key, one.ca].join() === [other.cert, other.key, other.ca].join();
-  return {
-    by(auth) {
-      const known = made.get(auth);
-      if (known !== undefined) return known;
-      const like = isProxied ? undefined : [...made.keys()].findLast((other) => sameTls(auth, other));
-      const connecting = (like && made.get(like)) ?? begin(auth);
-      made.set(auth, connecting);
-      return connecting;
-    },
-    close: () => [...made.values()].forEach(({ agent }) => void agent?.destroy()),
-  };
-}
-
-function tlsOf({
-  ca,
-  cert,
-  key,
-  pfx,
-  passphrase,
-  rejectUnauthorized,
-  servername,
-}: RequestOptions): AgentOptions {
-  const all = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
-/** Reads certificates and key once. Node would do so for each connection, and an agent would compare their whole text for each call. */
-function readTls(auth: AuthOptions, selected: Selected): AgentOptions {
-  const { rejectUnauthorized, servername, ...identity } = tlsOf(auth);
+/** A failure is not one of the kubeconfig, because that may just be written. */
+function opened(selected: Selected, auth: Credential): Connections {
   try {
-    const secureContext = createSecureContext(identity);
-    return { ...tlsOf({ rejectUnauthorized, servername }), secureContext };
+    return openConnections(selected, auth);
   } catch (error) {
     throw connectionError(selected, error);
   }

@@ -5,10 +5,10 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
 } from 'node:http';
-import { Agent, type AgentOptions, request as httpsRequest } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connectionError } from './errors.ts';
-import type { Selected } from './kubeconfig.ts';
+import { baseUrl, type Selected } from './kubeconfig.ts';
 import type { Login } from './login.ts';
 
 /** A request that somebody else made. */
@@ -32,7 +32,6 @@ export interface Forwarder {
   forward(request: Forwarded): Promise<IncomingMessage>;
   /** The request has no body, and names the protocol in its header `upgrade`. */
   forwardUpgrade(request: Omit<Forwarded, 'body'>): Promise<Switched>;
-  close(): void;
 }
 
 /** Headers that describe one connection rather than the request, and headers that devloop sets itself: host, credentials and length. */
@@ -60,28 +59,19 @@ function isRejected(answer: IncomingMessage): boolean {
  * it may be that of a watch. The forwarder has connections of its own, because watches would use up the pool for calls.
  */
 export function createForwarder(selected: Selected, login: Login): Forwarder {
-  const base = new URL(selected.server);
-  const agents = new Map<unknown, Agent>();
-  const agentFor = (): Agent | undefined => {
-    const { agent, headers: _, ...tls } = login.ownConnection();
-    if (agent || base.protocol === 'http:') return agent as Agent | undefined;
-    const own = agents.get(login.auth) ?? new Agent({ ...(tls as AgentOptions), keepAlive: true });
-    agents.set(login.auth, own);
-    return own;
-  };
+  const base = baseUrl(selected);
   const begin = (
     { method, path, headers, signal }: Omit<Forwarded, 'body'>,
     more: OutgoingHttpHeaders,
   ): ClientRequest => {
     const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
-    const agent = agentFor();
     return send(base, {
       // The path is passed as text: as a URL, `//host/` or `http://host/` would send the credentials to another server.
       path: base.pathname.replace(/\/$/, '') + path,
       method,
       signal,
       headers: { ...endToEnd(headers), ...login.auth.headers, ...more },
-      ...(agent ? { agent } : {}),
+      agent: login.forwarded,
     });
   };
   const once = ({ body, ...request }: Forwarded): Promise<IncomingMessage> =>
@@ -113,6 +103,5 @@ export function createForwarder(selected: Selected, login: Login): Forwarder {
           ({ answer }) => isRejected(answer),
         )
         .catch(failing(request)),
-    close: () => [...agents.values()].forEach((agent) => void agent.destroy()),
   };
 }

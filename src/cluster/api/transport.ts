@@ -3,8 +3,9 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
+import type { PluginHost } from './credential-plugin.ts';
 import { ApiError, connectionError, GarbledAnswer, isTransient, isUnauthorized } from './errors.ts';
-import type { Selected } from './kubeconfig.ts';
+import { baseUrl, type Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
 import { createForwarder, type Forwarder } from './pass-on.ts';
 import { createStarting, refusal } from './starting.ts';
@@ -46,17 +47,19 @@ export interface Transport extends Pick<Forwarder, 'forward' | 'forwardUpgrade'>
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for the given protocol. Rejects as `call` does. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+  /** The next rejection is followed by a new login at once. */
+  retryLogin(): void;
   close(): void;
 }
 
-export async function createTransport(selected: Selected): Promise<Transport> {
-  const login = await createLogin(selected);
+export async function createTransport(selected: Selected, host: PluginHost = {}): Promise<Transport> {
+  const login = await createLogin(selected, host);
   const forwarder = createForwarder(selected, login);
   const isStarting = createStarting((signal) =>
     exchange(server, 'GET', '/readyz', { body: undefined, signal }),
   );
   const server: Server = {
-    ...{ selected, base: new URL(selected.server), login },
+    ...{ selected, base: baseUrl(selected), login },
     ...{ hasAnswered: false, isStarting },
   };
   return {
@@ -80,16 +83,13 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     switchProtocol: (path, protocol, signal) =>
       ownConnection(server, path, signal, (options) => {
         signal.throwIfAborted();
-        const request = senderOf(server)(
-          urlOf(server, path),
-          upgradeTo(protocol, { agent: false, ...options }),
-        );
+        const request = senderOf(server)(urlOf(server, path), upgradeTo(protocol, options));
         return switchProtocol(request, protocol, signal);
       }),
     forward: (request) => forwarder.forward(request),
     forwardUpgrade: (request) => forwarder.forwardUpgrade(request),
+    retryLogin: () => login.retryNow(),
     close() {
-      forwarder.close();
       server.login.close();
     },
   };
@@ -141,7 +141,7 @@ function openStream(
   { headers, ...options }: RequestOptions,
 ): Promise<IncomingMessage | Refusal> {
   const url = urlOf(server, path, query);
-  const settings = { agent: false as const, ...options, signal, timeout: silenceMs };
+  const settings = { ...options, signal, timeout: silenceMs };
   return new Promise((resolve, reject) => {
     const request = senderOf(server)(
       url,

@@ -54,7 +54,10 @@ export async function openContext(
   io.onCluster?.(chosen);
   const selected = await loadKubeconfig(chosen, io.env, io.cwd);
   if (loaded && settings === 'required') requireAllowed(selected.context, loaded);
-  const api = await connect(selected);
+  const api = await connect(selected, {
+    onLine: (message) => io.emit({ type: 'note', message }),
+    ...(io.lend ? { lend: io.lend } : {}),
+  });
   const source = contextSource(options, io, config);
   const isOther = source === SETTINGS && selected.context !== selected.current;
   io.emit({

@@ -1,4 +1,5 @@
-import { DevloopError } from '../../errors.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import type { AttendedSession, SessionState } from '../../report/session-state.ts';
 import type { Io } from '../context/options.ts';
@@ -19,6 +20,7 @@ export async function offerControl(
 }
 
 interface KeyActions {
+  api: Pick<ClusterApi, 'logIn'>;
   control: Control;
   log: ControllerLog;
   emit: Emit;
@@ -26,14 +28,23 @@ interface KeyActions {
 }
 
 /** What the keys do with a running session. The terminal itself handles `?`, `q` and Ctrl-C. */
-export function sessionKeys({ control, log, emit, openPage }: KeyActions): AttendedSession {
+export function sessionKeys({ api, control, log, emit, openPage }: KeyActions): AttendedSession {
   const note = (message: string): void => emit({ type: 'note', message });
+  const logIn = async (): Promise<void> => {
+    try {
+      await api.logIn();
+      note('the cluster accepts your login');
+    } catch (error) {
+      note(messageOf(error));
+    }
+  };
   const keys: Record<string, (all: SessionState[]) => void> = {
     r: () => control.restart(),
     // If any session is held, or does not follow files, the key undoes that in all of them.
     h: (all) => void (all.some(({ isHeld }) => isHeld) ? control.release() : control.hold()),
     o: () => void openPage(),
     p: (all) => control.followFiles(all.some(({ isFollowing }) => !isFollowing)),
+    g: () => void logIn(),
     l: () => note(`the controller's log is ${log.toggle() ? 'shown again' : 'hidden; l shows it again'}`),
   };
   return {

@@ -26,7 +26,10 @@ export const clusterCheck: Check = {
     return {
       verdict: 'ok',
       answer: `Kubernetes ${gitVersion} at ${api.server}`,
-      proof: [`context ${api.context} of ${api.kubeconfigFiles.join(', ')}`, 'GET /version'],
+      proof: [
+        `context ${api.context} of ${api.kubeconfigFiles.join(', ') || "this Pod's ServiceAccount"}`,
+        'GET /version',
+      ],
       latencyMs,
     };
   },

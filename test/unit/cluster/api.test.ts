@@ -277,7 +277,14 @@ describe('credentials', () => {
     handler = accepts('another');
     for (let call = 0; call < 5; call++)
       await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.unauthorized' });
-    expect((await readFile(join(directory, 'count'), 'utf8')).trim()).toBe('2');
+    const runs = async (): Promise<string> => (await readFile(join(directory, 'count'), 'utf8')).trim();
+    expect(await runs()).toBe('2');
+    await expect(cluster.logIn()).rejects.toMatchObject({ code: 'cluster.unauthorized' });
+    expect(await runs()).toBe('3');
+    handler = accepts('old');
+    await cluster.logIn();
+    await cluster.get(ref);
+    expect(await runs()).toBe('3');
   });
 
   it('of a plugin are renewed once when they have expired', async () => {
@@ -313,6 +320,9 @@ describe('credentials', () => {
       json(response, peer.fingerprint256 === wanted ? 200 : 401, { metadata: { name: 'x' } });
     };
     await expect(cluster.get(ref)).resolves.toBeDefined();
+    const open = (): Promise<number> =>
+      new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await expect.poll(open).toBe(1);
   });
 
   it('that are rejected twice are cluster.unauthorized, with a hint', async () => {
@@ -360,7 +370,7 @@ describe('credentials', () => {
 
   it('of a plugin that does not exist are refused with its name, and how to install it', async () => {
     const command = join(directory, 'absent');
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command };
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, interactiveMode: 'Never' };
     const message = expect.stringMatching(new RegExp(`${command}, which is not installed`));
     const hint = expect.stringContaining('kubectl --context test auth whoami');
     const refused = { code: 'cluster.unauthorized', message, hint };
@@ -376,13 +386,28 @@ describe('credentials', () => {
     const { command } = (user as { exec: { command: string } }).exec;
     await writeFile(command, `#!/bin/sh\ncd ${directory}\n[ -f fast ] || exec sleep 3\ncat answer0\n`);
     const slow = await selected({ user });
-    await expect(createCredentials(slow, 300)).rejects.toMatchObject({
+    await expect(createCredentials(slow, {}, 300)).rejects.toMatchObject({
       code: 'cluster.unauthorized',
       message: expect.stringMatching(new RegExp(`${command}, which has not answered within 0.3 s`)),
     });
     await writeFile(join(directory, 'fast'), '');
-    const { current } = await createCredentials(slow, 2_000);
+    const { current } = await createCredentials(slow, {}, 2_000);
     expect(current.headers).toMatchObject({ Authorization: 'Bearer first' });
+  });
+
+  it('of a plugin that waits for the user come once the user has seen what it printed', async () => {
+    const user = await plugin({ token: 'first' });
+    const { command } = (user as { exec: { command: string } }).exec;
+    const wait = 'until [ -f entered ]; do sleep 0.05; done';
+    await writeFile(command, `#!/bin/sh\ncd ${directory}\necho "code: 1234" >&2\n${wait}\ncat answer0\n`);
+    const lines: string[] = [];
+    const onLine = (line: string): void => {
+      lines.push(line);
+      void writeFile(join(directory, 'entered'), '');
+    };
+    const { current } = await createCredentials(await selected({ user }), { onLine });
+    expect(current.headers).toMatchObject({ Authorization: 'Bearer first' });
+    expect(lines).toEqual(['code: 1234']);
   });
 
   it('from an expired client certificate are reported as such', async () => {
@@ -468,13 +493,13 @@ describe('a server that cannot be reached', () => {
         'client-certificate-data': base64(client.certificate),
         'client-key-data': base64(key),
       };
-      const message = expect.stringMatching(/client certificate.* cannot be read/);
+      const message = expect.stringMatching(/client certificate.* cannot be used/);
       await expect(api({ user })).rejects.toMatchObject({ code: 'kubeconfig.invalid', message });
     }
   });
 
-  it('is kubeconfig.invalid when the kubeconfig has its address without a scheme', async () => {
-    await expect(api({ cluster: { server: 'localhost:6443' } })).rejects.toMatchObject({
+  it('is kubeconfig.invalid when its address has another scheme', async () => {
+    await expect(api({ cluster: { server: 'ftp://localhost:6443' } })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
     });
   });

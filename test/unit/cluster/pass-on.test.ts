@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, globalAgent } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Selected } from '../../../src/cluster/api/kubeconfig.ts';
@@ -20,11 +20,10 @@ test('the credentials go to the API server, whatever the path says', async () =>
   const [own, other] = [await server('own'), await server('other')];
   const login = {
     auth: { headers: { authorization: 'Bearer secret' } },
-    ownConnection: () => ({}),
+    forwarded: globalAgent,
     retriedWith: <T>(once: () => Promise<T>) => once(),
   } as unknown as Login;
-  const { forward, close } = createForwarder({ server: `http://${own}` } as Selected, login);
-  onTestFinished(close);
+  const { forward } = createForwarder({ server: `http://${own}` } as Selected, login);
   const { signal } = new AbortController();
   for (const path of ['/api/v1/pods?watch=true', `//${other}/api`, `http://${other}/api`]) {
     const answer = await forward({ method: 'GET', path, headers: {}, body: Buffer.alloc(0), signal });

@@ -4,6 +4,7 @@ import type { KubeObject, Node } from '../../../src/cluster/api/objects.ts';
 import { localTool, recogniseCluster } from '../../../src/cluster/api/recognise.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
+import { clusterEntry } from '../../support/kubeconfig-entries.ts';
 
 const node = (name: string, providerID = '', labels: Record<string, string> = {}): Node => ({
   metadata: { name, labels },
@@ -42,7 +43,7 @@ test("a cluster is known by kube-system's uid, or by its server and CA if the ac
   for (const { put } of [one, other]) put<KubeObject>('Namespace', { metadata: { name: 'kube-system' } });
   const { uid } = one.read<KubeObject>('Namespace', 'kube-system')!.metadata;
   const id = async ({ api }: typeof one, caData: string): Promise<string> => {
-    const pinned = { cluster: { name: 'x', server: 'https://a', caData, skipTLSVerify: false }, context: {} };
+    const pinned = { cluster: clusterEntry({ name: 'x', server: 'https://a', caData }), context: {} };
     return (await recogniseCluster({ ...api, pinned } as unknown as ClusterApi)).id;
   };
   expect(await id(one, 'AAAA')).toBe(`uid ${uid}`);

@@ -65,7 +65,7 @@ async function kubeconfig(): Promise<string> {
     'current-context': 'test',
     contexts: [{ name: 'test', context: { cluster: 'c', user: 'u' } }],
     clusters: [{ name: 'c', cluster: { server: address, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token: 'secret' } }],
+    users: [{ name: 'u', user: { as: 'somebody' } }],
   };
   await writeFile(file, JSON.stringify(config));
   return file;
@@ -90,9 +90,9 @@ async function heard(stream: Duplex): Promise<string> {
 }
 
 it("uses the API server's proxy, with the kubeconfig's credentials, in both directions", async () => {
-  let authorization: string | undefined;
+  let user: unknown;
   proxy = ({ headers }, socket) => {
-    authorization = headers.authorization;
+    user = headers['impersonate-user'];
     switchTo(headers.upgrade!, socket, 'first');
     socket.on('data', (bytes) => socket.write(bytes));
   };
@@ -100,7 +100,7 @@ it("uses the API server's proxy, with the kubeconfig's credentials, in both dire
   expect(String((await once(stream, 'data'))[0])).toBe('first');
   stream.write('echo');
   expect(await heard(stream)).toBe('echo');
-  expect([asked, authorization]).toEqual([[PROXY], 'Bearer secret']);
+  expect([asked, user]).toEqual([[PROXY], 'somebody']);
 });
 
 it.each([

@@ -30,6 +30,7 @@ function press(
   const emit = (event: DevloopEvent) => void events.push(event);
   const session = sessionKeys({
     ...{ control, log: createControllerLog('all'), emit },
+    api: { logIn: async () => void calls.push('login') },
     openPage: async () => void calls.push('page'),
   });
   for (const key of keys) session.onKey(key, [session.state(), ...(others as SessionState[])]);
@@ -37,7 +38,7 @@ function press(
 }
 
 it('each key does one thing, and undoes it the next time', () => {
-  expect(press('rhpo').calls).toEqual(['restart', 'hold', 'follow false', 'page']);
+  expect(press('rhpog').calls).toEqual(['restart', 'hold', 'follow false', 'page', 'login']);
   expect(press('hp', { isHeld: true, isFollowing: false }).calls).toEqual(['release', 'follow true']);
   expect(press('ll').events).toMatchObject([{ type: 'note' }, { type: 'note' }]);
 });
