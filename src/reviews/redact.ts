@@ -1,8 +1,8 @@
 import type { PathStep } from '../config/json-path.ts';
 import { type NamedStep, namedSteps, stepInto, withSteps } from './named-fields.ts';
 import { tokensOf, valueAt } from './patch.ts';
-import { namesSecret } from './secret-names.ts';
-import { hideInText, isCredentials, isNoSecret, mayNameSecret } from './secret-texts.ts';
+import { isNoSecret, namesSecret, REFERENCES } from './secret-names.ts';
+import { hideInText, isCredentials, mayHaveSecret } from './secret-texts.ts';
 
 /** Replaces secrets before anything of a review is stored or shown. */
 
@@ -12,26 +12,10 @@ export interface Redacted<T> {
   count: number;
 }
 
-/** Keys below a key that names a secret: their values show where the secret is and of which kind, but do not contain it. */
-const REFERENCES = new Set([
-  'name',
-  'namespace',
-  'kind',
-  'apiVersion',
-  'apiGroup',
-  'path',
-  'audience',
-  'fieldPath',
-  'resourceVersion',
-  'secretName',
-  'uid',
-  'type',
-  'algorithm',
-  'encoding',
-  'rotationPolicy',
-]);
 /** All keys that a reference to a key of a Secret can have. */
 const IN_SELECTORS = new Set([...REFERENCES, 'key', 'property', 'optional', 'mode']);
+/** The fields of a Secret whose values are hidden. Tools copy its data into annotations, in forms of their own. */
+const IN_SECRETS = new Set(['data', 'stringData', 'annotations']);
 /** The keys under which an entry of a list of variables or parameters has its value. */
 const VALUES = new Set(['value', 'default']);
 /** Headers that carry credentials, for example in the probes of a Pod. */
@@ -51,7 +35,7 @@ export interface RedactOptions {
   mostWork?: number;
 }
 
-const TEXT_OF_UNIT = 100;
+const TEXT_OF_UNIT = 20;
 
 /** Thrown when the limit for the work is exceeded. */
 export class TooMuchWork extends Error {}
@@ -172,7 +156,7 @@ function atPointer(operation: { path: string; op: string }, place: Place): Place
 function hidesAt(key: string, object: object, place: Place): Place['hides'] {
   const { isSecret, hides } = place;
   if (hides === 'everything') return hides;
-  if (isSecret && (key === 'data' || key === 'stringData')) return 'all';
+  if (isSecret && IN_SECRETS.has(key)) return 'all';
   if (isSecret && hides !== 'nothing') return 'all';
   if (key === 'value' && isOperation(object) && isSecretPath(object.path, place)) return 'all';
   if (VALUES.has(key) && isSecretEntry(object)) return 'all';
@@ -219,7 +203,7 @@ function isSecretKind({ kind }: Record<string, unknown>): boolean {
 
 function isSecretPath(path: string, { isSecret, object, counter }: Place): boolean {
   const tokens = tokensOf(path);
-  if (isSecret && (tokens[0] === 'data' || tokens[0] === 'stringData')) return true;
+  if (isSecret && (IN_SECRETS.has(tokens[0]!) || IN_SECRETS.has(tokens[1]!))) return true;
   const last = tokens.at(-1) ?? '';
   if (tokens.some(namesSecret)) return namesSecret(last) || !REFERENCES.has(last);
   // The patch alone does not name the variable. Earlier operations may have moved the entries of the list, so all entries are checked.
@@ -265,7 +249,7 @@ function shown(text: string, place: Place, isProse: boolean): string {
  * exactly as it was.
  */
 function jsonText(text: string, place: Place): string | undefined {
-  if (!/^\s*[{[]/.test(text) || (place.paths.length === 0 && !mayNameSecret(text))) return undefined;
+  if (!/^\s*[{[]/.test(text) || (place.paths.length === 0 && !mayHaveSecret(text))) return undefined;
   const before = place.counter.count;
   try {
     const safe = walk(JSON.parse(text), { ...place, following: [] });

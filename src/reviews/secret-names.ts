@@ -2,12 +2,14 @@
 
 /** This is matched against a name in lower case, without its separators: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
 const SECRET =
-  /passw(?:or)?d|passphrase|passcode|token|secret|credential|dockerconfig|dockercfg|(?:api|access|account|auth|client|decryption|encryption|hmac|master|priv|private|shared|signing)key/;
+  /passw(?:or)?d|passphrase|passcode|token|secret|credential|dockerconfig|dockercfg|(?:api|access|account|auth|client|decryption|encryption|hmac|master|priv|private|shared|signing|ssl|tls)key/;
 /**
  * These count only as the last word of a name: `DB_PASS`, `rsaPrivate`. Elsewhere they mean something else: `passThrough`,
  * `privateSubnets`.
  */
 const LAST_WORDS = new Set(['pass', 'pwd', 'private', 'cred', 'creds', 'psk']);
+/** Names of files that contain keys: `tls.key`, `server.key`, `store.p12`. */
+const KEY_FILE = /^[\w-]+\.(?:key|p12|pfx|jks|ppk|keystore)$/i;
 /** The shell's variable for the working directory. */
 const WORKING_DIRECTORY = 'PWD';
 
@@ -57,7 +59,7 @@ function isSecretName(name: string): boolean {
     .split(/[^a-z0-9]+/)
     .filter(Boolean);
   const last = words.at(-1) ?? '';
-  if (LAST_WORDS.has(last)) return true;
+  if (LAST_WORDS.has(last) || KEY_FILE.test(name)) return true;
   const whole = words.join('');
   if (!SECRET.test(whole)) return false;
   return !(
@@ -66,4 +68,31 @@ function isSecretName(name: string): boolean {
     NAMES_OF_SECRETS.test(whole) ||
     ENDS_ABOUT.test(whole)
   );
+}
+
+/** Keys below a key that names a secret: their values show where the secret is and of which kind, but do not contain it. */
+export const REFERENCES = new Set([
+  'name',
+  'namespace',
+  'kind',
+  'apiVersion',
+  'apiGroup',
+  'path',
+  'audience',
+  'fieldPath',
+  'resourceVersion',
+  'secretName',
+  'uid',
+  'type',
+  'algorithm',
+  'encoding',
+  'rotationPolicy',
+]);
+
+/** Values that are no secrets, such as `$(VAR)` and `${VAR}`, which stand for variables. */
+const NO_SECRET = /^(?:\$\(\w+\)|\$\{\w+\}|true|false|null|~|""|''|<redacted \d+ bytes>)$/;
+
+/** Whether a value is no secret, whatever its name is. */
+export function isNoSecret(value: string): boolean {
+  return NO_SECRET.test(value);
 }
