@@ -18,6 +18,7 @@ import type {
 import { watchObjects } from '../cluster/api/watch.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
 import { isProbeConfiguration } from '../cluster/names.ts';
+import { type CrdFields, crdFieldsOf } from './crd-fields.ts';
 import type { CheckoutFacts } from './sources.ts';
 
 /** One webhook of a configuration, or the conversion of one CRD, that makes kube-apiserver call a Service. */
@@ -211,6 +212,15 @@ export async function rereadCalls(
 /** The kinds of objects that make kube-apiserver call a Service. */
 export const CALLERS = [...WEBHOOK_KINDS, 'CustomResourceDefinition'] as const;
 
+/** What is followed of the objects that cause calls. */
+export interface FollowingCalls {
+  signal: AbortSignal;
+  onCalls(calls: AddressedCall[]): void;
+  /** The API groups of whose CRDs the fields are followed: the schemas of all CRDs of a big cluster are tens of megabytes. */
+  groups?: ReadonlySet<string>;
+  onFields?(fields: CrdFields[]): void;
+}
+
 /**
  * Reports the calls to these Services that objects of one kind cause, at the start and after each change, until the signal aborts. Rejects
  * if the account is not allowed to list or watch the kind.
@@ -219,7 +229,7 @@ export async function followCalls(
   api: ClusterApi,
   kind: (typeof CALLERS)[number],
   services: Service[],
-  { signal, onCalls }: { signal: AbortSignal; onCalls(calls: AddressedCall[]): void },
+  { signal, onCalls, groups = new Set(), onFields = () => {} }: FollowingCalls,
 ): Promise<void> {
   const names = new Set(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   const callsOf = (object: Caller): AddressedCall[] =>
@@ -231,13 +241,20 @@ export async function followCalls(
     { kind },
     {
       signal,
-      keep: withoutSchema,
-      onObjects: (objects) => onCalls(objects.flatMap(callsOf)),
+      keep: (object) => ({ ...withoutSchema(object), fields: followedFields(object, groups) }),
+      onObjects(objects) {
+        onFields(objects.flatMap(({ fields }) => fields ?? []));
+        onCalls(objects.flatMap(callsOf));
+      },
     },
   );
 }
 
-type Caller = WebhookConfiguration & CustomResourceDefinition;
+type Caller = WebhookConfiguration & CustomResourceDefinition & { fields?: CrdFields | undefined };
+
+function followedFields({ metadata, spec }: Caller, groups: ReadonlySet<string>): CrdFields | undefined {
+  return spec !== undefined && groups.has(spec.group) ? crdFieldsOf({ metadata, spec }) : undefined;
+}
 
 /** Drops the schemas, which are nearly all of the tens of megabytes of CRDs in a big cluster. */
 function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {

@@ -1,6 +1,6 @@
 import { durationMs } from '../phrases.ts';
 import { LISTED_VERDICTS, type ReviewSummary, type WaitingReview } from '../report/review.ts';
-import { subject } from '../report/review-words.ts';
+import { prunedWords, subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
 
 /** What the user typed to find reviews: `kind:Application verdict:denied slow:500 nginx`. */
@@ -83,6 +83,7 @@ function textOf(review: ReviewSummary | WaitingReview): string {
   return text;
 }
 
-function answerWords({ id, verdict, message, patch = [], warnings = [] }: ReviewSummary): unknown[] {
-  return [id, verdict, message, ...patch, ...warnings];
+function answerWords(review: ReviewSummary): unknown[] {
+  const { id, verdict, message, patch = [], warnings = [] } = review;
+  return [id, verdict, message, ...patch, ...warnings, prunedWords(review)];
 }

@@ -7,6 +7,7 @@ import {
   changesIn,
   clock,
   lateWords,
+  prunedWords,
   shortName,
   subject,
   timeOf,
@@ -43,6 +44,7 @@ function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)):
   text += `  ${paint('dim', shortName(review.webhook))}`;
   if (verdict !== 'allowed' && message) text += `  ${message}`;
   if (patch.length > 0) text += `  ${changesIn(review)}`;
+  if (review.pruned) text += `  ${paint('yellow', prunedWords(review))}`;
   if (warnings.length > 0) text += `  ${paint('yellow', `warns: ${warnings.join('; ')}`)}`;
   text += `  ${paint('dim', build ? `(${timeOf(review)}, ${build})` : `(${timeOf(review)})`)}`;
   if (late) text += `  ${paint('yellow', `later: ${lateWords(late)}`)}`;

@@ -1,5 +1,12 @@
 import { counted, shortened } from '../phrases.ts';
-import type { LateAnswer, ReviewSummary, ReviewTimes, WaitingReview, WaitsFor } from './review.ts';
+import type {
+  LateAnswer,
+  PrunedField,
+  ReviewSummary,
+  ReviewTimes,
+  WaitingReview,
+  WaitsFor,
+} from './review.ts';
 import { duration, limitText } from './text.ts';
 
 /** What a review is about: `CREATE Application default/web`. */
@@ -63,6 +70,23 @@ function accountOf(user: string): string {
 export function timeOf({ ms }: { ms: Pick<ReviewTimes, 'total' | 'budget'> }): string {
   return `${duration(ms.total)} of ${limitText(ms.budget)}`;
 }
+
+/** `pruned: spec.colour is not in the cluster's CRD`; empty if nothing was. */
+export function prunedWords({ pruned = [] }: Pick<ReviewSummary, 'pruned'>): string {
+  const texts = Object.entries(PRUNED).flatMap(([why, words]) => {
+    const fields = pruned.filter((one) => one.why === why).map(({ field }) => field);
+    return fields.length === 0 ? [] : `${fields.join(', ')} ${words[fields.length === 1 ? 0 : 1]}`;
+  });
+  return texts.length === 0 ? '' : `pruned: ${texts.join('; ')}`;
+}
+
+const PRUNED: Record<PrunedField['why'], [one: string, several: string]> = {
+  'not-in-crd': ["is not in the cluster's CRD", "are not in the cluster's CRD"],
+  'status-subresource': [
+    'is only written through the status subresource',
+    'are only written through the status subresource',
+  ],
+};
 
 const MOST_CHANGES = 4;
 

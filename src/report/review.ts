@@ -31,6 +31,8 @@ export interface ReviewSummary {
   patch?: string[];
   /** How many changes the patch makes, if `patch` lists only the first of them. */
   changes?: number;
+  /** The fields among them that kube-apiserver does not store. Fields that the user sent are pruned before the review. */
+  pruned?: PrunedField[];
   /** For a conversion: the API versions of its objects. */
   from?: string[];
   /** For a conversion: the API version that was asked for. */
@@ -45,6 +47,15 @@ export interface ReviewSummary {
   /** The main package of the program that answered, as `up --package` takes it. */
   package?: string;
   late?: LateAnswer;
+}
+
+/**
+ * A field that a webhook set, and that is not stored: `spec.colour`, `spec.rules[].colour`. not-in-crd: it is missing from the schema of the
+ * cluster's CRD. status-subresource: only a write to the status subresource can change it.
+ */
+export interface PrunedField {
+  field: string;
+  why: 'not-in-crd' | 'status-subresource';
 }
 
 /** unreadable: the request was not a review. */

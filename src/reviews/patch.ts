@@ -1,3 +1,5 @@
+import type { Change } from '../operator/pruned.ts';
+
 /** One operation of a JSON patch (RFC 6902), as a webhook returns it. */
 export interface PatchOperation {
   op: string;
@@ -26,6 +28,31 @@ export function fieldOf(pointer: string): string {
     if (!/^[A-Za-z_][\w-]*$/.test(token)) return `${path}[${token}]`;
     return path === '' ? token : `${path}.${token}`;
   }, '');
+}
+
+/** No object of Kubernetes is nested this deeply. */
+const MOST_LEVELS = 200;
+
+/** What a patch changes, without what its later operations overwrite or remove again. */
+export function changesOf(operations: PatchOperation[]): Change[] {
+  const writes = operations.filter(({ op }) => op !== 'test');
+  const lastWrite = new Map<string, number>();
+  writes.forEach(({ op, path, from }, index) => {
+    lastWrite.set(path, index);
+    if (op === 'move' && from !== undefined) lastWrite.set(from, index);
+  });
+  const isOverwritten = (tokens: string[], index: number): boolean => {
+    let path = '';
+    return ['', ...tokens].some((token, level) => {
+      if (level > 0) path += `/${token}`;
+      return (lastWrite.get(path) ?? -1) > index;
+    });
+  };
+  return writes.flatMap(({ op, path, value }, index) => {
+    const tokens = path.split('/', MOST_LEVELS + 2).slice(1);
+    if (op === 'remove' || tokens.length > MOST_LEVELS || isOverwritten(tokens, index)) return [];
+    return [{ tokens: tokensOf(path), value }];
+  });
 }
 
 /** The value at a JSON pointer; undefined if there is none. */

@@ -3,6 +3,7 @@ import { createWarner, sleep } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/review.ts';
+import type { CrdFields } from '../operator/crd-fields.ts';
 import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import type { WaitingReview } from '../report/review.ts';
@@ -69,6 +70,7 @@ export class Recorder implements AsyncDisposable {
   /** Late answers to reviews that are not recorded yet. */
   #late = new Map<ServedReview, LateAnswer>();
   #calls: NamedCall[] = [];
+  #crds: CrdFields[] = [];
   #timer: NodeJS.Timeout | undefined;
   #restsUntil = 0;
   /** Whether a review has arrived, or was answered, since the last slice. */
@@ -139,6 +141,11 @@ export class Recorder implements AsyncDisposable {
   /** Sets the webhooks that call the Services now. */
   name(calls: NamedCall[]): void {
     this.#calls = calls;
+  }
+
+  /** Sets the CRDs of the objects that the webhooks review. */
+  define(crds: CrdFields[]): void {
+    this.#crds = crds;
   }
 
   /** Resolves when each review that was listed can be read from the recording. */
@@ -217,7 +224,7 @@ export class Recorder implements AsyncDisposable {
   #record(review: ServedReview, by: AnsweringBuild): void {
     this.#last += 1;
     const id = idOf(this.#last);
-    const recorded = recordOf(review, { id, calls: this.#calls, paths: this.#paths });
+    const recorded = recordOf(review, { id, calls: this.#calls, paths: this.#paths, crds: this.#crds });
     // An answer of devloop itself belongs to no build.
     const isControllers = !['answered-by-devloop', 'unanswered'].includes(recorded.verdict);
     const own = this.#isOwn(recorded.user ?? '') ? { isOwnUser: true as const } : {};

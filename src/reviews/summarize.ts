@@ -2,9 +2,11 @@ import type { PathStep } from '../config/json-path.ts';
 import { budgetOf } from '../gateway/budget.ts';
 import { plainBody } from '../gateway/http.ts';
 import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
+import type { CrdFields } from '../operator/crd-fields.ts';
+import { prunedFields } from '../operator/pruned.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
-import { decodePatch, type PatchOperation, patchWords } from './patch.ts';
+import { changesOf, decodePatch, type PatchOperation, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord, warningTexts } from './record.ts';
 import { type Redacted, type RedactOptions, redact, TooMuchWork } from './redact.ts';
 
@@ -24,10 +26,15 @@ export interface RecordOptions {
   calls: NamedCall[];
   /** The fields that the user wants replaced. */
   paths?: PathStep[][];
+  /** The CRDs of the objects that the webhooks review. */
+  crds?: CrdFields[];
 }
 
 /** The record of a review. Never throws: whatever was sent or answered, there is a line for it. */
-export function recordOf(served: ServedReview, { id, calls, paths = [] }: RecordOptions): ReviewRecord {
+export function recordOf(
+  served: ServedReview,
+  { id, calls, paths = [], crds = [] }: RecordOptions,
+): ReviewRecord {
   const { url, port, at, body, ms } = served;
   const request = parsed(body);
   const answer = served.answer && { ...served.answer, body: plainBody(served.answer) };
@@ -43,6 +50,7 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
     port,
     ...asked,
     ...verdictOf(asked, answer, { response, redacting }),
+    ...prunedIn(asked, { request, response }, crds),
     ms,
   };
   const size = { request: body.length, response: Buffer.byteLength(answer?.body ?? '') };
@@ -159,6 +167,22 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
   };
 }
 
+/** What an admitted change of a custom resource loses. */
+function prunedIn(
+  { resource, operation }: Facts,
+  { request, response }: { request: unknown; response: unknown },
+  crds: CrdFields[],
+): Pick<ReviewSummary, 'pruned'> {
+  const of = crds.find(({ group, kind }) => group === resource?.group && kind === resource.kind);
+  const given = fieldOf(response, 'response');
+  const operations = fieldOf(given, 'patch') as PatchOperation[] | undefined;
+  const isWrite = operation === 'CREATE' || operation === 'UPDATE';
+  const isOfObject = textOf(fieldOf(request, 'request'), 'subResource') === '';
+  if (!of || !operations || !isWrite || !isOfObject || fieldOf(given, 'allowed') !== true) return {};
+  const pruned = prunedFields(of, resource!.version, changesOf(operations));
+  return pruned.length > 0 ? { pruned } : {};
+}
+
 type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' | 'patch' | 'changes'>;
 
 function verdictOf(
@@ -213,12 +237,15 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
     ...(typeof code === 'number' ? { code } : {}),
     ...(message === '' ? {} : { message }),
     ...(warnings.length > 0 ? { warnings: warnings.slice(0, MOST_WARNINGS).map(cut) } : {}),
-    ...(operations && operations.length > 0 ? changesOf(operations, options) : {}),
+    ...(operations && operations.length > 0 ? changeWords(operations, options) : {}),
   };
 }
 
 /** The first changes of a patch, and their number if there are more. */
-function changesOf(operations: PatchOperation[], options: RedactOptions): Pick<Outcome, 'patch' | 'changes'> {
+function changeWords(
+  operations: PatchOperation[],
+  options: RedactOptions,
+): Pick<Outcome, 'patch' | 'changes'> {
   const safe = redact({ operations: operations.slice(0, MOST_CHANGES).map(withShortValue) }, options);
   return {
     patch: patchWords(safe.value.operations).map(cut),

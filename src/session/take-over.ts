@@ -8,6 +8,7 @@ import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
+import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Target, TargetService } from '../operator/target.ts';
 import { stampOf } from '../reviews/answering-build.ts';
 import { targetsOf } from './context/holders.ts';
@@ -253,7 +254,8 @@ async function pointServices(
     gate?.called(services);
     running.called = services;
   };
-  followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, isCalm }));
+  const onFields = (crds: CrdFields[]): void => answered.recorder.define(crds);
+  followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, onFields, isCalm }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   writers.use(startGuard(work, guardedSlices(session.target, route), end));

@@ -18,6 +18,7 @@ import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
 import { type Answered, createAnswered } from './reviews/answered.ts';
+import { createPrunedNotice } from './reviews/pruned-notice.ts';
 import { noticeUnserved } from './route/user-process.ts';
 import { noteOf, questionFor, requireConsent } from './start/consent.ts';
 import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
@@ -109,7 +110,7 @@ async function run(session: Session): Promise<void> {
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { control, recorder }));
-  observers.push(answered, control, page);
+  observers.push(answered, control, page, createPrunedNotice(context.root, emit));
   if (options.open) void page.open();
   const { directory } = session.files;
   if (io.onSuspend) followers.use(io.onSuspend(() => standing.route && emit(SUSPENDED)));

@@ -36,6 +36,7 @@ import { openTerminal } from '../support/terminal.ts';
 import { issue } from '../unit/certificates/openssl.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const MUTATING = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
 
 describe('an operator in another language, with several Services, ports and a conversion', () => {
@@ -505,6 +506,92 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
   });
 
+  it('says which fields of a patch kube-apiserver does not store, and is right about it', async () => {
+    await writeFile(join(directory, 'Makefile'), 'manifests: tool\ninstall: manifests\n');
+    await hooksAtRest(cluster);
+    await using up = startDevloop(
+      ['up', ...SERVICES, '--allow-from', '10.0.0.0/8', ...hookServer('paint', '9444', '9445')],
+      options(),
+    );
+    await up.waitFor('session.ready');
+    const { webhooks = [] } = (await cluster.read(configuration)) as WebhookConfiguration;
+    await cluster.apply(paints(webhooks[0]!.clientConfig.caBundle!));
+    onTestFinished(async () => {
+      await cluster.call('DELETE', `${MUTATING}/paints`);
+      await cluster.call('DELETE', `${CRDS}/paints.other.example.com`);
+    });
+    await established(cluster, 'paints.other.example.com');
+    const place = (version: string) => `/apis/other.example.com/${version}/namespaces/default/paints`;
+    const painted = async (version: string, name: string, patch: object[], spec: object = {}) => {
+      const metadata = { name, annotations: { patch: JSON.stringify(patch) } };
+      const apiVersion = `other.example.com/${version}`;
+      await cluster.call('POST', place(version), { apiVersion, kind: 'Paint', metadata, spec });
+      const review = await up.waitFor('review', ({ object }) => object?.name === name);
+      return { review, spec: ((await cluster.read(`${place('v1')}/${name}`)) as { spec: object }).spec };
+    };
+    const colour = { op: 'add', path: '/spec/colour', value: 'red' };
+    const notInCrd = (field: string) => ({ field, why: 'not-in-crd' });
+    let tries = 0;
+    // Until kube-apiserver calls the webhook, and devloop has read the CRD.
+    await eventually(async () => {
+      const { review, spec } = await painted('v1', `first-${tries++}`, [colour]);
+      expect(spec).toEqual({});
+      expect(review.pruned).toEqual([notInCrd('spec.colour')]);
+    }, 30_000);
+    expect(await up.waitFor('warning', ({ hint }) => hint === 'make manifests install')).toMatchObject({
+      message: expect.stringContaining('spec.colour of each Paint'),
+    });
+
+    const embedded = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', labels: { a: 'b' } } };
+    const kept = {
+      rules: [{ name: 'a' }],
+      open: { x: { y: 1 } },
+      map: { k: { a: 'x' } },
+      either: 'x',
+      embedded,
+    };
+    const all = await painted(
+      'v1',
+      'all',
+      [
+        ...Object.entries({
+          ...kept,
+          colour: 'red',
+          rules: [{ name: 'a', colour: 'red' }],
+          map: { k: { a: 'x', colour: 'red' } },
+          embedded: { ...embedded, colour: 'red' },
+        }).map(([key, value]) => ({ op: 'add', path: `/spec/${key}`, value })),
+        { op: 'add', path: '/spec/gone', value: 'x' },
+        { op: 'remove', path: '/spec/gone' },
+        { op: 'add', path: '/status', value: { phase: 'x' } },
+      ],
+      { typed: 'by the user' },
+    );
+    expect(all.spec).toEqual(kept);
+    expect(await cluster.read(`${place('v1')}/all`)).not.toHaveProperty('status');
+    const because = [...(all.review.pruned ?? [])].sort((one, other) => (one.field < other.field ? -1 : 1));
+    expect(because).toEqual([
+      ...['spec.colour', 'spec.embedded.colour', 'spec.map.*.colour', 'spec.rules[].colour'].map(notInCrd),
+      { field: 'status', why: 'status-subresource' },
+    ]);
+    // What the user sends is pruned before any webhook gets it.
+    const { events } = await runDevloop(['reviews', 'show', all.review.id], options());
+    expect(JSON.stringify(events)).not.toContain('by the user');
+
+    // `early` is only in v1, which is stored, and `late` is only in v2.
+    const both = ['early', 'late'].map((key) => ({ op: 'add', path: `/spec/${key}`, value: 'x' }));
+    for (const version of ['v1', 'v2'])
+      console.error(
+        version,
+        JSON.stringify([
+          await painted(version, `both-${version}`, both),
+          await cluster.read(`${place('v2')}/both-${version}`),
+        ]),
+      );
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(130);
+  });
+
   it('certs writes the key pair with modes that keep it private', async () => {
     const output = join(directory, 'certs');
     const { code, log } = await runDevloop(
@@ -613,6 +700,56 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`;
+}
+
+/** A CRD whose versions have different fields, and a webhook that changes its objects. */
+function paints(caBundle: string): string {
+  const schema = (field: string): string => `
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              ${field}: {type: string}
+              rules: {type: array, items: {type: object, properties: {name: {type: string}}}}
+              open: {type: object, x-kubernetes-preserve-unknown-fields: true}
+              map: {type: object, additionalProperties: {type: object, properties: {a: {type: string}}}}
+              either: {x-kubernetes-int-or-string: true}
+              embedded: {type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}
+          status: {type: object, properties: {phase: {type: string}}}`;
+  return `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: paints.other.example.com}
+spec:
+  group: other.example.com
+  names: {kind: Paint, plural: paints}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: ${schema('early')}
+  - name: v2
+    served: true
+    storage: false
+    subresources: {status: {}}
+    schema: ${schema('late')}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: paints}
+webhooks:
+- name: paints.hooks.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  matchPolicy: Exact
+  rules:
+  - {apiGroups: [other.example.com], apiVersions: ['*'], operations: [CREATE, UPDATE], resources: [paints], scope: Namespaced}
+  clientConfig: {caBundle: ${caBundle}, service: {namespace: ${HOOK_NAMESPACE}, name: first, path: /added}}
 `;
 }
 

@@ -128,9 +128,25 @@ export interface CustomResourceDefinition extends KubeObject {
   spec: {
     group: string;
     names?: { kind: string };
-    versions?: { name: string }[];
+    versions?: {
+      name: string;
+      storage?: boolean;
+      schema?: { openAPIV3Schema?: Schema };
+      subresources?: { status?: object };
+    }[];
     conversion?: { strategy: string; webhook?: { clientConfig?: WebhookClient } };
+    preserveUnknownFields?: boolean;
   };
+}
+
+/** The parts of a schema that say which fields an object can have. */
+export interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-embedded-resource'?: boolean;
 }
 
 export interface Lease extends KubeObject {

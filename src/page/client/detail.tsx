@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import type { ReviewSummary } from '../../report/review.ts';
-import { changesIn, clock, lateWords, subject } from '../../report/review-words.ts';
+import { changesIn, clock, lateWords, prunedWords, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { ExportFormat, ReviewDetail, ReviewPart } from '../protocol.ts';
 import { exportReview, hasKey, readReview } from './api.ts';
@@ -79,6 +79,7 @@ function Facts({ review }: { review: ReviewSummary }) {
       </p>
       {late && <p class="late">Later, {lateWords(late)}</p>}
       {patch.length > 0 && <p class="patch">The webhook changed {changesIn(review, patch.length)}</p>}
+      {review.pruned && <p class="note">{prunedWords(review)}.</p>}
       {warnings.map((warning) => (
         <p key={warning} class="note">
           Warning: {warning}

@@ -6,6 +6,7 @@ import {
   changesIn,
   clock,
   lateWords,
+  prunedWords,
   shortName,
   subject,
   timeOf,
@@ -126,7 +127,14 @@ function Row({ review, place: [index, count], top, store }: RowProps) {
   const old = isOldBuild ? 'the old build answered' : '';
   const later = late && `later: ${lateWords(late)}`;
   const warns = warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
-  const said = [old, later, verdict === 'allowed' ? '' : message, changesIn(review), warns]
+  const said = [
+    old,
+    later,
+    verdict === 'allowed' ? '' : message,
+    changesIn(review),
+    prunedWords(review),
+    warns,
+  ]
     .filter(Boolean)
     .join('  ');
   return (

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
+import type { CrdFields } from '../../operator/crd-fields.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import { type AddressedCall, CALLERS, followCalls } from '../../operator/webhooks.ts';
 
@@ -19,6 +20,8 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
 interface Following {
   gateways: { accept(paths: Iterable<string>): void };
   onCalls?(services: TargetService[]): void;
+  /** Gets the fields of the CRDs whose objects the webhooks review, when the CRDs are read and after each change. */
+  onFields?(fields: CrdFields[]): void;
   /** Resolves when there is time to list the CRDs, which can be tens of megabytes; at once by default. */
   isCalm?: Promise<void>;
 }
@@ -30,7 +33,7 @@ interface Following {
 export function followPaths(
   { api, emit, signal }: Work,
   target: Pick<Target, 'services'>,
-  { gateways, onCalls, isCalm = Promise.resolve() }: Following,
+  { gateways, onCalls, onFields = () => {}, isCalm = Promise.resolve() }: Following,
 ): AsyncDisposable {
   const services = target.services.map(({ service }) => service);
   const ending = new AbortController();
@@ -39,24 +42,37 @@ export function followPaths(
     CALLERS.map((kind) => [kind, callsOf(target).filter(({ call }) => call.from.kind === kind)]),
   );
   let knowsDefinitions = false;
+  /** Ends the list and the watch of the CRDs, so that they are read again with the fields of other groups. */
+  let readAgain = new AbortController();
+  let groups = new Set<string>();
   const accept = (): void => {
     const all = [...calls.values()].flat();
     const paths = all.map(({ call }) => call.path);
     onCalls?.(withCalls(target, all));
     gateways.accept(knowsDefinitions ? paths : [...paths, CONVERSIONS]);
+    if ([...groupsOf(all)].some((group) => !groups.has(group))) readAgain.abort();
+  };
+  const found = (kind: (typeof CALLERS)[number], by: AddressedCall[]): void => {
+    calls.set(kind, by);
+    knowsDefinitions ||= kind === 'CustomResourceDefinition';
+    accept();
+  };
+  const isEnding = AbortSignal.any([signal, ending.signal]);
+  const followDefinitions = async (): Promise<void> => {
+    const kind = 'CustomResourceDefinition';
+    await Promise.race([isCalm, ended]);
+    while (!isEnding.aborted) {
+      readAgain = new AbortController();
+      groups = groupsOf([...calls.values()].flat());
+      const again = AbortSignal.any([isEnding, readAgain.signal]);
+      const onFound = (by: AddressedCall[]): void => found(kind, by);
+      await followCalls(api, kind, services, { signal: again, onCalls: onFound, groups, onFields });
+    }
   };
   const follow = async (kind: (typeof CALLERS)[number]): Promise<void> => {
-    const onFound = (found: AddressedCall[]): void => {
-      calls.set(kind, found);
-      knowsDefinitions ||= kind === 'CustomResourceDefinition';
-      accept();
-    };
     try {
-      if (kind === 'CustomResourceDefinition') await Promise.race([isCalm, ended]);
-      await followCalls(api, kind, services, {
-        signal: AbortSignal.any([signal, ending.signal]),
-        onCalls: onFound,
-      });
+      if (kind === 'CustomResourceDefinition') return await followDefinitions();
+      await followCalls(api, kind, services, { signal: isEnding, onCalls: (by) => found(kind, by) });
     } catch (error) {
       if (kind === 'CustomResourceDefinition') knowsDefinitions = false;
       accept();
@@ -71,6 +87,10 @@ export function followPaths(
       await following;
     },
   };
+}
+
+function groupsOf(calls: AddressedCall[]): Set<string> {
+  return new Set(calls.flatMap(({ call }) => call.groups));
 }
 
 function callsOf({ services }: Pick<Target, 'services'>): AddressedCall[] {

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ServedReview } from '../../../src/gateway/review.ts';
+import { crdFieldsOf } from '../../../src/operator/crd-fields.ts';
 import { detailOf } from '../../../src/page/detail.ts';
 import { summaryOf } from '../../../src/reviews/record.ts';
 import { sectionsOf } from '../../../src/reviews/show.ts';
@@ -99,6 +100,36 @@ describe('an admission review', () => {
     ['a dry run', { dryRun: true }, 'web'],
   ])('%s', (_, change, name) => {
     expect(admission({ allowed: true }, { ...request, ...change })).toMatchObject({ object: { name } });
+  });
+});
+
+describe('a patch of a custom resource', () => {
+  const schema = { type: 'object', properties: { spec: { type: 'object', properties: { size: {} } } } };
+  const versions = [{ name: 'v1', storage: true, schema: { openAPIV3Schema: schema } }];
+  const definition = {
+    metadata: { name: 'applications.shop' },
+    spec: { group: 'shop', names: request.kind, versions },
+  };
+  const patch = [
+    { op: 'add', path: '/spec/size', value: 1 },
+    { op: 'add', path: '/spec/colour', value: 'red' },
+  ];
+  const prunedOf = (response: object, of: object = {}) =>
+    recordOf(
+      served(
+        { kind: 'AdmissionReview', request: { ...request, ...of } },
+        { kind: 'AdmissionReview', response: { patch: base64(JSON.stringify(patch)), ...response } },
+      ),
+      { id: 'r-000001', calls, crds: [crdFieldsOf(definition)!] },
+    ).pruned;
+
+  it('is recorded with the fields that the CRD lacks, if the object is stored', () => {
+    expect(prunedOf({ allowed: true })).toEqual([{ field: 'spec.colour', why: 'not-in-crd' }]);
+    expect(prunedOf({ allowed: false })).toBeUndefined();
+    expect(prunedOf({ allowed: true }, { operation: 'DELETE' })).toBeUndefined();
+    expect(prunedOf({ allowed: true }, { subResource: 'status' })).toBeUndefined();
+    const other = { ...request.kind, group: 'other' };
+    expect(prunedOf({ allowed: true }, { kind: other })).toBeUndefined();
   });
 });
 
@@ -317,3 +348,7 @@ describe('what anybody can send', () => {
       expect(JSON.stringify(summaryOf(record)).length).toBeLessThan(10_000);
   });
 });
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

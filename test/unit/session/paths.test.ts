@@ -5,6 +5,7 @@ import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { followPaths } from '../../../src/session/route/paths.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const SERVICE = { namespace: 'shop', name: 'hook' };
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -66,4 +67,50 @@ it('ends, though there never was time', async () => {
   const { asked, following } = follow(new Promise(() => {}));
   await following[Symbol.asyncDispose]();
   expect(asked).not.toContain(DEFINITIONS);
+});
+
+it('reads the fields of the CRDs that the webhooks review, and again when a webhook for another group is added', async () => {
+  const schema = (field: string) => ({ openAPIV3Schema: { type: 'object', properties: { [field]: {} } } });
+  const definition = (kind: string, group: string) => ({
+    metadata: { name: `${kind}.${group}` },
+    spec: { group, names: { kind }, versions: [{ name: 'v1', storage: true, schema: schema(kind) }] },
+  });
+  const rule = (group: string) => ({ apiGroups: [group] });
+  const hook = (name: string, group: string) => ({
+    ...{ name, rules: [rule(group)], clientConfig: { service: { ...SERVICE, path: `/${name}` } } },
+  });
+  const webhooks = [hook('first', 'shop')];
+  const watching: ((event: object) => void)[] = [];
+  const api = {
+    call: async (_: string, path: string) => {
+      const configurations = path.includes('mutating')
+        ? [{ metadata: { name: 'hooks' }, webhooks: [...webhooks] }]
+        : [];
+      const definitions = ['shop', 'other', 'third'].map((group) => definition('paint', group));
+      return { items: path === DEFINITIONS ? definitions : configurations };
+    },
+    openStream: async (path: string, { signal }: { signal: AbortSignal }) => {
+      const events: Buffer[] = [];
+      const added = Promise.withResolvers<void>();
+      if (path.includes('mutating'))
+        watching.push((event) => {
+          events.push(Buffer.from(`${JSON.stringify(event)}\n`));
+          added.resolve();
+        });
+      await Promise.race([once(signal, 'abort'), added.promise]);
+      signal.throwIfAborted();
+      return events.values();
+    },
+  };
+  const seen: string[][] = [];
+  const target = { services: [{ service: { metadata: SERVICE }, calls: [] }] } as unknown as Target;
+  const work = { api, emit() {}, signal: new AbortController().signal } as unknown as Work;
+  await using _following = followPaths(work, target, {
+    gateways: { accept() {} },
+    onFields: (crds) => void seen.push(crds.map(({ group }) => group)),
+  });
+  await eventually(async () => expect(seen.at(-1)).toEqual(['shop']));
+  const object = { metadata: { name: 'hooks' }, webhooks: [...webhooks, hook('second', 'other')] };
+  watching[0]!({ type: 'MODIFIED', object });
+  await eventually(async () => expect(seen.at(-1)).toEqual(['shop', 'other']));
 });
