@@ -68,6 +68,10 @@ export const CATALOGUE = {
     about: 'There is no saved set with this name, or the session or set has no such review.',
   },
   'review.exists': { exit: 2, about: 'A saved set already has this name.' },
+  'review.may-be-secret': {
+    exit: 2,
+    about: 'Reviews that are to be saved in the checkout may contain secrets.',
+  },
   'review.changed': {
     exit: 6,
     about: 'The controller answers recorded reviews differently than before.',

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { NAMESPACE } from '../config/forms.ts';
+import { JSON_PATH, NAMESPACE } from '../config/forms.ts';
 import { messageOf } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
 import { LISTED_VERDICTS } from '../report/review.ts';
@@ -9,7 +9,7 @@ import { addExamples, outputOptions, present } from './common.ts';
 import { PLAIN_LIST, runReviews } from './run-reviews.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
-import { parseAge, parseForm, parseMilliseconds, parseSetName } from './values.ts';
+import { collectForms, parseAge, parseForm, parseMilliseconds, parseSetName } from './values.ts';
 
 /** `since` is an age here, in ms. */
 interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
@@ -18,6 +18,7 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   follow?: true;
   sideEffects?: true;
   update?: true;
+  allow?: string[];
   apiServer?: string;
   output?: ExportFormat;
   slow?: number;
@@ -49,17 +50,8 @@ export function reviewsCommand(shell: Shell): Command {
         '-o, --output <format>',
         'what `export` prints: the review as JSON, a curl command, or a Go test (default: review)',
       ).choices(FORMATS),
-    )
-    .option(
-      '--update',
-      'replace a set of the same name (`save`), or show the changed answers and save them (`verify`)',
-    )
-    .option('--side-effects', 'also replay reviews of webhooks that declare side effects')
-    .option(
-      '--api-server <kubeconfig>',
-      'kubeconfig of a test cluster for `verify`; the manager reconciles the objects there (default: no API server, or that of envtest if the manager needs one)',
     );
-  addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
+  addFilters(addSetOptions(command)).action(async (what: string[], flags: ReviewsFlags) => {
     await runReviews(optionsOf(what, flags, shell.name), outputOptions(flags), shell);
   });
   return addExamples(command, `${shell.name} reviews`, [
@@ -76,6 +68,24 @@ export function reviewsCommand(shell: Shell): Command {
     ],
     ['verify create-web --update', 'The same, and save the answers that have changed'],
   ]);
+}
+
+function addSetOptions(command: Command): Command {
+  return command
+    .option(
+      '--update',
+      'replace a set of the same name (`save`), or show the changed answers and save them (`verify`)',
+    )
+    .option(
+      '--allow <jsonpath>',
+      'save what is at this place of a review although it may be a secret (repeatable)',
+      collectForms(JSON_PATH),
+    )
+    .option('--side-effects', 'also replay reviews of webhooks that declare side effects')
+    .option(
+      '--api-server <kubeconfig>',
+      'kubeconfig of a test cluster for `verify`; the manager reconciles the objects there (default: no API server, or that of envtest if the manager needs one)',
+    );
 }
 
 function addFilters(command: Command): Command {
@@ -107,12 +117,12 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
     );
   requireIds(known, ids, name);
   requireFitting(known, flags, `${name} reviews`);
-  const { session, follow, sideEffects, update, apiServer, output: format } = flags;
+  const { session, follow, sideEffects, update, allow, apiServer, output: format } = flags;
   const set = known === 'verify' ? ids[0] : flags.set;
   return {
     ...PLAIN_LIST,
     ...{ action: known, ids, filter: filterOf(flags) },
-    ...present({ format, follow, sideEffects, update, apiServer, session, set }),
+    ...present({ format, follow, sideEffects, update, allow, apiServer, session, set }),
   };
 }
 
@@ -145,7 +155,7 @@ function requireSetName(text: string, hint: string): void {
 
 function requireFitting(
   action: Action,
-  { json, output, update, apiServer, follow, verdict }: ReviewsFlags,
+  { json, output, update, allow, apiServer, follow, verdict }: ReviewsFlags,
   reviews: string,
 ): void {
   if (action === 'export' && json)
@@ -164,6 +174,11 @@ function requireFitting(
     );
   if (!NAMED.includes(action) && update)
     throw invalid('--update works only with `save` and `verify`.', `${reviews} save NAME --update`);
+  if (allow !== undefined && action !== 'save' && !(action === 'verify' && update))
+    throw invalid(
+      '--allow works only with `save` and with `verify --update`.',
+      `${reviews} save NAME --allow .user`,
+    );
 }
 
 function filterOf({ kind, name, namespace, verdict, user, webhook, since, slow }: ReviewsFlags) {

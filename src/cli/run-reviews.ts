@@ -5,7 +5,7 @@ import type { OutputOptions, Shell } from './shell.ts';
 /** What `devloop reviews list` does without flags. */
 export const PLAIN_LIST: ReviewsOptions = {
   ...{ action: 'list', ids: [], format: 'review' },
-  ...{ follow: false, sideEffects: false, update: false, filter: {} },
+  ...{ follow: false, sideEffects: false, update: false, allow: [], filter: {} },
 };
 
 export async function runReviews(

@@ -28,18 +28,17 @@ export function prunedFields(crd: CrdFields, version: string, changes: Change[])
     found.set(field, { field, why: 'status-subresource' });
   }
   const kept = changes.filter((change) => !isInStatus(change));
-  for (const { fields } of versionsThatPrune(crd, reviewed, stored))
-    for (const field of missingFields(fields, kept)) found.set(field, { field, why: 'not-in-crd' });
+  const { fields } = pruning(crd, reviewed, stored);
+  for (const field of missingFields(fields, kept)) found.set(field, { field, why: 'not-in-crd' });
   return [...found.values()].slice(0, MOST_NAMED);
 }
 
-/** Without a conversion webhook, an object passes through the schemas of both versions with the same fields. */
-function versionsThatPrune(
-  { isConverted }: CrdFields,
-  reviewed: VersionFields,
-  stored: VersionFields,
-): VersionFields[] {
-  return isConverted || reviewed === stored ? [reviewed] : [reviewed, stored];
+/**
+ * Without a conversion webhook, only the stored version prunes: a field that is in no other version is stored all the same. With one, the
+ * webhook can move fields, but nobody who reads the review's version sees what that version lacks.
+ */
+function pruning({ isConverted }: CrdFields, reviewed: VersionFields, stored: VersionFields): VersionFields {
+  return isConverted ? reviewed : stored;
 }
 
 function missingFields(fields: Fields, changes: Change[]): Set<string> {

@@ -21,12 +21,25 @@ const PEM_BODY = /^(?:[A-Za-z0-9+/=\s]|\\[nr])*$/;
 
 /** Replaces each PEM block, except for complete ones that are public; a block without an end extends to the end of the text. */
 export function hidePem(text: string, hide: Hide): string {
+  return replacePem(text, (block) => (isPublic(block) ? block : hide(block)));
+}
+
+/** The text without complete public blocks, in base64 or not. */
+export function withoutPublicPem(text: string): string {
+  const drop = (block: string): string => (isPublic(block) ? '' : block);
+  return replacePem(text, drop).replaceAll(ENCODED, (run) => {
+    const inner = decoded(run);
+    return inner.includes(PEM_BEGIN) && replacePem(inner, drop).trim() === '' ? '' : run;
+  });
+}
+
+function replacePem(text: string, replace: (block: string) => string): string {
   let shown = '';
   let rest = text;
   for (let begin = rest.indexOf(PEM_BEGIN); begin >= 0; begin = rest.indexOf(PEM_BEGIN)) {
     const end = endOfPem(rest, begin);
     const block = rest.slice(begin, end);
-    shown += rest.slice(0, begin) + (isPublic(block) ? block : hide(block));
+    shown += rest.slice(0, begin) + replace(block);
     rest = rest.slice(end);
   }
   return shown + rest;

@@ -84,7 +84,7 @@ async function sendAgain(
   }: Omit<ReadRecording, 'late'> & { checkout: string; source: ReviewSource },
   io: Io,
 ): Promise<void> {
-  const { action, sideEffects: withSideEffects, session, apiServer, set, set: name = '' } = options;
+  const { action, sideEffects: withSideEffects, session, apiServer, set, set: name = '', allow } = options;
   const ids = action === 'verify' ? [] : options.ids;
   if (action === 'replay') {
     const named = (await setNames(checkout)).find((one) => ids.includes(one));
@@ -97,7 +97,9 @@ async function sendAgain(
       import('./verify.ts'),
       import('./reviews/saved-set.ts'),
     ]);
-    const updating = options.update ? updateSet({ checkout, name }, { records, unread }, io.emit) : undefined;
+    const updating = options.update
+      ? updateSet({ checkout, name, allow }, { records, unread }, io.emit)
+      : undefined;
     const accepts = updating?.accepts;
     await verifySet({ name, records: wanted, checkout, withSideEffects, apiServer, accepts }, io);
     return await updating?.write();
@@ -187,7 +189,7 @@ function noneOf(done: string): DevloopError {
 }
 
 async function save(
-  { ids, filter, update }: ReviewsOptions,
+  { ids, filter, update, allow }: ReviewsOptions,
   { checkout, source, records }: { checkout: string; source: ReviewSource; records: ReviewRecord[] },
   io: Io,
 ): Promise<void> {
@@ -201,7 +203,7 @@ async function save(
   const { saveSet } = await import('./reviews/saved-set.ts');
   // If the set were outside any checkout, no test would find it.
   const place = isCheckout(checkout) ? checkout : source.checkout;
-  const file = await saveSet(place, name, { records: kept, replaces: update });
+  const file = await saveSet(place, name, { records: kept, replaces: update, allow });
   io.emit({ type: 'note', message: `Saved ${counted(kept.length, 'review')} to ${file}.` });
   warnOfOldAnswers(name, kept, io.emit);
 }

@@ -131,6 +131,8 @@ export interface ReviewsOptions {
   sideEffects: boolean;
   /** Whether `save` replaces a set of the same name, and `verify` the answers that changed. */
   update: boolean;
+  /** Places of a record that `save`, and `verify` with `update`, write although they may be secrets. */
+  allow: string[];
   /** The id of a session on this machine; by default, that of this checkout's session. */
   session?: string;
   /** A saved set instead of a session. */

@@ -1,26 +1,59 @@
 import { isDeepStrictEqual } from 'node:util';
+import { jsonPath } from '../../config/json-path.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
-import { counted } from '../../phrases.ts';
+import { counted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { ReviewVerdict } from '../../report/review.ts';
 import { readRecords } from '../../reviews/read.ts';
 import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
 import { setFile, setNames, writeSet } from '../../reviews/sets.ts';
+import { suspectsIn } from '../../reviews/suspects.ts';
 import { NO_CLUSTER } from '../verify/no-cluster.ts';
 import type { Comparing } from './replay.ts';
 
-/** Resolves to the set's file. Throws 'review.exists' if the set exists and must not be replaced, or 'files.not-written'. */
-export async function saveSet(
-  checkout: string,
-  name: string,
-  set: { records: ReviewRecord[]; replaces: boolean },
-): Promise<string> {
-  return await writeSet(checkout, name, set).catch((cause) => {
+export interface Saving {
+  records: ReviewRecord[];
+  replaces: boolean;
+  /** The places, as JSONPaths from the root of a record, whose values the user has looked at. */
+  allow?: string[];
+  /** Texts that the set contains already. */
+  known?: ReadonlySet<string>;
+}
+
+/**
+ * Resolves to the set's file. Throws 'review.may-be-secret' and writes nothing if a text may be a secret, 'review.exists' if the set exists
+ * and must not be replaced, or 'files.not-written'.
+ */
+export async function saveSet(checkout: string, name: string, saving: Saving): Promise<string> {
+  refuseSuspects(saving);
+  return await writeSet(checkout, name, saving).catch((cause) => {
     if (cause instanceof DevloopError) throw cause;
     throw new DevloopError('files.not-written', `The reviews cannot be saved: ${messageOf(cause)}`, {
       cause,
     });
   });
+}
+
+const MOST_NAMED = 10;
+
+function refuseSuspects({ records, allow = [], known = new Set() }: Saving): void {
+  const allowed = allow.flatMap((path) => [jsonPath(path) ?? []]);
+  const found = records.flatMap((record) =>
+    suspectsIn(record, allowed)
+      .filter(({ text }) => !known.has(text))
+      .map((suspect) => ({ id: record.id, ...suspect })),
+  );
+  if (found.length === 0) return;
+  const lines = found.slice(0, MOST_NAMED).map(({ id, path, looksLike }) => `${id} ${path}: ${looksLike}`);
+  const more = found.length > MOST_NAMED ? [`and ${found.length - MOST_NAMED} more`] : [];
+  const flags = [...new Set(found.map(({ path }) => path))].slice(0, MOST_NAMED);
+  throw new DevloopError(
+    'review.may-be-secret',
+    ['The reviews may contain secrets, so nothing was saved:', ...lines, ...more].join('\n'),
+    {
+      hint: `If they are not secrets, add to that command: ${flags.map((path) => `--allow ${shellWord(path)}`).join(' ')}`,
+    },
+  );
 }
 
 /** How `verify --update` changes a saved set: it keeps the changed answers until all of them are known, and then writes them. */
@@ -32,7 +65,7 @@ export interface Updating {
 
 /** Throws 'files.not-written' if the set has lines that would be lost. */
 export function updateSet(
-  { checkout, name }: { checkout: string; name: string },
+  { checkout, name, allow }: { checkout: string; name: string; allow: string[] },
   { records, unread }: { records: ReviewRecord[]; unread: number },
   emit: Emit,
 ): Updating {
@@ -61,7 +94,8 @@ export function updateSet(
           hint: `devloop reviews verify ${name} --update`,
         });
       const updated = records.map((one) => accepted.get(one) ?? one);
-      await saveSet(checkout, name, { records: updated, replaces: true });
+      const known = new Set(records.flatMap((one) => suspectsIn(one).map(({ text }) => text)));
+      await saveSet(checkout, name, { records: updated, replaces: true, allow, known });
       emit({ type: 'note', message: `Saved ${counted(accepted.size, 'new answer')} to ${file}.` });
     },
   };

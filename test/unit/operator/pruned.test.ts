@@ -91,8 +91,9 @@ describe('a field of a patch', () => {
     expect(pruned(path, value)).toEqual(expected);
   });
 
-  it('is judged by the version of the review and by the stored one, unless a webhook converts between them', () => {
+  it('is judged by the stored version, and by that of the review if a webhook converts between them', () => {
     expect(pruned('/spec/old', 'x', 'v1')).toEqual([]);
+    expect(pruned('/spec/old', 'x', 'v2')).toEqual([]);
     expect(pruned('/spec/new', 'x', 'v2')).toEqual(['spec.new not-in-crd']);
     expect(pruned('/spec/new', 'x', 'v2', crd({ conversion: { strategy: 'Webhook' } }))).toEqual([]);
     expect(pruned('/spec/x', 'x', 'v2', crd({ conversion: { strategy: 'Webhook' } }))).toEqual([

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
@@ -42,7 +42,10 @@ async function run(
   const io = { emit: (event: DevloopEvent) => void events.push(event), env: {}, cwd: checkout };
   const signal = new AbortController().signal;
   const of = action === 'verify' ? {} : { set: 'old' };
-  await reviews({ ...options, update: false, ...of, ...more }, { ...io, signal, onCluster: () => {} });
+  await reviews(
+    { ...options, update: false, allow: [], ...of, ...more },
+    { ...io, signal, onCluster: () => {} },
+  );
   return events;
 }
 
@@ -127,7 +130,10 @@ it('reads the last line of a set without its end, and warns of one that is cut',
 function updating(events: DevloopEvent[] = []) {
   const records = [record(1), record(2)];
   const set = { records, unread: 0 };
-  return { records, ...updateSet({ checkout, name: 'two' }, set, (event) => void events.push(event)) };
+  return {
+    records,
+    ...updateSet({ checkout, name: 'two', allow: [] }, set, (event) => void events.push(event)),
+  };
 }
 
 it('saves the answers that have changed, and leaves the other lines as they are', async () => {
@@ -163,9 +169,45 @@ it('overwrites no set that somebody changed meanwhile, and none with lines that 
   await run('save', ['two', '3'], { update: true });
   await expect(write()).rejects.toMatchObject({ code: 'files.not-written' });
   expect(await read('two')).toContain('r-000003');
-  expect(() => updateSet({ checkout, name: 'two' }, { records, unread: 1 }, () => {})).toThrow(
+  expect(() => updateSet({ checkout, name: 'two', allow: [] }, { records, unread: 1 }, () => {})).toThrow(
     expect.objectContaining({ code: 'files.not-written' }),
   );
+});
+
+describe('a set that may contain secrets', () => {
+  const secret = 'bXkgc2VjcmV0IHZhbHVlIDEyMzQ1Ng';
+  const object = { spec: { note: secret } };
+  const place = '.request.request.object.spec.note';
+  const withSecret = record(1, { request: { kind: 'AdmissionReview', request: { uid: 'u', object } } });
+  beforeEach(() => writeFile(join(sets, 'old.ndjson'), `${JSON.stringify(withSecret)}\n${text(2)}\n`));
+
+  it('is not saved, and the error names the place and the flag that saves it', async () => {
+    await expect(run('save', ['new'])).rejects.toMatchObject({
+      code: 'review.may-be-secret',
+      message: expect.stringContaining(`r-000001 ${place}: `),
+      hint: expect.stringContaining(`--allow ${place}`),
+    });
+    expect(await readdir(sets)).toEqual(['old.ndjson']);
+    await expect(run('save', ['new'], { allow: ['.request.other'] })).rejects.toThrow();
+    await run('save', ['new'], { allow: [place] });
+    expect(await read('new')).toContain(secret);
+    await run('save', ['other', '2']);
+  });
+
+  it('takes new answers without the question for what it contains already, and not with a new secret', async () => {
+    await run('save', ['two'], { allow: [place] });
+    const records = [withSecret, record(2)];
+    const answered = async (message: string) => {
+      const updating = updateSet({ checkout, name: 'two', allow: [] }, { records, unread: 0 }, () => {});
+      updating.accepts(records[0]!, record(1, { verdict: 'denied', message }));
+      await updating.write();
+    };
+    await expect(answered(`no: ghp_${'a1B2'.repeat(9)}`)).rejects.toMatchObject({
+      code: 'review.may-be-secret',
+    });
+    await answered('no');
+    expect(await read('two')).toContain('"verdict":"denied"');
+  });
 });
 
 it('an id that there is not is an error, also among others', async () => {
@@ -192,7 +234,8 @@ it('reviews that are saved from outside any checkout belong to the checkout of t
   await writeFile(join(machine.stateDirectory, 's1', 'reviews.ndjson'), `${text(1)}\n`);
   const options = { format: 'review', follow: false, sideEffects: false } as const;
   const io = { emit: () => {}, env, cwd: home, signal: new AbortController().signal, onCluster: () => {} };
-  await reviews({ ...options, action: 'save', ids: ['far'], filter: {}, update: false }, io);
+  const save = { action: 'save' as const, filter: {}, update: false, allow: [] };
+  await reviews({ ...options, ...save, ids: ['far'] }, io);
   expect(await read('far')).toContain('r-000001');
   expect(await readdir(home)).toEqual(['state']);
   await rm(home, { recursive: true });
