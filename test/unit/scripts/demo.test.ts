@@ -81,7 +81,7 @@ it('its commands can be typed in any directory, with nothing but the clone', () 
   const checkout = mkdtempSync(join(tmpdir(), "devloop's checkout "));
   onTestFinished(() => rmSync(checkout, { recursive: true }));
   const lines = keepHints({ checkout, kubeconfig: '/tmp/config' }).split('\n');
-  const up = lines.indexOf('  devloop up');
+  const up = lines.indexOf('  devloop up --yes');
   const stop = lines.find((line) => line.startsWith('To end it: '))!.slice('To end it: '.length);
   const typed = [
     'shopt -s expand_aliases',
