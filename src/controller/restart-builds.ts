@@ -1,5 +1,6 @@
 /** What a change of the sources causes: a build, at once or later, whose program is adopted. */
 import { backOff } from '../async.ts';
+import { PROGRAM_SOURCE } from '../checkout/named-variables.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { type Echo, echoAfter, isCertain, timesTooOften } from './echo.ts';
 import { start } from './restart-runs.ts';
@@ -24,7 +25,9 @@ export function onChanged(
   const { build } = before;
   if (build.is === 'closed') return unchanged(before);
   const delayMs = at - before.startedAt;
-  const echo = echoAfter(before.echo, { files, delayMs, run: before.lastRun });
+  // A script or an agent saves sources as regularly as a program writes its own files, so they are never taken for such files.
+  const isByHand = files.some((file) => PROGRAM_SOURCE.test(file));
+  const echo = isByHand ? before.echo : echoAfter(before.echo, { files, delayMs, run: before.lastRun });
   const state: State = { ...before, echo };
   const isOwn = (known: string[]): boolean => files.length > 0 && files.every((file) => known.includes(file));
   if (build.is === 'delayed') {

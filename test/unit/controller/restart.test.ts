@@ -223,6 +223,8 @@ test("restarts for the program's own writes wait ever longer; those for a person
   ]);
   const saved = [3_000, 9_000, 40_000, 12_000, 5_000].map((afterMs) => ({ files: ['main.rs'], afterMs }));
   expect(restartsFor(saved)).toEqual([0, 0, 0, 0, 0]);
+  const script = { files: ['api/v1/shop_types.go'], afterMs: 1_200 };
+  expect(restartsFor([script, script, script, script, script, script])).toEqual([0, 0, 0, 0, 0, 0]);
   const edited = { files: ['main.rs'], afterMs: 5_000 };
   expect(restartsFor([own, own, own, edited, own])).toEqual([0, 0, 1000, 0, 2000]);
 });

@@ -59,7 +59,7 @@ const ALLOWED: Record<string, string[]> = {
   'cluster/marks': ['cluster', 'cluster/api'],
   cluster: ['cluster/api'],
   'cluster/api': ['machine'],
-  controller: ['controller/go', 'controller/watch', 'machine'],
+  controller: ['checkout', 'controller/go', 'controller/watch', 'machine'],
   'controller/watch': ['controller/go', 'machine'],
   'controller/go': ['machine'],
   debugger: ['machine'],
