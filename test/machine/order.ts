@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** A run takes at least as long as its longest file, so these start first. `npm test` prints the slowest files at its end. */
 const LONGEST = [
+  'login',
   'doctor-and-refusals',
   'variants',
   'guard',

@@ -134,7 +134,13 @@ async function run(
   const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value)]));
   const child = spawn(program!, rest, {
     cwd: join(directory, 'work'),
-    env: { HOME: join(directory, 'home'), PATH: `${join(directory, 'bin')}:/usr/bin:/bin`, ...own },
+    // kubectl needs a third less time without the garbage collector.
+    env: {
+      GOGC: 'off',
+      HOME: join(directory, 'home'),
+      PATH: `${join(directory, 'bin')}:/usr/bin:/bin`,
+      ...own,
+    },
     stdio: [terminal ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     timeout: LONGEST_MS,
     killSignal: 'SIGKILL',
