@@ -22,5 +22,6 @@ export function ownAccount({ HOME: home = '/' }: Record<string, string | undefin
 
 /** `HOME` as the user set it, or the account's home directory. */
 export function homeDirectory(env: Record<string, string | undefined>): string {
-  return env.HOME ?? ownAccount(env).home;
+  // With an empty one, paths below it would be relative to the current directory, which may be a stranger's checkout.
+  return env.HOME || ownAccount(env).home;
 }

@@ -19,6 +19,10 @@ export const DIFFERENCES: Record<string, Difference> = {
     because: 'kubectl takes the fragment for a part of the path',
     outcome: ({ server }) => ({ server: server.map((line) => line.replace('/a%23b/', '/a/')) }),
   },
+  'files: no HOME, and .kube/config in the current directory': fails(
+    'kubectl then uses the kubeconfig of the current directory, which may be a checkout; devloop looks in the home of the account',
+    'kubeconfig',
+  ),
   'context: --context that is empty': fails(
     'in a script, an empty name comes from a variable that is not set, and must not choose another cluster',
     'kubeconfig',

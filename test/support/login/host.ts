@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -18,6 +19,9 @@ export async function hostForLogins(ca: string): Promise<() => Promise<void>> {
   await writeFile(hosts, `${await readFile('/etc/hosts', 'utf8')}\n10.77.0.1 ${names.join(' ')}\n`);
   await run('mount', ['--bind', hosts, '/etc/hosts']);
   await run('mount', ['-t', 'tmpfs', 'login', '/run']);
+  // Without HOME, devloop looks for a kubeconfig of the account.
+  const kube = join(userInfo().homedir, '.kube');
+  if (existsSync(kube)) await run('mount', ['-t', 'tmpfs', 'login', kube]);
   await mkdir(ACCOUNT, { recursive: true });
   const files = { token: 'of-pod\n', 'ca.crt': ca, namespace: 'shop\n' };
   for (const [name, text] of Object.entries(files)) await writeFile(join(ACCOUNT, name), text);
