@@ -39,6 +39,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, Tru
   onTimeout?: OnTimeoutChoice;
   redact?: string[];
   open?: true;
+  failFast?: true;
   controllerLog?: ControllerLogChoice;
   debug?: number | true;
   debugIgnore?: true;
@@ -57,6 +58,10 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--open', 'open a page that shows each review and the session, in the browser')
+    .option(
+      '--fail-fast',
+      'exit if the first build fails, as without a terminal, instead of waiting for the fix',
+    )
     .option('--dry-run', 'print what would change, and stop')
     .addOption(
       new Option(
@@ -142,7 +147,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
   const { controller, yes = false, takeOver = false, dryRun = false, open = false, stamp = false } = flags;
-  const { redact = [], replay = false } = flags;
+  const { redact = [], replay = false, failFast = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -167,6 +172,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     yes,
     takeOver,
     dryRun,
+    failFast,
     stamp,
     redact,
     open,

@@ -70,8 +70,7 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
     ? await built(program, cwd, begun)
     : await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
-  // All builds of a session have the same command, and that of a begun build is already noted.
-  if (keptProgram !== undefined && outcome.ok && build === 0 && !begun) await noteBuild(keptProgram, known);
+  if (keptProgram !== undefined && outcome.ok) await noteBuild(keptProgram, known);
   if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
 }

@@ -6,7 +6,14 @@ import type { DevloopEvent } from '../report/events.ts';
 import { type Builder, createBuilder } from './builder.ts';
 import { noteSources } from './kept-note.ts';
 import { step } from './restart.ts';
-import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
+import {
+  type Effect,
+  isSettled,
+  type Problem,
+  type RestartEvent,
+  type State,
+  servingState,
+} from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
 import { noticeSlowEnd } from './slow-end.ts';
 import { makeStandBy, type Supervised, startable } from './supervised.ts';
@@ -15,15 +22,18 @@ import { type Watcher, watchSources } from './watch/watch.ts';
 type Report = (event: RestartEvent) => void;
 
 /**
- * Follows the sources and the controller: each event in turn goes through `step`, and `perform` carries out the effects. An effect only
- * starts work; its outcome comes back as another event.
+ * Follows the sources and the controller from this state on: each event in turn goes through `step`, and `perform` carries out the effects.
+ * An effect only starts work; its outcome comes back as another event.
  */
-export async function follow(supervised: Supervised): Promise<void> {
+export async function follow(
+  supervised: Supervised,
+  from: State = servingState(performance.now(), supervised.lastBuild),
+): Promise<void> {
   const { ports, disposed } = supervised;
   const settled = Promise.withResolvers<void>();
   const ended = new AbortController();
   const { signal } = ended;
-  let state = servingState(performance.now());
+  let state = from;
   const report = inTurn((event) => {
     const next = step(state, event);
     state = next.state;
@@ -101,6 +111,7 @@ function createPerformer(
       case 'emit':
         return emit(supervised.plan.webhook ? effect.event : withoutHeld(effect.event));
       case 'build':
+        supervised.lastBuild = effect.build;
         return builder.build(effect.build);
       case 'abort-build':
         return builder.abort();

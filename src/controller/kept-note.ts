@@ -26,9 +26,11 @@ interface GoFlags {
   flagsState: string;
 }
 
-/** Notes how the kept program is built. The note only saves time, so a failure to write it is ignored. */
+/** Notes how the kept program is built, if it was built in another way before. The note only saves time, so a failure to write it is ignored. */
 export async function noteBuild(kept: string, build: KnownBuild): Promise<void> {
-  if (isGoBuild(build.command)) await writeNote(kept, known(build));
+  if (!isGoBuild(build.command)) return;
+  const noted = await readNote(kept);
+  if (noted === undefined || textOf(noted) !== textOf(build)) await writeNote(kept, known(build));
 }
 
 /** Flags of the go tool through which a build depends on further files or programs. devloop does not know what those depend on. */

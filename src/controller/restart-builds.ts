@@ -80,6 +80,8 @@ function adopt(
   const { run } = state;
   const done = emit({ type: 'build.done', ms });
   switch (run.is) {
+    case 'unstarted':
+      return { state: { ...state, build: { is: 'closed' } }, effects: [done] };
     case 'down':
       return start(state, since, 0, [done]);
     case 'backing-off':

@@ -87,6 +87,7 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
       return restart(state, event, run.failures);
     case 'serving':
       return restart(state, event, event.at - run.readyAt >= STABLE_MS ? 0 : run.failures);
+    case 'unstarted':
     case 'down':
     case 'backing-off':
       return unchanged(state);

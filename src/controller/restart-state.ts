@@ -29,10 +29,12 @@ export type Build =
   | { is: 'running'; since: number }
   /** The controller itself keeps changing these files, so the next build waits. */
   | { is: 'delayed'; since: number; files: string[] }
-  /** devloop is exiting, so nothing more is built. */
+  /** Nothing more is built: devloop is exiting, or the first program is built. */
   | { is: 'closed' };
 
 export type Run =
+  /** No build has succeeded yet, and nothing is started: after the first one that does, the take-over goes on. */
+  | { is: 'unstarted' }
   | { is: 'down' }
   | { is: 'backing-off'; failures: number }
   /** `since`: the time of the change for which the process was started; undefined if it only replaces a process that exited. */
@@ -91,12 +93,21 @@ export interface Transition {
   effects: Effect[];
 }
 
-/** The state in which the first build serves. */
-export function servingState(at: number): State {
+/** The state in which a build serves. `lastBuild`: the number of the newest build. */
+export function servingState(at: number, lastBuild = 0): State {
+  return firstState({ is: 'serving', readyAt: at, failures: 0 }, { at, lastBuild });
+}
+
+/** The state after a first build that failed. */
+export function unstartedState(at: number): State {
+  return firstState({ is: 'unstarted' }, { at, lastBuild: 0 });
+}
+
+function firstState(run: Run, { at, lastBuild }: { at: number; lastBuild: number }): State {
   return {
     build: { is: 'idle' },
-    run: { is: 'serving', readyAt: at, failures: 0 },
-    lastBuild: 0,
+    run,
+    lastBuild,
     lastRun: 0,
     heldAt: undefined,
     startedAt: at,
@@ -104,9 +115,9 @@ export function servingState(at: number): State {
   };
 }
 
-/** Whether nothing more will happen after `leave`. */
+/** Whether nothing more will happen: after `leave`, or when the first program is built. */
 export function isSettled({ build, run }: State): boolean {
-  return build.is === 'closed' && (run.is === 'serving' || run.is === 'down');
+  return build.is === 'closed' && (run.is === 'serving' || run.is === 'down' || run.is === 'unstarted');
 }
 
 export function unchanged(state: State): Transition {

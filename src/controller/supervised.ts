@@ -62,6 +62,8 @@ export interface Supervised {
   firstLook?: Promise<FirstLook> | undefined;
   /** Present while sources and controller are followed. */
   following: Following | undefined;
+  /** The number of the newest build. */
+  lastBuild: number;
   /** The last build, on the clock of `Date.now()`: what was saved after its start might not be in the program. */
   buildSpan: { fromMs: number; toMs: number };
 }

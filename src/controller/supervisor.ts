@@ -9,6 +9,7 @@ import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
 import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
 import { reasonOf } from './restart-runs.ts';
+import { unstartedState } from './restart-state.ts';
 import { type Running, run } from './runner.ts';
 import { createStandBy } from './stand-by.ts';
 import {
@@ -31,8 +32,11 @@ type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 export interface Supervisor extends AsyncDisposable, Following {
   /** Puts in place what the first build can reuse, so that `build` then begins at once. */
   prepare(): Promise<void>;
-  /** The first build; throws 'controller.build-failed' with the compiler's output. */
-  build(): Promise<void>;
+  /**
+   * The first build. If it fails, throws 'controller.build-failed' with the compiler's output, or waits until a build succeeds after a
+   * change; the signal ends that wait.
+   */
+  build(ifItFails: 'throw' | 'wait'): Promise<void>;
   /** Makes the process for the first start, while devloop waits for something else. */
   standBy(): void;
   /**
@@ -73,13 +77,14 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     slowEnds: 0,
     runningContent: undefined,
     following: undefined,
+    lastBuild: 0,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
   };
   let following: Promise<void> | undefined;
   let failedStart: { why: string } | undefined;
   return {
     prepare: () => prepareFirst(plan),
-    build: () => firstBuild(supervised),
+    build: (ifItFails) => firstBuild(supervised, ifItFails),
     standBy: () => makeStandBy(supervised),
     start: () =>
       firstStart(supervised).catch((error) => {
@@ -139,20 +144,31 @@ function lookAhead(supervised: Supervised): void {
   supervised.firstLook.catch(() => {});
 }
 
-async function firstBuild(supervised: Supervised): Promise<void> {
+async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): Promise<void> {
   const { plan, ports, disposed } = supervised;
   if (plan.build === undefined) return;
   ports.emit({ type: 'build.started', reason: [] });
-  const built = await buildOnce(supervised, 0, AbortSignal.any([ports.signal, disposed]));
+  const signal = AbortSignal.any([ports.signal, disposed]);
+  const built = await buildOnce(supervised, 0, signal);
   if (!built.ok) {
-    const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
-    const hint = goAdvice(built.output) ?? `Fix the error. Then: ${AGAIN}`;
-    throw new DevloopError('controller.build-failed', message, { hint });
+    const advice = goAdvice(built.output);
+    if (ifItFails === 'throw') {
+      const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
+      throw new DevloopError('controller.build-failed', message, {
+        hint: advice ?? `Fix the error. Then: ${AGAIN}`,
+      });
+    }
+    ports.emit({ type: 'build.failed', ms: built.ms, output: built.output });
+    ports.emit({ type: 'warning', message: NOTHING_YET, ...(advice === undefined ? {} : { hint: advice }) });
+    await follow(supervised, unstartedState(performance.now()));
+    return signal.throwIfAborted();
   }
   ports.emit({ type: 'build.done', ms: built.ms });
   supervised.program = built.program;
   supervised.unchanged = built.unchanged;
 }
+
+const NOTHING_YET = 'Nothing is taken over yet: devloop builds again when you save a file.';
 
 async function firstStart(supervised: Supervised): Promise<void> {
   const { ports, program, disposed } = supervised;

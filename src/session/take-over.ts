@@ -82,7 +82,9 @@ export async function takeOver(running: Running): Promise<void> {
   const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));
   running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
-  await allOrNone([supervisor?.build() ?? Promise.resolve(), holdAndOpen(running)], ending);
+  const { failFast } = session.options;
+  const ifItFails = session.io.ask === undefined || failFast ? 'throw' : 'wait';
+  await allOrNone([supervisor?.build(ifItFails) ?? Promise.resolve(), holdAndOpen(running)], ending);
   supervisor?.standBy();
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();

@@ -26,11 +26,13 @@ const HELD = 'reviews are held; devloop release forwards them';
 
 const STOPPED = 'the controller is at a breakpoint, and reviews wait';
 
+const WAITING = 'waiting for a build that succeeds; nothing is taken over yet';
+
 const SILENT = 'the controller does not answer yet; reviews fail until it does';
 
 /** The health as `status` shows it. */
 export function wordsFor({ phase, route, controller, source, isHeld }: Health): string {
-  if (phase === 'starting') return 'starting';
+  if (phase === 'starting') return source === undefined ? 'starting' : WAITING;
   if (phase === 'ending') return ENDING;
   return route?.problem ?? controller ?? (isHeld ? HELD : source) ?? 'serving';
 }

@@ -49,6 +49,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, Tr
   /** Whether the user has agreed to changes in this cluster. */
   yes: boolean;
   dryRun: boolean;
+  /** Whether `up` ends if the first build fails, even at a terminal. */
+  failFast: boolean;
   /** Whether each answer carries a warning that names the build that gave it. */
   stamp: boolean;
   /** Whether recorded reviews are sent to the new build after each restart. */

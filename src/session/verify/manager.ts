@@ -92,7 +92,7 @@ export async function startManager(
   const controller = { ...planned.plan, readyMs: wanted.readySeconds * 1000 };
   const supervisor = started.use(createSupervisor(controller, { emit, signal: io.signal }));
   await supervisor.prepare();
-  await supervisor.build();
+  await supervisor.build('throw');
   await untilServing(supervisor.start(), server, wanted.readySeconds, io.signal).catch((error) => {
     throw withLines(error, said);
   });

@@ -11,7 +11,7 @@ import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { CATALOGUE, type ErrorCode } from '../../../src/errors.ts';
 import type { TestCluster } from '../../cluster/cluster.ts';
 import { account } from '../../support/account.ts';
-import { type DevloopRun, runDevloop, startDevloop } from '../../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop } from '../../support/devloop.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hookServer } from '../../support/hook-server.ts';
 import { isRunning } from '../../support/is-running.ts';
@@ -26,6 +26,7 @@ import {
 } from '../../support/sample-operator.ts';
 import { sharedSample } from '../../support/shared-sample.ts';
 import { snapshots } from '../../support/snapshot.ts';
+import { CTRL_C, openTerminal, type Terminal } from '../../support/terminal.ts';
 
 const SETTLED_MS = 500;
 /** A second copy of the operator: nothing runs there, and cert-manager does not renew its certificate. */
@@ -492,13 +493,33 @@ describe('devloop refuses', () => {
       await refuses(['up', '--package', './cmd/other'], refusal, { cwd });
     });
 
-    it('that does not build', async () => {
+    it('that does not build: without a terminal, or with --fail-fast; else up waits, and Ctrl-C leaves everything as it was', async () => {
       const cwd = await copy(async (directory) => {
         const file = join(directory, 'cmd/main.go');
         await writeFile(file, `${await readFile(file, 'utf8')}\nfunc broken() { return 1 }\n`);
       });
       const message = /failed to build[\s\S]*main\.go:\d+:\d+: too many return values/;
       await refuses(['up'], { code: 'controller.build-failed', message, hint: 'devloop up' }, { cwd });
+      const before = await all();
+      const atTerminal = (...flags: string[]): Terminal => {
+        const line = [process.execPath, BIN, 'up', '--json', ...flags].join(' ');
+        return openTerminal(`${line}; echo "ended with $?"`, { cwd, env: { ...env(), NO_COLOR: '1' } });
+      };
+      await using failing = atTerminal('--fail-fast');
+      await failing.closed;
+      expect(failing.shown()).toContain('"code":"controller.build-failed"');
+      await using waiting = atTerminal();
+      await eventually(async () => expect(waiting.shown()).toContain('"type":"build.failed"'), 90_000);
+      await eventually(async () => {
+        const { events } = await runDevloop(['status'], { cwd, env: env() });
+        const found = events.flatMap((event) => (event.type === 'status' ? event.sessions : []));
+        expect(found).toMatchObject([{ state: 'live', health: expect.stringContaining('build') }]);
+      });
+      waiting.type(CTRL_C);
+      await waiting.closed;
+      expect(waiting.shown()).toContain('ended with 130');
+      expect(waiting.shown()).not.toContain('"type":"error"');
+      expect(await all()).toEqual(before);
     });
 
     it('that never listens', async () => {

@@ -7,10 +7,12 @@ import {
   type Run,
   type State,
   servingState,
+  unstartedState,
 } from '../../../src/controller/restart-state.ts';
 
 const PROBLEM = { message: 'problem' };
 const RUNS: Run[] = [
+  { is: 'unstarted' },
   { is: 'down' },
   { is: 'backing-off', failures: 1 },
   { is: 'starting', since: 5, failures: 0 },
@@ -84,76 +86,76 @@ function describeStep(before: State, event: RestartEvent): string {
 test.each<[string, Run, RestartEvent, string, string]>([
   [
     'a new build replaces the controller that serves',
-    RUNS[4]!,
+    RUNS[5]!,
     EVENTS[1]!,
     'stopping',
     'hold, emit build.done, stop',
   ],
   [
     'an identical build does not restart the controller',
-    RUNS[4]!,
+    RUNS[5]!,
     EVENTS[2]!,
     'serving',
     'emit build.done, emit note',
   ],
-  ['a failed build leaves the controller running', RUNS[4]!, EVENTS[4]!, 'serving', 'emit build.failed'],
-  ['the new build starts when the old process has exited', RUNS[5]!, EVENTS[7]!, 'starting', 'start'],
+  ['a failed build leaves the controller running', RUNS[5]!, EVENTS[4]!, 'serving', 'emit build.failed'],
+  ['the new build starts when the old process has exited', RUNS[6]!, EVENTS[7]!, 'starting', 'start'],
   [
     'when the new one is ready, requests are released',
-    RUNS[2]!,
+    RUNS[3]!,
     EVENTS[5]!,
     'serving',
     'emit controller.replaced, release',
   ],
   [
     'when the new one crashes, requests fail fast until the next change',
-    RUNS[2]!,
+    RUNS[3]!,
     EVENTS[8]!,
     'down',
     'emit warning, down, release',
   ],
   [
     'when the new one is late, requests are released',
-    RUNS[2]!,
+    RUNS[3]!,
     EVENTS[6]!,
     'serving',
     'emit warning, release',
   ],
-  ['exit code 0 restarts at once', RUNS[4]!, EVENTS[7]!, 'starting', 'hold, emit note, start'],
+  ['exit code 0 restarts at once', RUNS[5]!, EVENTS[7]!, 'starting', 'hold, emit note, start'],
   [
     'a program that is not the manager is not started again before a change',
-    RUNS[4]!,
+    RUNS[5]!,
     { is: 'exited', run: 3, code: 0, isWrong: true, problem: PROBLEM, at: 10 },
     'down',
     'emit warning, down',
   ],
-  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'emit warning, down, back-off'],
+  ['a crash backs off', RUNS[5]!, EVENTS[8]!, 'backing-off', 'emit warning, down, back-off'],
   [
     'a build ends the back-off, even an identical one',
-    RUNS[1]!,
+    RUNS[2]!,
     EVENTS[2]!,
     'starting',
     'hold, emit build.done, end-back-off, start',
   ],
   [
     'an old process that goes on answering gets the requests',
-    RUNS[5]!,
+    RUNS[6]!,
     EVENTS[13]!,
     'stopping (answering)',
     'emit note, release',
   ],
-  ['requests wait as soon as it no longer answers', RUNS[6]!, EVENTS[14]!, 'stopping (silent)', 'hold'],
+  ['requests wait as soon as it no longer answers', RUNS[7]!, EVENTS[14]!, 'stopping (silent)', 'hold'],
   [
     'one that answers no more is killed when half of the time of a request is over',
-    RUNS[7]!,
+    RUNS[8]!,
     EVENTS[15]!,
     'stopping',
     'emit note, kill',
   ],
-  ['one that was told to end a moment ago is not', RUNS[5]!, EVENTS[15]!, 'stopping', ''],
+  ['one that was told to end a moment ago is not', RUNS[6]!, EVENTS[15]!, 'stopping', ''],
   [
     'the new build starts when the one that answered has ended',
-    RUNS[6]!,
+    RUNS[7]!,
     EVENTS[7]!,
     'starting',
     'hold, start',
@@ -162,6 +164,22 @@ test.each<[string, Run, RestartEvent, string, string]>([
   const next = step(stateWith(run, { is: 'running', since: 5 }), event);
   expect(nameOf(next.state.run)).toBe(after);
   expect(names(next.effects)).toBe(effects);
+});
+
+test('after a first build that failed, the first program that builds ends the wait, and nothing is started', () => {
+  const failed = step(unstartedState(0), { is: 'changed', files: ['a.go'], at: 1 });
+  expect(isSettled(failed.state)).toBe(false);
+  const again = step(failed.state, { is: 'build-failed', build: 1, ms: 1, output: 'x', at: 2 });
+  expect(isSettled(again.state)).toBe(false);
+  const saved = step(again.state, { is: 'changed', files: ['a.go'], at: 3 });
+  const built = step(saved.state, { is: 'built', build: 2, ms: 1, identical: false, at: 4 });
+  expect(names([failed, again, saved, built].flatMap(({ effects }) => effects))).toBe(
+    'emit build.started, build, emit build.failed, emit build.started, build, emit build.done',
+  );
+  expect(isSettled(built.state)).toBe(true);
+  const left = step(saved.state, { is: 'leave', at: 4 });
+  expect(names(left.effects)).toBe('abort-build');
+  expect(isSettled(left.state)).toBe(true);
 });
 
 test('the newest change wins, and the time counts from the first one', () => {
@@ -239,14 +257,14 @@ test('while no controller runs, the gateway gets the reason in one line, and for
   });
   const downOf = (run: Run) =>
     step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'down');
-  expect(downOf(RUNS[4]!)).toEqual([
+  expect(downOf(RUNS[5]!)).toEqual([
     {
       do: 'down',
       why: 'the controller exited with code 2; devloop restarts it in 1 s, or at the next change',
       ms: 1000,
     },
   ]);
-  expect(downOf(RUNS[2]!)).toEqual([
+  expect(downOf(RUNS[3]!)).toEqual([
     {
       do: 'down',
       why: 'the controller exited with code 2; devloop restarts it at the next change',

@@ -17,7 +17,10 @@ import { directoryWith, greeting, operatorModule, program, put } from './support
 
 interface Subject {
   recorder: Recorder;
-  supervisor: Omit<Supervisor, 'leave'> & { leave(): Promise<void> };
+  supervisor: Omit<Supervisor, 'leave' | 'build'> & {
+    leave(): Promise<void>;
+    build(ifItFails?: 'throw' | 'wait'): Promise<void>;
+  };
   gate: string[];
   /** Why reviews are refused. */
   reasons: string[];
@@ -74,6 +77,7 @@ function supervise(plan: ControllerPlan): Subject {
   };
   const supervisor = {
     ...started,
+    build: (ifItFails: 'throw' | 'wait' = 'throw') => started.build(ifItFails),
     follow: () => started.follow(recording),
     leave: () => started.leave(recording),
   };
@@ -252,6 +256,51 @@ test('a first build that fails throws the output of the compiler', async () => {
     code: 'controller.build-failed',
     message: expect.stringContaining('undefined: nonsense'),
   });
+});
+
+test('a first build that fails waits for the fix, and saves are followed as ever', {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, recorder, supervisor, plan } = await goSubject();
+  const main = await readFile(join(cwd, 'cmd/main.go'), 'utf8');
+  await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { nonsense() }\n');
+  let isBuilt = false;
+  const building = supervisor.build('wait').then(() => {
+    isBuilt = true;
+  });
+  await recorder.waitFor('build.failed');
+  await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { other() }\n');
+  await recorder.waitFor('build.failed', ({ output }) => output.includes('undefined: other'));
+  expect(isBuilt).toBe(false);
+  await put(cwd, 'cmd/main.go', main);
+  await building;
+  const saved = expect.arrayContaining(['cmd/main.go']);
+  expect(recorder.all('build.started').map(({ reason }) => reason)).toEqual([[], saved, saved]);
+  await supervisor.start();
+  void supervisor.follow();
+  await put(cwd, 'internal/greeting/greeting.go', greeting('second'));
+  await recorder.waitFor('controller.replaced');
+  const left = await readdir(join(plan.stateFile, '..'));
+  expect(left.filter((name) => name.startsWith('controller-'))).toHaveLength(1);
+});
+
+test('Ctrl-C ends the wait for the fix, also while a build runs', { timeout: 60_000 }, async () => {
+  for (const event of ['build.failed', 'build.started'] as const) {
+    const { cwd, recorder, supervisor, end } = await goSubject();
+    await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { nonsense() }\n');
+    const building = supervisor.build('wait');
+    building.catch(() => {});
+    await recorder.waitFor('build.failed');
+    const from = recorder.events.length;
+    if (event === 'build.started') {
+      // devloop watches as soon as it has read the sources, and then also finds what was saved before.
+      await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { other() }\n');
+      await recorder.waitFor(event, undefined, from);
+    }
+    end.abort('SIGINT');
+    await expect(building).rejects.toBe('SIGINT');
+    expect(recorder.all('controller.started')).toEqual([]);
+  }
 });
 
 test('the hint for a missing module is go mod tidy', async () => {
