@@ -34,22 +34,34 @@ export type PostReview = (
   limits: { signal: AbortSignal; mostBytes: number },
 ) => Promise<{ status: number; body: Buffer | string }>;
 
+export interface Asked {
+  /** The paths for which the controller's server has no handler. */
+  unserved: CalledPath[];
+  /** The paths on which only a real review shows whether there is a handler. */
+  unclear: CalledPath[];
+}
+
 /**
- * The paths for which the controller's server has no handler: it answers 404 exactly as for a random path. Any other answer comes from a
- * handler, and a missing answer proves nothing. Each path gets a review that no handler can mistake for a real one: it is a dry run, of a
- * kind that does not exist, and without an object. By default this uses connections of its own.
+ * Asks the controller's server which paths have no handler: there it answers 404 exactly as for a random path, whatever it is sent. Any
+ * other answer comes from a handler, and a missing answer proves nothing. Each path gets a review that no handler can mistake for a real
+ * one: it is a dry run, of a kind that does not exist, and without an object. Some servers, such as kopf's, look for a handler by kind, and
+ * answer 404 to that review on every path. But they read what they are sent, so they answer differently to something that is no review. By
+ * default this uses connections of its own.
  */
-export async function unservedPaths(
+export async function askForHandlers(
   called: CalledPath[],
   signal: AbortSignal,
   postReview?: PostReview,
-): Promise<CalledPath[]> {
+): Promise<Asked> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const post = postReview ?? ((to, body, limits) => postToController({ agent, ...to, body, ...limits }));
   const ended = new AbortController();
   const limited = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(SERVER_MS)]);
-  const answerTo = async (one: CalledPath): Promise<Answer | undefined> => {
-    const body = Buffer.from(JSON.stringify(emptyReview(one.reviews)));
+  const answerTo = async (
+    one: CalledPath,
+    sent = JSON.stringify(emptyReview(one.reviews)),
+  ): Promise<Answer | undefined> => {
+    const body = Buffer.from(sent);
     const limits = { signal: limited, mostBytes: MOST_BYTES };
     const answer = await post(one, body, limits).catch(() => undefined);
     return answer && { status: answer.status, body: answer.body.toString().replaceAll(one.path, '') };
@@ -63,10 +75,16 @@ export async function unservedPaths(
     .then(() => sleep(HANDLER_MS, ended.signal))
     .then(() => ended.abort());
   try {
-    const areUnserved = await Promise.all(
-      called.map(async (one) => isMissing(await answerTo(one), await nobodys.get(one.port))),
+    const judged = await Promise.all(
+      called.map(async (one) => {
+        const [answer, nobody] = await Promise.all([answerTo(one), nobodys.get(one.port)]);
+        if (!isMissing(answer, nobody)) return 'served';
+        return isMissing(await answerTo(one, NO_REVIEW), nobody) ? 'unserved' : 'unclear';
+      }),
     );
-    return called.filter((_, index) => areUnserved[index]);
+    const those = (verdict: (typeof judged)[number]): CalledPath[] =>
+      called.filter((_, index) => judged[index] === verdict);
+    return { unserved: those('unserved'), unclear: those('unclear') };
   } finally {
     ended.abort();
     agent.destroy();
@@ -76,6 +94,9 @@ export async function unservedPaths(
 function isMissing(answer: Answer | undefined, nobodys: Answer | undefined): boolean {
   return answer?.status === 404 && nobodys?.status === 404 && answer.body === nobodys.body;
 }
+
+/** Not even JSON, so a server that looks at it cannot find a kind in it. */
+const NO_REVIEW = 'devloop asks whether this path has a handler';
 
 function emptyReview(reviews: CalledPath['reviews']): object {
   const uid = randomUUID();

@@ -95,7 +95,7 @@ async function run(session: Session): Promise<void> {
   const since = timeOfAbort(signal);
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   const observers: { observe(event: DevloopEvent): void }[] = [leases, errors];
-  if (!options.controller) observers.push(noticeUnserved(io.emit));
+  observers.push(noticeUnserved(options.controller ? 'The controller' : 'Your process', io.emit));
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
   // All events pass through here: they are printed, and update the Leases and the page.
   const emit: Emit = (event) => {

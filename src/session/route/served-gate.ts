@@ -5,7 +5,7 @@ import { nameAnother } from '../../controller/exit-cause.ts';
 import type { Gate } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
 import { asCalled } from '../../gateway/paths.ts';
-import { type CalledPath, unservedPaths } from '../../gateway/unserved-paths.ts';
+import { type Asked, askForHandlers, type CalledPath } from '../../gateway/unserved-paths.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Gateways } from './gateways.ts';
 
@@ -60,13 +60,16 @@ export function createServedGate(check: ServedCheck): ServedGate {
   let program = newProgram([]);
   let isHeld = true;
   const asks = createAsks();
+  const unclear = new Set<string>();
   /** Resolves to the paths to warn about. The answers of a program that has been replaced in the meantime do not count. */
   const ask = async (some: CalledPath[]): Promise<CalledPath[]> => {
     const asked = program;
     for (const one of some) asked.known.add(keyOf([one]));
     const before = asked.unserved.filter(isAmong(some));
-    const unserved = await asks.unlessGivenUp(() => findUnserved(check, some, before));
+    const answers = await asks.unlessGivenUp(() => findUnserved(check, some, before));
     if (asked !== program) return [];
+    const { unserved } = answers;
+    warnOnce(check, unclear, answers.unclear);
     asked.unserved = [...asked.unserved.filter((one) => !isAmong(some)(one)), ...unserved];
     gateways.refuse(asked.unserved);
     asked.asking = asked.asking.filter((one) => !isAmong(some)(one));
@@ -117,19 +120,21 @@ const SEEN_LATE_MS = 500;
 const GIVEN_UP =
   'The controller ended while devloop sent it reviews without an object, to see which webhooks it serves.\nSo devloop does not ask it again in this session, and forwards all reviews.';
 
+const NOT_ASKED: Asked = { unserved: [], unclear: [] };
+
 /** A server that expects only the reviews of its own webhooks may crash on any other. After such a crash, devloop stops asking. */
 function createAsks() {
   let under = 0;
   let lastAt = Number.NEGATIVE_INFINITY;
   let isGivenUp = false;
   return {
-    async unlessGivenUp(find: () => Promise<CalledPath[]>): Promise<CalledPath[]> {
-      if (isGivenUp) return [];
+    async unlessGivenUp(find: () => Promise<Asked>): Promise<Asked> {
+      if (isGivenUp) return NOT_ASKED;
       under += 1;
-      const unserved = await find();
+      const asked = await find();
       under -= 1;
       lastAt = performance.now();
-      return isGivenUp ? [] : unserved;
+      return isGivenUp ? NOT_ASKED : asked;
     },
     /** Called if a program ended on its own. Returns whether devloop was asking it at that time; true only once. */
     giveUp(): boolean {
@@ -160,25 +165,34 @@ function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
 }
 
 /**
- * The paths that the program does not serve. Waits for handlers that are registered late, but not for those of paths that were unserved
+ * Asks the program which paths it does not serve. Waits for handlers that are registered late, but not for those of paths that were unserved
  * before.
  */
 async function findUnserved(
   { work: { signal }, gateways }: ServedCheck,
   called: CalledPath[],
   before: CalledPath[],
-): Promise<CalledPath[]> {
-  let unserved: CalledPath[] = [];
+): Promise<Asked> {
+  let asked = NOT_ASKED;
   const areServed = async (): Promise<boolean> => {
-    unserved = await unservedPaths(called, signal, gateways.post);
-    return unserved.length === 0 || keyOf(unserved) === keyOf(before);
+    asked = await askForHandlers(called, signal, gateways.post);
+    return asked.unserved.length === 0 || keyOf(asked.unserved) === keyOf(before);
   };
   await pollUntil(areServed, { everyMs: POLL_MS, limitMs: SETTLE_MS, signal });
-  return unserved;
+  return asked;
 }
 
 function keyOf(called: CalledPath[]): string {
   return called.map(({ port, path }) => `${port} ${path}`).join();
+}
+
+/** Warns once in a session about paths on which a real review decides. */
+function warnOnce({ work }: ServedCheck, warned: Set<string>, unclear: CalledPath[]): void {
+  const added = unclear.filter((one) => !warned.has(keyOf([one])));
+  for (const one of added) warned.add(keyOf([one]));
+  if (added.length === 0) return;
+  const message = `The controller answers 404 to devloop's review of a kind that does not exist on ${added.map(({ path }) => path).join(', ')}, as on any other path. So only a real review shows whether it serves this webhook.`;
+  work.emit({ type: 'warning', message });
 }
 
 function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved: CalledPath[]): void {

@@ -1,11 +1,11 @@
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 
 /**
- * Warns of each path on which the process that the user started answers 404: once, and again only after another answer there. devloop sends
- * this process no requests to find out, unlike a controller of its own: a server that expects only reviews may crash, and a debugger would
- * stop at a breakpoint in its handler.
+ * Warns of each path on which a real review is answered 404: once, and again only after another answer there. devloop sends no requests to
+ * find out to a process that the user started, unlike to a controller of its own: a server that expects only reviews may crash, and a
+ * debugger would stop at a breakpoint in its handler. And some servers answer only real reviews. `whose`: `The controller` or `Your process`.
  */
-export function noticeUnserved(emit: Emit): { observe(event: DevloopEvent): void } {
+export function noticeUnserved(whose: string, emit: Emit): { observe(event: DevloopEvent): void } {
   const unserved = new Set<string>();
   return {
     observe(event) {
@@ -14,7 +14,7 @@ export function noticeUnserved(emit: Emit): { observe(event: DevloopEvent): void
       if (event.code !== 404 || event.verdict !== 'failed') return void unserved.delete(path);
       if (unserved.has(path)) return;
       unserved.add(path);
-      const message = `Your process answers 404 on ${path}, so the reviews of this webhook fail.`;
+      const message = `${whose} answers 404 on ${path}, so the reviews of this webhook fail.`;
       emit({ type: 'warning', message, hint: MEND });
     },
   };

@@ -10,7 +10,7 @@ import { USE_AN_API_SERVER } from '../../controller/exit-cause.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
-import { unservedPaths } from '../../gateway/unserved-paths.ts';
+import { askForHandlers } from '../../gateway/unserved-paths.ts';
 import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
@@ -217,7 +217,7 @@ async function untilRegistered({ webhooks }: ManagerWanted, signal: AbortSignal)
   const isRegistered = async () => {
     const ports = portsOf(webhooks);
     const answering = await Promise.all(ports.map((port) => answersTls({ host: '127.0.0.1', port })));
-    return answering.every(Boolean) && (await unservedPaths(called, signal)).length === 0;
+    return answering.every(Boolean) && (await askForHandlers(called, signal)).unserved.length === 0;
   };
   await pollUntil(isRegistered, { everyMs: 100, limitMs: REGISTERED_MS, signal });
 }

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';
-import { type CalledPath, unservedPaths } from '../../../src/gateway/unserved-paths.ts';
+import { askForHandlers, type CalledPath } from '../../../src/gateway/unserved-paths.ts';
 import { Controller, NAME, setUp } from './support.ts';
 
 const NEVER = new AbortController().signal;
@@ -22,10 +22,15 @@ function mux(
   });
 }
 
+const unclear: string[] = [];
+
+/** The paths on which a real review decides are added to `unclear`. */
 async function unserved(controller: Controller, ...paths: string[]): Promise<string[]> {
   await controller.start();
   try {
-    return (await unservedPaths(called(controller.port, ...paths), NEVER)).map(({ path }) => path);
+    const asked = await askForHandlers(called(controller.port, ...paths), NEVER);
+    for (const { path } of asked.unclear) unclear.push(path);
+    return asked.unserved.map(({ path }) => path);
   } finally {
     await controller.stop();
   }
@@ -58,11 +63,48 @@ test('a server that answers every path serves every path', async () => {
   expect(await unserved(refusing, '/a')).toEqual([]);
 });
 
+/** The answer of a server that looks for handlers by kind, as kopf's does: on any path, and only to what it can read. */
+const byKind =
+  (...kinds: string[]): RequestListener =>
+  (request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      try {
+        const { kind } = JSON.parse(body).request.kind;
+        response
+          .writeHead(kinds.includes(kind) ? 200 : 404)
+          .end(kinds.includes(kind) ? '{}' : '404: Not Found');
+      } catch {
+        response.writeHead(400).end();
+      }
+    });
+  };
+
+test('a server that answers 404 because of the kind is not condemned, whether or not it knows paths', async () => {
+  expect(await unserved(new Controller(byKind('Widget')), '/a', '/b')).toEqual([]);
+  expect(unclear.splice(0)).toEqual(['/a', '/b']);
+  // A framework whose handlers answer with the same 404 as the framework itself.
+  const framework = mux({ '/a': byKind('Widget') }, () => '404: Not Found');
+  expect(await unserved(framework, '/a', '/b')).toEqual(['/b']);
+  expect(unclear.splice(0)).toEqual(['/a']);
+  // It ends the connection at what it cannot read.
+  const strict = new Controller((request, response) =>
+    request.once('data', (chunk) =>
+      `${chunk}`.startsWith('{') ? response.writeHead(404).end() : request.socket.destroy(),
+    ),
+  );
+  expect(await unserved(strict, '/a')).toEqual([]);
+  expect(unclear.splice(0)).toEqual(['/a']);
+});
+
 test('no server is no proof', async () => {
   const controller = new Controller();
   await controller.start();
   await controller.stop();
-  expect(await unservedPaths(called(controller.port, '/a'), NEVER)).toEqual([]);
+  expect(await askForHandlers(called(controller.port, '/a'), NEVER)).toEqual({ unserved: [], unclear: [] });
 });
 
 test('the review that is sent is complete, of no kind that exists, and a dry run', async () => {
@@ -79,7 +121,7 @@ test('the review that is sent is complete, of no kind that exists, and a dry run
   });
   await controller.start();
   const [admission] = called(controller.port, '/validate');
-  await unservedPaths([admission!, { ...admission!, path: '/convert', reviews: 'conversion' }], NEVER);
+  await askForHandlers([admission!, { ...admission!, path: '/convert', reviews: 'conversion' }], NEVER);
   await controller.stop();
   const reviews = bodies.map((body) => JSON.parse(body)).sort((a, b) => a.kind.localeCompare(b.kind));
   expect(reviews).toMatchObject([

@@ -1,6 +1,7 @@
 import type { Server } from 'node:https';
 import { createServer, globalAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { postToController } from '../../../src/gateway/controller-post.ts';
@@ -13,8 +14,16 @@ const pair = await selfSignedPair(['hook.shop.svc'], { days: 1 });
 /** A controller that serves some paths, and what its gateways were told. */
 async function subject(...paths: string[]) {
   const served = new Set<string>();
-  const server: Server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) =>
-    served.has(request.url ?? '') ? response.end('{}') : response.writeHead(404).end('404 page not found\n'),
+  /** If there are any, handlers are found by kind, and what is no review is refused. */
+  const kinds = new Set<string>();
+  const server: Server = createServer(
+    { cert: pair.certificate, key: pair.key },
+    async (request, response) => {
+      const body = await text(request);
+      const isReview = body.startsWith('{');
+      if (served.has(request.url ?? '')) response.end('{}');
+      else response.writeHead(kinds.size > 0 && !isReview ? 400 : 404).end('404 page not found\n');
+    },
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -46,6 +55,7 @@ async function subject(...paths: string[]) {
     check,
     called,
     served,
+    kinds,
     told,
     warnings: () => all('warning'),
     notes: () => all('note'),
@@ -60,6 +70,16 @@ test('a program that serves none of the paths is the wrong one, and the others a
     message: expect.stringContaining('/a, /b'),
     hint: expect.stringContaining('devloop up --package ./cmd/other'),
   });
+});
+
+test('a program that answers 404 because of the kind gets the reviews, and one warning says that they decide', async () => {
+  const { gate, kinds, told, warnings } = await subject('/a', '/b');
+  kinds.add('Widget');
+  await gate.requireServed();
+  gate.hold(() => {});
+  gate.release();
+  await eventually(async () => expect(told).toEqual(['refuse ', 'hold', 'refuse ', 'release']));
+  expect(warnings()).toMatchObject([{ message: expect.stringContaining('/a, /b') }]);
 });
 
 test('where some paths are not served, their reviews are refused, and a warning names who calls them', async () => {

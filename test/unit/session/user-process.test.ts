@@ -10,7 +10,7 @@ function review(path: string, outcome: Partial<DevloopEvent>): DevloopEvent {
 
 test('a path on which the process of the user answers 404 is named once, and again after another answer', () => {
   const { all, emit } = recordEvents();
-  const { observe } = noticeUnserved(emit);
+  const { observe } = noticeUnserved('Your process', emit);
   observe(review('/a', {}));
   observe(review('/a', {}));
   observe(review('/b', {}));
@@ -25,7 +25,7 @@ test('a path on which the process of the user answers 404 is named once, and aga
 
 test('other failures, denials with 404, and what devloop answers itself say nothing about paths', () => {
   const { all, emit } = recordEvents();
-  const { observe } = noticeUnserved(emit);
+  const { observe } = noticeUnserved('Your process', emit);
   observe(review('/a', { code: 500 }));
   observe(review('/a', { verdict: 'denied' }));
   observe(review('/a', { verdict: 'answered-by-devloop' }));
