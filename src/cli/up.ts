@@ -33,6 +33,7 @@ import { collectForms, parsePort } from './values.ts';
 interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, TrustFlags {
   controller: boolean;
   yes?: true;
+  webhooks: boolean;
   takeOver?: true;
   dryRun?: true;
   stamp?: true;
@@ -56,6 +57,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
+    .option('--no-webhooks', 'run a program without webhooks, even if nothing in the cluster matches it')
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--open', 'open a page that shows each review and the session, in the browser')
     .option(
@@ -146,8 +148,8 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
-  const { controller, yes = false, takeOver = false, dryRun = false, open = false, stamp = false } = flags;
-  const { redact = [], replay = false, failFast = false } = flags;
+  const { controller, webhooks, yes = false, takeOver = false, dryRun = false, open = false } = flags;
+  const { stamp = false, redact = [], replay = false, failFast = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -170,6 +172,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     ...present({ trustAccounts: flags.trustAccount }),
     controller,
     yes,
+    webhooks,
     takeOver,
     dryRun,
     failFast,

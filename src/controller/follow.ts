@@ -27,7 +27,10 @@ type Report = (event: RestartEvent) => void;
  */
 export async function follow(
   supervised: Supervised,
-  from: State = servingState(performance.now(), supervised.lastBuild),
+  from: State = servingState(performance.now(), {
+    lastBuild: supervised.lastBuild,
+    isBuilt: supervised.plan.build !== undefined,
+  }),
 ): Promise<void> {
   const { ports, disposed } = supervised;
   const settled = Promise.withResolvers<void>();

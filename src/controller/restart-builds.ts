@@ -44,7 +44,11 @@ export function startBuild(state: State, since: number, files: string[], before:
   const build = state.lastBuild + 1;
   return {
     state: { ...state, build: { is: 'running', since }, lastBuild: build },
-    effects: [...before, emit({ type: 'build.started', reason: files }), { do: 'build', build }],
+    effects: [
+      ...before,
+      emit({ type: state.isBuilt ? 'build.started' : 'controller.restarting', reason: files }),
+      { do: 'build', build },
+    ],
   };
 }
 
@@ -78,25 +82,25 @@ function adopt(
   { identical, ms }: { identical: boolean; ms: number },
 ): Transition {
   const { run } = state;
-  const done = emit({ type: 'build.done', ms });
+  const done = state.isBuilt ? [emit({ type: 'build.done', ms })] : [];
   switch (run.is) {
     case 'unstarted':
-      return { state: { ...state, build: { is: 'closed' } }, effects: [done] };
+      return { state: { ...state, build: { is: 'closed' } }, effects: done };
     case 'down':
-      return start(state, since, 0, [done]);
+      return start(state, since, 0, done);
     case 'backing-off':
-      return start(state, since, 0, [done, { do: 'end-back-off' }]);
+      return start(state, since, 0, [...done, { do: 'end-back-off' }]);
     case 'starting':
     case 'serving':
       if (identical)
         return { state, effects: [emit({ type: 'build.done', ms, identical }), emit(IDENTICAL_BUILD)] };
       return {
         state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since, old: 'ending' } },
-        effects: [done, { do: 'stop', run: state.lastRun }],
+        effects: [...done, { do: 'stop', run: state.lastRun }],
       };
     case 'stopping':
       // The newest build is started next in any case.
-      return { state, effects: [done] };
+      return { state, effects: done };
     default:
       return run satisfies never;
   }

@@ -21,6 +21,8 @@ export interface State {
   startedAt: number;
   /** The change that may be an effect of each start. */
   echo: Echo | undefined;
+  /** Whether devloop builds the program; if not, each change is a new program at once. */
+  isBuilt: boolean;
 }
 
 export type Build =
@@ -94,24 +96,27 @@ export interface Transition {
 }
 
 /** The state in which a build serves. `lastBuild`: the number of the newest build. */
-export function servingState(at: number, lastBuild = 0): State {
-  return firstState({ is: 'serving', readyAt: at, failures: 0 }, { at, lastBuild });
+export function servingState(at: number, { lastBuild = 0, isBuilt = true } = {}): State {
+  return firstState({ is: 'serving', readyAt: at, failures: 0 }, { at, lastBuild, isBuilt });
 }
 
 /** The state after a first build that failed. */
 export function unstartedState(at: number): State {
-  return firstState({ is: 'unstarted' }, { at, lastBuild: 0 });
+  return firstState({ is: 'unstarted' }, { at, lastBuild: 0, isBuilt: true });
 }
 
-function firstState(run: Run, { at, lastBuild }: { at: number; lastBuild: number }): State {
+function firstState(
+  run: Run,
+  { at, ...program }: { at: number } & Pick<State, 'lastBuild' | 'isBuilt'>,
+): State {
   return {
     build: { is: 'idle' },
     run,
-    lastBuild,
     lastRun: 0,
     heldAt: undefined,
     startedAt: at,
     echo: undefined,
+    ...program,
   };
 }
 

@@ -47,6 +47,8 @@ export interface CheckoutFacts {
   quoted: Set<string>;
   /** Whether the checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
+  /** Whether devloop has read any of its sources: it reads only some languages. */
+  hasSources: boolean;
   /** The directory in which devloop was started, if it is below the root. */
   startedIn?: string;
 }
@@ -81,6 +83,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     connectsFromPod: false,
     quoted: new Set(),
     declaresWebhooks: false,
+    hasSources: false,
   };
 }
 
@@ -221,6 +224,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
       all(MANIFEST_PATH, facts.manifestPaths);
     return;
   }
+  facts.hasSources = true;
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
   for (const [, parts = ''] of text.matchAll(JOINED_PATH)) facts.paths.add(joinedParts(parts));
@@ -233,9 +237,14 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   for (const name of commandNames(text)) facts.commandNames.add(name);
   collectPathFlags(text, dirname(file), facts.pathFlags);
   collectConnections(text, file, facts);
-  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)|"k8s\.io\/api\/admission\//.test(text))
-    facts.declaresWebhooks = true;
+  const webhook = file.endsWith('.go') ? GO_WEBHOOK : OTHER_WEBHOOK;
+  if (webhook.test(text)) facts.declaresWebhooks = true;
 }
+
+const GO_WEBHOOK =
+  /\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)|"k8s\.io\/api\/admission\//;
+/** The objects that kube-apiserver sends, as kube-rs, fabric8 and plain HTTP servers name them, and the decorators of kopf. */
+const OTHER_WEBHOOK = /\b(?:Admission|Conversion)Review\b|@kopf\.(?:on\.)?(?:validate|mutate)\b/;
 
 /** The paths that controller-runtime makes from the group, the version and the name of a kind, so that no source names them. */
 const MADE_PATH = /^\/(?:mutate|validate)-(?:[a-z0-9-]*-)?v\d[a-z0-9]*-[a-z0-9]+$/;

@@ -54,6 +54,8 @@ export type DevloopEvent =
    * changes then.
    */
   | { type: 'controller.started'; pid: number; command: string[]; build: string; package?: string }
+  /** The controller is being restarted because these files changed (as in `build.started`); devloop does not build it. */
+  | { type: 'controller.restarting'; reason: string[] }
   /** The controller answers on its webhook port, or runs if it has no webhooks. */
   | { type: 'controller.ready'; pid: number; ms: number }
   /** The controller runs, but has not answered on its webhook port in time. `controller.ready` follows if it does later. */
@@ -88,9 +90,10 @@ export type DevloopEvent =
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /**
    * The take-over is complete. `oldPods`: how many Pods of the in-cluster manager have not ended yet. kube-apiserver can go on calling them over
-   * open connections; `manager.gone` follows when it cannot.
+   * open connections; `manager.gone` follows when it cannot. `alone`: nothing in the cluster matches, so nothing was taken over, and the
+   * controller just runs here.
    */
-  | { type: 'session.ready'; session: string; ms: number; oldPods?: number }
+  | { type: 'session.ready'; session: string; ms: number; oldPods?: number; alone?: true }
   /**
    * All Pods that the session has ended are gone, so all reviews are answered here. It follows `session.ready`, unless the pause ends no Pod.
    * `oldPods`: as in `session.ready`.

@@ -27,6 +27,11 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
       ].join('\n');
     case 'controller.started':
       return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
+    case 'controller.restarting':
+      return row(
+        'restarting',
+        event.reason.length === 0 ? 'the controller' : `after ${changed(event.reason)}`,
+      );
     case 'controller.ready':
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.silent':

@@ -58,10 +58,13 @@ export function renderSession(event: SessionEvent, paint: Paint): string {
   }
 }
 
-function readyText({ ms, oldPods = 0 }: Extract<DevloopEvent, { type: 'session.ready' }>): string {
+function readyText({ ms, alone, oldPods = 0 }: Extract<DevloopEvent, { type: 'session.ready' }>): string {
+  if (alone) return `${ALONE}; ${LEAVE}`;
   const old = oldPods === 0 ? '' : `; ${counted(oldPods, 'old Pod')} may still answer some reviews`;
   return `taken over in ${duration(ms)}${old}; ${LEAVE}`;
 }
+
+const ALONE = 'nothing in the cluster matches, so nothing is taken over; the controller runs here';
 
 const LEAVE = 'press Ctrl-C to restore everything';
 

@@ -20,6 +20,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.failed': 'quiet',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
+  'controller.restarting': 'normal',
   // A warning reports each of these two, too.
   'controller.silent': 'verbose',
   'controller.down': 'verbose',

@@ -119,12 +119,14 @@ function endedPods({ pausing = [] }: Standing): Pod[] {
 
 /** Reviews are answered here now. The end of Pods that can only be called over old connections is announced later. */
 async function announceReady({ session, work }: Running, pausing: Pausing[]): Promise<void> {
-  const { sessionId, startedAt } = session;
+  const { sessionId, startedAt, target } = session;
   const pods = followOldPods(work, pausing);
   const count = await pods.count();
   const old = count > 0 ? { oldPods: count } : {};
   const event = { session: sessionId, ...old };
-  work.emit({ type: 'session.ready', ms: performance.now() - startedAt, ...event });
+  const isAlone = target.services.length === 0 && target.manager === undefined;
+  const alone = isAlone ? { alone: true as const } : {};
+  work.emit({ type: 'session.ready', ms: performance.now() - startedAt, ...alone, ...event });
   void pods.gone().then((areGone) => {
     if (areGone) work.emit({ type: 'manager.gone', ms: performance.now() - startedAt, ...event });
   });

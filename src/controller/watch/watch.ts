@@ -36,6 +36,12 @@ export interface Watcher extends AsyncDisposable {
 /** Long enough for a save that truncates and then writes, and for an editor's `save all`. */
 const DEBOUNCE_MS = 25;
 
+/**
+ * Where any file can be a source, a new one counts only if it still exists after this time: many editors save by writing a temporary file
+ * beside the source and renaming it.
+ */
+const LASTS_MS = 500;
+
 /** Reads the files before they are watched, so that even the first change can be compared with what was there before. */
 export async function lookAt(reading: Promise<WatchScope>): Promise<FirstLook> {
   const [scope, memory] = [await reading, createContentMemory()];
@@ -52,10 +58,19 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   let stale = false;
   /** Whether the list may be incomplete: the go tool leaves out what it cannot read, and whatever that imports. */
   let partial = isGuess(scope);
-  const note = inBatches(signal, async (files, at) => {
+  const look = async (files: string[], at: number): Promise<void> => {
+    if (files.length === 0 || signal.aborted) return;
     const changes = await memory.changesIn(await scope.notIgnored(files));
     stale ||= changes.some(({ structural }) => structural);
     if (!signal.aborted) reportNews(changes, at, options);
+  };
+  const note = inBatches(signal, async (files, at) => {
+    const fresh = scope.recursive ? files.filter((file) => !memory.has(file)) : [];
+    if (fresh.length > 0) void sleep(LASTS_MS, signal).then(() => look(fresh, at));
+    await look(
+      files.filter((file) => !fresh.includes(file)),
+      at,
+    );
   });
   const onPath = (path: string) => scope.counts(path) && note(path);
   const onBack = async (directories: string[]) => (await filesOf({ ...scope, directories })).forEach(note);

@@ -44,6 +44,8 @@ export interface PauseOptions {
 export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, TrustOptions {
   /** Whether devloop starts the controller; otherwise the user starts the process that answers the reviews. */
   controller: boolean;
+  /** Whether the program may have webhooks; if not, it runs even if nothing in the cluster matches it. */
+  webhooks: boolean;
   /** Whether to take over even if a live session holds the operator. */
   takeOver: boolean;
   /** Whether the user has agreed to changes in this cluster. */

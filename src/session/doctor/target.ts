@@ -7,7 +7,7 @@ import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { withNames } from '../../phrases.ts';
 import { targetsOf } from '../context/holders.ts';
-import { requireDefinitions } from '../start/undeployed.ts';
+import { requireRunnable } from '../start/undeployed.ts';
 import { type Check, type DiscoveredOperator, type Finding, findingOf, NotChecked } from './check.ts';
 import { targetWithServices } from './shared-work.ts';
 
@@ -18,7 +18,7 @@ export const targetCheck: Check = {
   async run({ context, operator, permissions, options }) {
     try {
       const found = await operator;
-      if (isUndeployed(found)) await requireDefinitions(await context, found.facts, options);
+      if (isUndeployed(found)) await requireRunnable(await context, found.facts, options);
       return targetFinding(found);
     } catch (error) {
       // The list of all missing permissions is more useful than the first refusal.

@@ -31,22 +31,23 @@ import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import { reportServedApis } from './served-apis.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
-import { RUNS_HERE, requireDefinitions } from './undeployed.ts';
+import { assertNoWebhooks, RUNS_HERE, requireRunnable, withoutWebhooks } from './undeployed.ts';
 
 /** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
 export async function discoverTarget(command: UpCommand): Promise<Discovered & { inTheWay: InTheWay }> {
   const { context, options, io, machine } = command;
   const { api } = context;
   const settings = routeSettings(options, context);
-  const facts = checkoutFactsOf(context);
+  const facts = withoutWebhooks(checkoutFactsOf(context), options);
   // Runs during the discovery.
   const everything = mayDoEverything(api);
   const observer = { api, emit: io.emit, signal: io.signal };
   const found = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
   const target = await withoutPausedReconcilers(observer, found, machine);
   assertAllTakeable(target, settings);
+  assertNoWebhooks(target, options);
   if (target.services.length === 0 && target.manager === undefined) {
-    await requireDefinitions(context, await facts, options);
+    await requireRunnable(context, await facts, options);
     io.emit({ type: 'note', message: RUNS_HERE });
   }
   const choice = pauseChoice(options, context);

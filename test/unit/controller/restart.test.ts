@@ -52,6 +52,7 @@ function stateWith(run: Run, build: State['build']): State {
     heldAt: held ? 7 : undefined,
     startedAt: 0,
     echo: undefined,
+    isBuilt: true,
   };
 }
 
@@ -164,6 +165,14 @@ test.each<[string, Run, RestartEvent, string, string]>([
   const next = step(stateWith(run, { is: 'running', since: 5 }), event);
   expect(nameOf(next.state.run)).toBe(after);
   expect(names(next.effects)).toBe(effects);
+});
+
+test('a program that is not built is only restarted, and nothing is said about builds', () => {
+  const changed = step(servingState(0, { isBuilt: false }), { is: 'changed', files: ['main.py'], at: 1 });
+  const built = step(changed.state, { is: 'built', build: 1, ms: 0, identical: false, at: 2 });
+  expect(names([changed, built].flatMap(({ effects }) => effects))).toBe(
+    'emit controller.restarting, build, hold, stop',
+  );
 });
 
 test('after a first build that failed, the first program that builds ends the wait, and nothing is started', () => {

@@ -43,6 +43,21 @@ describe('the names', () => {
 });
 
 it.each([
+  ['main.py', 'import kopf\n\n@kopf.on.validate("widgets")\ndef check(**_):\n    pass\n', true],
+  ['main.py', 'import kopf\n\n@kopf.on.update("widgets")\ndef check(**_):\n    pass\n', false],
+  ['src/main.rs', 'use kube::core::admission::{AdmissionReview, DynamicObject};\n', true],
+  [
+    'src/main/java/Hook.java',
+    'class Hook { AdmissionReview review(AdmissionReview review) { return review; } }\n',
+    true,
+  ],
+  ['server.ts', 'const { kind } = review.request;\n', false],
+])('knows whether %s has webhooks', async (file, text, expected) => {
+  await writeFiles({ [file]: text });
+  expect(await readCheckout(root)).toMatchObject({ declaresWebhooks: expected, hasSources: true });
+});
+
+it.each([
   ['an admission server of its own', 'import admissionv1 "k8s.io/api/admission/v1"\n', true],
   ['what registers webhooks only', 'import v1 "k8s.io/api/admissionregistration/v1"\n', false],
 ])('%s declares webhooks: %s', async (_name, text, expected) => {

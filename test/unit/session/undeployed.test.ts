@@ -1,34 +1,63 @@
 import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
 import type { Config } from '../../../src/config/schema.ts';
-import { requireDefinitions } from '../../../src/session/start/undeployed.ts';
+import type { Target } from '../../../src/operator/target.ts';
+import { assertNoWebhooks, requireRunnable } from '../../../src/session/start/undeployed.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { clusterWithTable, convert } from '../../support/operators.ts';
 
-const FACTS = { groups: new Set(['shop.example.com']) };
+const FACTS = { groups: new Set(['shop.example.com']), hasSources: true };
 
 test('an operator that is not deployed needs its CRDs, unless the user names what to run', async () => {
   const cluster = clusterWithTable();
   convert(cluster, 'carts', 'other.example.com', 'x', 'x');
   const { api } = cluster;
   const context = (controller: Config['controller'] = {}) => ({ api, config: { controller } });
-  await expect(requireDefinitions(context(), FACTS, {})).rejects.toMatchObject({
+  await expect(requireRunnable(context(), FACTS, {})).rejects.toMatchObject({
     code: 'target.not-found',
     message: expect.stringContaining('shop.example.com'),
     hint: 'make install',
   });
-  await requireDefinitions(context(), { groups: new Set() }, {});
-  await requireDefinitions(context(), FACTS, { command: ['./run'] });
-  await requireDefinitions(context(), FACTS, { package: './cmd' });
-  await requireDefinitions(context({ run: ['./run'] }), FACTS, {});
-  await requireDefinitions(context({ package: './cmd' }), FACTS, {});
+  await requireRunnable(context(), { ...FACTS, groups: new Set() }, {});
+  await requireRunnable(context(), FACTS, { command: ['./run'] });
+  await requireRunnable(context(), FACTS, { package: './cmd' });
+  await requireRunnable(context({ run: ['./run'] }), FACTS, {});
+  await requireRunnable(context({ package: './cmd' }), FACTS, {});
   convert(cluster, 'carts', 'shop.example.com', 'x', 'x');
-  await requireDefinitions(context(), FACTS, {});
+  await requireRunnable(context(), FACTS, {});
 });
 
 test('an account that is not allowed to list CRDs runs the operator all the same', async () => {
   const { api } = fakeCluster(() => {
     throw new ApiError('forbidden', 403, 'Forbidden');
   });
-  await requireDefinitions({ api, config: {} }, FACTS, {});
+  await requireRunnable({ api, config: {} }, FACTS, {});
 });
+
+test('a command of which no source is known, or no controller at all, runs only if something matches', async () => {
+  const { api } = clusterWithTable();
+  const unknown = { groups: new Set<string>(), hasSources: false };
+  const context = { api, config: {} };
+  const refused = { code: 'target.not-found', hint: expect.stringContaining('--service') };
+  const command = ['python', 'main.py'];
+  await expect(requireRunnable(context, unknown, { command })).rejects.toMatchObject(refused);
+  const configured = { api, config: { controller: { run: command } } };
+  await expect(requireRunnable(configured, unknown, {})).rejects.toMatchObject(refused);
+  await expect(requireRunnable(context, FACTS, { controller: false })).rejects.toMatchObject(refused);
+  await requireRunnable(context, unknown, { command, webhooks: false });
+  await requireRunnable(context, { ...unknown, hasSources: true }, { command });
+});
+
+test('--no-webhooks is refused if a webhook Service matches', () => {
+  const services = clusterServices();
+  expect(() => assertNoWebhooks({ services }, { webhooks: false })).toThrow(
+    expect.objectContaining({ code: 'usage.invalid' }),
+  );
+  assertNoWebhooks({ services: [] }, { webhooks: false });
+  assertNoWebhooks({ services }, { webhooks: true });
+});
+
+function clusterServices(): Target['services'] {
+  const service = { metadata: { namespace: 'shop', name: 'hook' }, spec: {} };
+  return [{ service, serverName: 'hook.shop.svc', calls: [], ports: [], source: '' }];
+}

@@ -350,6 +350,19 @@ test('in a checkout, what git ignores does not count, new files included; what i
   await expectChanges([], 'mark.rs');
 });
 
+test('a temporary file with which an editor saves is no change of its own', async () => {
+  const directory = await directoryWith({ 'main.rs': '1' });
+  const { expectChanges, seen } = await watchIn(directory, { checkout: directory });
+  for (const name of ['main.rs.tmp.4711', '.goutputstream-AB12', 'sedX1Y2Z3']) {
+    const temporary = await put(directory, name, name);
+    // Long enough to be noticed.
+    await new Promise((done) => setTimeout(done, 60));
+    await rename(temporary, join(directory, 'main.rs'));
+  }
+  await expectChanges(['main.rs'], 'mark.rs');
+  expect(seen).toEqual([]);
+});
+
 test('in a directory without git everything counts', async () => {
   const directory = await directoryWith({ '.gitignore': '*.log\n', 'a.log': '1' });
   const { expectChanges } = await watchIn(directory, { checkout: directory });
