@@ -43,6 +43,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, Tru
   failFast?: true;
   controllerLog?: ControllerLogChoice;
   debug?: number | true;
+  debugAll?: true;
   debugIgnore?: true;
   replay?: true;
 }
@@ -125,6 +126,10 @@ function addDebugFlags(command: Command): Command {
       parsePort,
     )
     .option(
+      '--debug-all',
+      'with --debug: compile all packages for the debugger, and not only those of your own modules; this takes minutes',
+    )
+    .option(
       '--debug-ignore',
       'with --debug: admit objects whose webhook does not answer in time (failurePolicy Ignore)',
     );
@@ -184,12 +189,13 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
 }
 
 function debugOptions(
-  { debug, debugIgnore, controller }: UpFlags,
+  { debug, debugAll, debugIgnore, controller }: UpFlags,
   own: string[] | undefined,
   name: string,
 ): UpOptions['debug'] {
   if (debug === undefined) {
-    if (debugIgnore) throw invalid('--debug-ignore needs --debug.', `${name} up --debug --debug-ignore`);
+    const [other] = [...(debugIgnore ? ['--debug-ignore'] : []), ...(debugAll ? ['--debug-all'] : [])];
+    if (other) throw invalid(`${other} needs --debug.`, `${name} up --debug ${other}`);
     return undefined;
   }
   if (own !== undefined || !controller) {
@@ -199,5 +205,5 @@ function debugOptions(
       `Start your own debugger instead: ${documentPath('guide.md')}, "Breakpoints"`,
     );
   }
-  return { port: debug === true ? DEBUG_PORT : debug, ignore: debugIgnore === true };
+  return { port: debug === true ? DEBUG_PORT : debug, all: debugAll === true, ignore: debugIgnore === true };
 }

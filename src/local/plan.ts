@@ -4,6 +4,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { BegunBuild } from '../controller/begun-build.ts';
+import type { DebugBuild } from '../controller/go/build-command.ts';
 import { flagOf } from '../controller/refused-flags.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { canPlace, type Placed } from '../machine/mount-namespace.ts';
@@ -50,8 +51,8 @@ export interface ControllerInputs {
   goFlags?: Promise<string> | undefined;
   /** The build of the last session, which has already been started again. */
   begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
-  /** Whether the controller runs under a debugger. */
-  forDebugger?: boolean | undefined;
+  /** Present if the controller runs under a debugger. */
+  forDebugger?: DebugBuild | undefined;
   /** Whether the controller is built and run next; false in a dry run. */
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { BegunBuild } from '../controller/begun-build.ts';
-import { goBuildCommand } from '../controller/go/build-command.ts';
+import { type DebugBuild, goBuildCommand } from '../controller/go/build-command.ts';
 import type { FoundCommand } from '../controller/go/image-command.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
 import {
@@ -31,8 +31,8 @@ export interface ProgramInputs {
   settings: NonNullable<Config['controller']>;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
-  /** Whether the program runs under a debugger. */
-  forDebugger?: boolean | undefined;
+  /** Present if the program runs under a debugger. */
+  forDebugger?: DebugBuild | undefined;
   /** Whether the program is built and run next. */
   isBuilt?: boolean | undefined;
   /** The main package that the user gave with `--package`. */

@@ -114,7 +114,8 @@ it('a dry run says what changes, and how the controller is built and debugged', 
     `ValidatingWebhookConfiguration ${detail}`,
   ]);
   const planned = events.find((event) => event.type === 'controller.planned');
-  expect(planned?.build).toContain('-gcflags=all=-N -l');
+  const compiled = planned?.build?.filter((word) => word.startsWith('-gcflags'));
+  expect(compiled).toEqual(['-gcflags=example.com/application-operator/...=-N -l']);
   expect(planned?.build?.filter((word) => word.startsWith('-ldflags'))).toEqual(['-ldflags=']);
   expect(planned?.command.slice(1, 3)).toEqual(['exec', '--headless']);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
@@ -151,6 +152,7 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
   await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
   await first.go('next');
   expect(await first.stoppedAt()).toBe(line + 1);
+  expect(await first.locals()).toMatchObject({ image: '""' });
   await first.go('continue');
   expect(await applied).toContain('first: no image');
 

@@ -16,7 +16,7 @@ import { snapshot } from '../support/snapshot.ts';
 
 /** Longer than kube-apiserver ever waits for a webhook. */
 const HOLD_MS = 40_000;
-/** All packages are compiled for the debugger, unless that was done before. */
+/** All packages are compiled, unless that was done before. */
 const BUILD_MS = 1_500_000;
 
 let cluster: TestCluster;
@@ -56,6 +56,8 @@ it('an apply that stands at a breakpoint for 40 s is answered by devloop, and st
   await new Promise((resolve) => setTimeout(resolve, HOLD_MS - (performance.now() - started)));
   await editor.go('next');
   expect(await editor.stoppedAt()).toBeGreaterThan(line);
+  // The packages of controller-runtime are optimized, but those of the checkout are not.
+  expect(await editor.locals()).toMatchObject({ problems: expect.stringContaining('nil') });
   await editor.go('continue');
   const { id, late } = await run.waitFor('review.late');
   expect(late).toMatchObject({ verdict: 'denied', message: expect.stringContaining('spec.image') });

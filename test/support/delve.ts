@@ -36,6 +36,7 @@ export class DapClient implements Disposable {
   readonly messages: Message[] = [];
   readonly closed: Promise<void>;
   #socket: Socket;
+  #frameId = 0;
   #listeners = new Set<() => void>();
   #used = new Set<Message>();
   #seq = 0;
@@ -88,7 +89,19 @@ export class DapClient implements Disposable {
     const { threadId } = await this.event('stopped');
     this.#threadId = threadId;
     const { stackFrames } = await this.ask('stackTrace', { threadId, levels: 1 });
+    this.#frameId = stackFrames[0].id;
     return stackFrames[0].line;
+  }
+
+  /** The variables of the function in which the controller stopped: name -> value, as an editor shows them. */
+  async locals(): Promise<Record<string, string>> {
+    const { scopes } = await this.ask('scopes', { frameId: this.#frameId });
+    const { variables } = await this.ask('variables', {
+      variablesReference: scopes[0].variablesReference,
+    });
+    return Object.fromEntries(
+      variables.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    );
   }
 
   /** Lets the stopped program take a step, or continue. */

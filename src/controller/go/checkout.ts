@@ -3,7 +3,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
 import { isBuilt } from './constraints.ts';
 import { readSourceFile } from './source-file.ts';
-import { workspaceDirectories } from './workspace.ts';
+import { nearestWorkspace, workspaceDirectories } from './workspace.ts';
 
 export interface GoModule {
   directory: string;
@@ -129,9 +129,25 @@ const REPLACED = /^\s*(?:replace\s+)?([^\s=]+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:\/\
 /** The module of a go.mod, and the modules that it replaces with directories. */
 async function readModules(directory: string): Promise<GoModule[]> {
   const text = await readTextFile(join(directory, 'go.mod'));
-  const replaced = [...text.matchAll(REPLACED)].map(([, path = '', place = '']) => ({
+  return [{ directory, path: MODULE.exec(text)?.[1] ?? '' }, ...replacedIn(text, directory)];
+}
+
+/** The modules that the text of a go.mod or go.work in `directory` replaces with directories. */
+function replacedIn(text: string, directory: string): GoModule[] {
+  return [...text.matchAll(REPLACED)].map(([, path = '', place = '']) => ({
     directory: resolve(directory, place),
     path,
   }));
-  return [{ directory, path: MODULE.exec(text)?.[1] ?? '' }, ...replaced];
+}
+
+/**
+ * The paths of the modules that a program of the module in `directory` is built from, if they are in directories of the developer: that
+ * module, those of its go.work, and those that replace others.
+ */
+export async function ownModules(directory: string): Promise<string[]> {
+  const workspace = nearestWorkspace(directory);
+  const all = await Promise.all([directory, ...(await workspaceDirectories(directory))].map(readModules));
+  const replaced =
+    workspace === undefined ? [] : replacedIn(await readTextFile(join(workspace, 'go.work')), workspace);
+  return [...new Set([...all.flat(), ...replaced].map(({ path }) => path))].filter((path) => path !== '');
 }

@@ -3,8 +3,22 @@ import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { similarNames } from '../../similar.ts';
-import { type BuildFlag, buildFlags, type FoundRecipe, recipeOf, tagsIn } from './build-command.ts';
-import { asPackage, type GoCheckout, isIn, type MainDirectory, readGoCheckout } from './checkout.ts';
+import {
+  type BuildFlag,
+  buildFlags,
+  type DebugBuild,
+  type FoundRecipe,
+  recipeOf,
+  tagsIn,
+} from './build-command.ts';
+import {
+  asPackage,
+  type GoCheckout,
+  isIn,
+  type MainDirectory,
+  ownModules,
+  readGoCheckout,
+} from './checkout.ts';
 import {
   type Candidate,
   type ChoiceHints,
@@ -38,8 +52,8 @@ export interface MainPackageHints {
   paths?: string[];
   /** The user's GOFLAGS, if they are being read already. */
   goFlags?: Promise<string> | undefined;
-  /** Whether the program is built to be debugged. */
-  forDebugger?: boolean | undefined;
+  /** Present if the program is built to be debugged. */
+  forDebugger?: DebugBuild | undefined;
   /** Whether the program is built and run next, so that commands of its Makefile can run, too: see withShellOutputs. */
   isBuilt?: boolean | undefined;
   emit?: Emit;
@@ -90,7 +104,10 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
-      flags: buildFlags(recipe, { ...hints, userFlags }),
+      flags: buildFlags(recipe, {
+        ...{ ...hints, userFlags },
+        ownModules: hints.forDebugger === undefined ? [] : await ownModules(module.directory),
+      }),
       image: imageCommandOf(goPackage, clues),
       imageFiles: filesOfImage(clues),
       imageVariables: variablesOfImage(goPackage, clues),

@@ -17,7 +17,8 @@ export async function workspaceDirectories(root: string): Promise<string[]> {
   return places.filter(Boolean).map((place) => resolve(workspace, place.replace(/^"(.*)"$/, '$1')));
 }
 
-function nearestWorkspace(from: string): string | undefined {
+/** The directory of the nearest go.work, in `from` or above it. */
+export function nearestWorkspace(from: string): string | undefined {
   for (let directory = from; ; directory = dirname(directory)) {
     if (existsSync(join(directory, 'go.work'))) return directory;
     if (dirname(directory) === directory) return undefined;

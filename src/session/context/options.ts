@@ -85,6 +85,8 @@ export const DEBUG_PORT = 2345;
 export interface DebugOptions {
   /** The port to which editors connect. */
   port: number;
+  /** Whether the code of all packages is compiled for the debugger, and not only that of the checkout's modules. */
+  all: boolean;
   /** Whether reviews that the webhooks do not answer are admitted while the controller is debugged. */
   ignore: boolean;
 }

@@ -191,7 +191,7 @@ export function controllerInputs(
     goPackage: options.package,
     goFlags: session.goFlags,
     begun: session.begun,
-    forDebugger: options.debug !== undefined,
+    forDebugger: options.debug && (options.debug.all ? 'all' : 'own modules'),
     isBuilt: !options.dryRun,
     podName: podNameFor(target, sessionId),
     standIn: standInFor(session),

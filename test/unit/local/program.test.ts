@@ -9,7 +9,7 @@ test.each([
 ])('a command %s is not debugged by devloop, which does not build it', async (_, named) => {
   const inputs = {
     ...{ target: { services: [], namespace: 'x' }, root: '/', directory: '/', settings: {} },
-    ...{ kubeconfigFlags: [], electionFlags: [], forDebugger: true, ...named },
+    ...{ kubeconfigFlags: [], electionFlags: [], forDebugger: 'all' as const, ...named },
   };
   const io = { emit: () => {}, signal: new AbortController().signal };
   await expect(planProgram(inputs, io)).rejects.toMatchObject({

@@ -17,7 +17,7 @@ function linkerFlag(text: string, goFlags = '') {
 
 test('for a debugger, nothing is optimized, and no debug information is left out', () => {
   const [recipe] = buildRecipes('RUN go build -tags=a -ldflags="-s -w -X main.v=1" -o m .', 'example.com/x');
-  const forDebugger = { userFlags: '', forDebugger: true };
+  const forDebugger = { userFlags: '', forDebugger: 'all' as const };
   const flags = buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, forDebugger).map(
     ({ flag }) => flag,
   );
@@ -30,6 +30,27 @@ test('for a debugger, nothing is optimized, and no debug information is left out
   expect(
     buildFlags(undefined, { ...forDebugger, userFlags: '-ldflags=-X=a.b=c' }).map(({ flag }) => flag),
   ).toEqual(['-gcflags=all=-N -l']);
+});
+
+test('of the own modules alone, nothing is optimized for a debugger', async () => {
+  const own = { userFlags: '', forDebugger: 'own modules' as const, ownModules: ['example.com/x', 'a.b/c'] };
+  expect(buildFlags(undefined, own).map(({ flag }) => flag)).toEqual([
+    '-ldflags=',
+    '-gcflags=example.com/x/...=-N -l',
+    '-gcflags=a.b/c/...=-N -l',
+  ]);
+  const root = await directoryWith({
+    'go.work': 'go 1.26\n\nuse (\n\t./shop\n\t./lib\n)\n\nreplace example.com/deep => ./deep\n',
+    'lib/go.mod': 'module example.com/lib\n',
+    'shop/go.mod': 'module example.com/shop\n\nreplace example.com/api v1.0.0 => ../api\n',
+    'shop/tools/go.mod': 'module example.com/tools\n',
+    'shop/main.go': 'package main\n\nfunc main() {}\n',
+  });
+  const named = { package: '.', source: 'the test' };
+  const { flags } = await findMainPackage(join(root, 'shop'), { named, forDebugger: 'own modules' });
+  expect(flags.flatMap(({ flag }) => (flag.startsWith('-gcflags') ? [flag] : []))).toEqual(
+    ['shop', 'api', 'lib', 'deep'].map((name) => `-gcflags=example.com/${name}/...=-N -l`),
+  );
 });
 
 test('what is left out is shown in part where a Makefile nests it to any length', () => {
