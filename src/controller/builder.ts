@@ -89,11 +89,13 @@ export function createBuilder(
         return report({ is: 'build-failed', build: number, ms: built.ms, output: built.output, at });
       succeeded = true;
       const { content } = built.program;
-      const identical = content !== undefined && content === supervised.runningContent;
+      const isAs = (other: string | undefined): boolean => content !== undefined && content === other;
+      const identical = isAs(supervised.runningContent);
+      const asWorked = isAs(supervised.worked?.content);
       const replaced = supervised.program;
       supervised.program = built.program;
-      report({ is: 'built', build: number, ms: built.ms, identical, at });
-      await removeProgram(replaced);
+      report({ is: 'built', build: number, ms: built.ms, identical, asWorked, at });
+      if (replaced !== supervised.worked) await removeProgram(replaced);
     } catch (error) {
       if (signal.aborted) return;
       report({ is: 'build-failed', build: number, ms: 0, output: messageOf(error), at: performance.now() });

@@ -5,6 +5,7 @@ import { requireFreePort } from '../machine/port.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { type Builder, createBuilder } from './builder.ts';
 import { noteSources } from './kept-note.ts';
+import { removeProgram } from './programs.ts';
 import { step } from './restart.ts';
 import {
   type Effect,
@@ -30,6 +31,7 @@ export async function follow(
   from: State = servingState(performance.now(), {
     lastBuild: supervised.lastBuild,
     isBuilt: supervised.plan.build !== undefined,
+    keepsWorked: supervised.program.file !== undefined && supervised.plan.debugging === undefined,
   }),
 ): Promise<void> {
   const { ports, disposed } = supervised;
@@ -125,7 +127,9 @@ function createPerformer(
         return supervised.running?.kill();
       case 'start':
         starting = new AbortController();
-        return void startAgain(supervised, effect.run, report, starting.signal);
+        return void startAgain(supervised, effect, report, starting.signal);
+      case 'keep':
+        return keep(supervised);
       case 'back-off':
         backOff = new AbortController();
         return wait(effect.ms, backOff.signal, 'back-off-over');
@@ -147,6 +151,13 @@ function withoutHeld(event: DevloopEvent): DevloopEvent {
   if (event.type !== 'controller.replaced') return event;
   const { heldMs: _, ...replaced } = event;
   return replaced;
+}
+
+/** Keeps the newest program in place of the one that worked before. */
+function keep(supervised: Supervised): void {
+  const { worked, program } = supervised;
+  supervised.worked = program;
+  if (worked !== undefined && worked !== program) void removeProgram(worked);
 }
 
 function stop(supervised: Supervised, run: number, report: Report): void {
@@ -179,7 +190,7 @@ function inTurn(handle: Report): Report {
  */
 async function startAgain(
   supervised: Supervised,
-  number: number,
+  { run: number, program: which }: Extract<Effect, { do: 'start' }>,
   report: Report,
   stopped: AbortSignal,
 ): Promise<void> {
@@ -189,9 +200,11 @@ async function startAgain(
   // The disposal stops only processes that were started before it.
   if (disposed.aborted) return;
   const problem = taken ?? (stopped.aborted ? { message: 'The controller was not started.' } : undefined);
-  if (problem) return report({ is: 'exited', run: number, code: null, problem, at: performance.now() });
-  supervised.running = run(supervised.plan, startable(supervised), ports.emit, disposed);
-  supervised.runningContent = supervised.program.content;
+  const at = performance.now();
+  if (problem) return report({ is: 'exited', run: number, code: null, neverBegan: true, problem, at });
+  const program = (which === 'worked' && supervised.worked) || supervised.program;
+  supervised.running = run(supervised.plan, startable(supervised, program), ports.emit, disposed);
+  supervised.runningContent = program.content;
   void observe(supervised.running, { number, plan: supervised.plan }, report);
 }
 

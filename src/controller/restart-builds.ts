@@ -10,7 +10,6 @@ import {
   FIRST_BACK_OFF_MS,
   LONGEST_BACK_OFF_MS,
   type RestartEvent,
-  type Run,
   type State,
   type Transition,
   unchanged,
@@ -77,10 +76,11 @@ export function onBuildEnded(
 }
 
 function adopt(
-  state: State,
+  before: State,
   since: number,
-  { identical, ms }: { identical: boolean; ms: number },
+  { build, identical, asWorked, ms }: Extract<RestartEvent, { is: 'built' }>,
 ): Transition {
+  const state: State = { ...before, newest: build, worked: asWorked ? build : before.worked };
   const { run } = state;
   const done = state.isBuilt ? [emit({ type: 'build.done', ms })] : [];
   switch (run.is) {
@@ -93,14 +93,19 @@ function adopt(
     case 'starting':
     case 'serving':
       if (identical)
-        return { state, effects: [emit({ type: 'build.done', ms, identical }), emit(IDENTICAL_BUILD)] };
+        return {
+          state: { ...state, runs: 'newest' },
+          effects: [emit({ type: 'build.done', ms, identical }), emit(IDENTICAL_BUILD)],
+        };
       return {
-        state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since, old: 'ending' } },
+        state: {
+          ...state,
+          run: { is: 'stopping', since: sinceOf(state) ?? since, old: 'ending', next: 'newest' },
+        },
         effects: [...done, { do: 'stop', run: state.lastRun }],
       };
     case 'stopping':
-      // The newest build is started next in any case.
-      return { state, effects: done };
+      return { state: { ...state, run: { ...run, next: 'newest' } }, effects: done };
     default:
       return run satisfies never;
   }
@@ -111,6 +116,7 @@ const IDENTICAL_BUILD: DevloopEvent = {
   message: 'the new build is identical, so the controller was not restarted',
 };
 
-function sinceOf(run: Run): number | undefined {
-  return run.is === 'starting' ? run.since : undefined;
+/** The first change that no program serves yet; undefined if its build was given up for the last one that worked. */
+function sinceOf({ run, runs }: State): number | undefined {
+  return run.is === 'starting' && runs === 'newest' ? run.since : undefined;
 }

@@ -17,7 +17,18 @@ import {
 /** When a process exits after it has served for this long, earlier failures no longer count. */
 const STABLE_MS = 60_000;
 
+/** Starts the newest program. */
 export function start(
+  state: State,
+  since: number | undefined,
+  failures: number,
+  before: Effect[],
+): Transition {
+  return startAgain({ ...state, runs: 'newest' }, since, failures, before);
+}
+
+/** Starts the program that ran before. */
+export function startAgain(
   state: State,
   since: number | undefined,
   failures: number,
@@ -26,7 +37,7 @@ export function start(
   const lastRun = state.lastRun + 1;
   return {
     state: { ...state, lastRun, run: { is: 'starting', since, failures } },
-    effects: [...before, { do: 'start', run: lastRun }],
+    effects: [...before, { do: 'start', run: lastRun, program: state.runs }],
   };
 }
 
@@ -36,12 +47,43 @@ export function onRunEvent(state: State, event: Extract<RestartEvent, { run: num
   if (event.is === 'lingers') return onLingers(state, event);
   if (run.is !== 'starting') return unchanged(state);
   const serving: State = { ...state, run: { is: 'serving', readyAt: event.at, failures: run.failures } };
-  // The controller may still become ready. Holding requests for longer would only add to their wait.
-  if (event.is === 'not-ready') return { state: serving, effects: [warn(event.problem)] };
-  if (run.since === undefined) return { state: serving, effects: [] };
+  if (event.is === 'not-ready') {
+    if (isUnproven(state) && state.build.is !== 'closed') return stopForWorked(state, event);
+    // The controller may still become ready. Holding requests for longer would only add to their wait.
+    return { state: serving, effects: [warn(event.problem)] };
+  }
+  if (isUnproven(state)) {
+    const next = onRunEvent({ ...state, worked: state.newest }, event);
+    return { ...next, effects: [{ do: 'keep' }, ...next.effects] };
+  }
+  if (run.since === undefined || state.runs === 'worked') return { state: serving, effects: [] };
   const ms = Math.round(event.at - run.since);
   const heldMs = Math.round(event.at - (state.heldAt ?? event.at));
   return { state: serving, effects: [emit({ type: 'controller.replaced', pid: event.pid, ms, heldMs })] };
+}
+
+/** Whether the process runs a program of which it is not known that it works, in place of one that does. */
+function isUnproven({ keepsWorked, runs, newest, worked }: State): boolean {
+  return keepsWorked && runs === 'newest' && newest !== worked;
+}
+
+/** The new program does not become ready: it makes way for the last one that worked. */
+function stopForWorked(
+  state: State,
+  { at, problem }: Extract<RestartEvent, { is: 'not-ready' }>,
+): Transition {
+  return {
+    state: { ...state, run: { is: 'stopping', since: at, old: 'ending', next: 'worked' } },
+    effects: [...reverted(problem), { do: 'stop', run: state.lastRun }],
+  };
+}
+
+function reverted(problem: Problem): Effect[] {
+  const why = problem.message.split('\n', 1)[0]!;
+  return [
+    warn(withAdvice(problem, 'The last build that worked runs again.')),
+    emit({ type: 'build.reverted', why }),
+  ];
 }
 
 /** As long as the old process answers, no request has to wait for the new program. */
@@ -77,10 +119,13 @@ const KILLED: DevloopEvent = {
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Transition {
   const { run } = state;
+  const isFailure = event.isWrong || event.code !== 0;
+  if (run.is === 'starting' && isFailure && !event.neverBegan && isUnproven(state))
+    return startAgain({ ...state, runs: 'worked' }, run.since, 0, reverted(event.problem));
   if (event.isWrong && (run.is === 'starting' || run.is === 'serving')) return goDown(state, event.problem);
   switch (run.is) {
     case 'stopping':
-      return start(state, run.since, 0, []);
+      return startAgain({ ...state, runs: run.next }, run.since, 0, []);
     case 'starting':
       // The new program does not start: only another change can fix that.
       if (run.since !== undefined && event.code !== 0) return goDown(state, event.problem);
@@ -104,7 +149,7 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
   if (state.build.is === 'closed') return goDown(state, event.problem);
   if (event.code === 0 && failures === 0) {
     const message = 'the controller exited with code 0, so devloop restarts it at once';
-    return start(state, undefined, 1, [emit({ type: 'note', message })]);
+    return startAgain(state, undefined, 1, [emit({ type: 'note', message })]);
   }
   const ms = backOff(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   return {

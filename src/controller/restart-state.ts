@@ -23,7 +23,17 @@ export interface State {
   echo: Echo | undefined;
   /** Whether devloop builds the program; if not, each change is a new program at once. */
   isBuilt: boolean;
+  /** Whether devloop keeps the last program that worked, and can start it again. */
+  keepsWorked: boolean;
+  /** The number of the newest build that succeeded, and of the build whose program was ready last. */
+  newest: number;
+  worked: number;
+  /** The program of the newest process. */
+  runs: Which;
 }
+
+/** The program of the newest build, or the last program that worked. */
+export type Which = 'newest' | 'worked';
 
 export type Build =
   | { is: 'idle' }
@@ -42,7 +52,8 @@ export type Run =
   /** `since`: the time of the change for which the process was started; undefined if it only replaces a process that exited. */
   | { is: 'starting'; since: number | undefined; failures: number }
   | { is: 'serving'; readyAt: number; failures: number }
-  | { is: 'stopping'; since: number; old: Old };
+  /** `next`: what is started then. */
+  | { is: 'stopping'; since: number; old: Old; next: Which };
 
 /**
  * What is known about a process that has received SIGTERM. If it does not exit soon, it may still answer, because it is finishing its work
@@ -53,12 +64,23 @@ export type Old = 'ending' | 'answering' | 'silent';
 /** `at` is the time of the event, in milliseconds of any monotonic clock. `changed` without files: the user asked for a restart. */
 export type RestartEvent = { at: number } & (
   | { is: 'changed'; files: string[] }
-  | { is: 'built'; build: number; ms: number; identical: boolean }
+  /** `identical`: to the program of the running process. `asWorked`: to the last one that worked. */
+  | { is: 'built'; build: number; ms: number; identical: boolean; asWorked: boolean }
   | { is: 'build-failed'; build: number; ms: number; output: string }
   | { is: 'ready'; run: number; pid: number }
   | { is: 'not-ready'; run: number; problem: Problem }
-  /** `isWrong`: the program is not the manager, so it is not started again before a change. */
-  | { is: 'exited'; run: number; code: number | null; isWrong?: boolean; problem: Problem }
+  /**
+   * `isWrong`: the program is not the manager, so it is not started again before a change. `neverBegan`: something other than the program
+   * kept it from starting.
+   */
+  | {
+      is: 'exited';
+      run: number;
+      code: number | null;
+      isWrong?: boolean;
+      neverBegan?: boolean;
+      problem: Problem;
+    }
   /** A process has received SIGTERM, but has not exited soon. `answers`: whether it still answers requests. */
   | { is: 'lingers'; run: number; answers: boolean }
   /** A held request has waited for half of its time. */
@@ -83,7 +105,9 @@ export type Effect =
   | { do: 'stop'; run: number }
   /** Sends SIGKILL to a process that has already received SIGTERM. */
   | { do: 'kill' }
-  | { do: 'start'; run: number }
+  | { do: 'start'; run: number; program: Which }
+  /** The newest program works, so it is kept in place of the one that worked before. */
+  | { do: 'keep' }
   | { do: 'back-off'; ms: number }
   | { do: 'end-back-off' }
   | { do: 'delay-build'; ms: number }
@@ -96,18 +120,18 @@ export interface Transition {
 }
 
 /** The state in which a build serves. `lastBuild`: the number of the newest build. */
-export function servingState(at: number, { lastBuild = 0, isBuilt = true } = {}): State {
-  return firstState({ is: 'serving', readyAt: at, failures: 0 }, { at, lastBuild, isBuilt });
+export function servingState(at: number, { lastBuild = 0, isBuilt = true, keepsWorked = false } = {}): State {
+  return firstState({ is: 'serving', readyAt: at, failures: 0 }, { at, lastBuild, isBuilt, keepsWorked });
 }
 
 /** The state after a first build that failed. */
 export function unstartedState(at: number): State {
-  return firstState({ is: 'unstarted' }, { at, lastBuild: 0, isBuilt: true });
+  return firstState({ is: 'unstarted' }, { at, lastBuild: 0, isBuilt: true, keepsWorked: false });
 }
 
 function firstState(
   run: Run,
-  { at, ...program }: { at: number } & Pick<State, 'lastBuild' | 'isBuilt'>,
+  { at, ...program }: { at: number } & Pick<State, 'lastBuild' | 'isBuilt' | 'keepsWorked'>,
 ): State {
   return {
     build: { is: 'idle' },
@@ -117,6 +141,9 @@ function firstState(
     startedAt: at,
     echo: undefined,
     ...program,
+    newest: program.lastBuild,
+    worked: program.lastBuild,
+    runs: 'newest',
   };
 }
 

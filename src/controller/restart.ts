@@ -1,5 +1,5 @@
 import { onBuildEnded, onChanged, startBuild } from './restart-builds.ts';
-import { onHalfWaited, onRunEvent, start } from './restart-runs.ts';
+import { onHalfWaited, onRunEvent, startAgain } from './restart-runs.ts';
 import { type Effect, type RestartEvent, type State, type Transition, unchanged } from './restart-state.ts';
 
 /** Decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
@@ -25,7 +25,7 @@ function transition(state: State, event: RestartEvent): Transition {
       return onHalfWaited(state);
     case 'back-off-over':
       return state.run.is === 'backing-off'
-        ? start(state, undefined, state.run.failures, [])
+        ? startAgain(state, undefined, state.run.failures, [])
         : unchanged(state);
     case 'delay-over':
       return state.build.is === 'delayed'

@@ -50,6 +50,8 @@ export interface Supervised {
   /** Aborted by the disposal: everything ends at once. */
   disposed: AbortSignal;
   program: Program;
+  /** The last program that was ready. */
+  worked: Program | undefined;
   running: Running | undefined;
   standBy: StandBy;
   /** At how many restarts the old process has taken long to end. */
@@ -68,8 +70,8 @@ export interface Supervised {
   buildSpan: { fromMs: number; toMs: number };
 }
 
-/** The newest program, with the arguments of the plan as it is now. */
-export function startable({ plan, program, standBy }: Supervised): Startable {
+/** A program with the arguments of the plan as it is now; by default the newest. */
+export function startable({ plan, program: newest, standBy }: Supervised, program = newest): Startable {
   return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build, standBy };
 }
 

@@ -72,6 +72,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     gate: undefined,
     disposed: disposal.signal,
     program: { run: plan.run, content: undefined, build: startedNow(), fromMs: undefined, file: undefined },
+    worked: undefined,
     running: undefined,
     standBy: createStandBy(),
     slowEnds: 0,
@@ -181,7 +182,10 @@ async function firstStart(supervised: Supervised): Promise<void> {
     supervised.running = running;
     supervised.runningContent = program.content;
     const code = await settled(running).catch((error) => leaveOut(supervised, running, error));
-    if (code === undefined) return;
+    if (code === undefined) {
+      supervised.worked = program;
+      return;
+    }
     supervised.running = undefined;
     if (code === 'refused') continue;
     if (!plan.asksForRestart) throw endedByItself(plan.rivals);

@@ -49,6 +49,8 @@ export type DevloopEvent =
   | { type: 'build.done'; ms: number; identical?: true }
   /** The build has failed, after `ms`. `output` is what the compiler printed. */
   | { type: 'build.failed'; ms: number; output: string }
+  /** The program of a new build did not start, for the reason in `why`, so that of the last build that worked is started again. */
+  | { type: 'build.reverted'; why: string }
   /**
    * `build` names the program. In `3f2a91c 10:14:58 +dirty`: its hash (absent if unknown), when its build began, and whether git saw
    * changes then.

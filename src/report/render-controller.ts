@@ -18,6 +18,8 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
       return row('built', `in ${duration(event.ms)}`);
     case 'build.failed':
       return `${paintedRow(paint, 'red', 'build failed', `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
+    case 'build.reverted':
+      return paintedRow(paint, 'red', 'old build', 'the last build that worked is started again');
     case 'controller.planned':
       return [
         ...(event.build ? [row('would build', commandLine(event.build))] : []),

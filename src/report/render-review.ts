@@ -93,7 +93,7 @@ export function waitingReview(review: WaitingReview, paint: Paint): string {
 export function shownReview(review: ReviewSummary, sections: ReviewSection[], paint: Paint): string {
   const { ms, user, path } = review;
   const { build, isOldBuild } = review;
-  const old = isOldBuild ? ', the old one: newer sources did not build' : '';
+  const old = isOldBuild ? ', the old one: newer sources did not build or start' : '';
   const facts = [
     ...(user === undefined ? [] : [`by ${user}`]),
     `on ${path}`,

@@ -42,7 +42,7 @@ export interface ReviewSummary {
   ms: ReviewTimes;
   /** The build that ran when the answer was sent. */
   build?: string;
-  /** The old build answered, because newer sources did not build. */
+  /** The old build answered, because newer sources did not build or start. */
   isOldBuild?: boolean;
   /** The main package of the program that answered, as `up --package` takes it. */
   package?: string;

@@ -21,7 +21,7 @@ export interface SessionState {
   /** The name of the operator's manager. */
   name: string;
   phase: SessionPhase;
-  /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
+  /** current: the newest source answers. broken: it does not build or start, and the last one that did answers. `id`: the program that answers. */
   build: { is: 'current' | 'building' | 'broken'; id?: string };
   /** Absent until the route is verified. */
   route?: { name: string; address: string; isOpen: boolean };

@@ -52,6 +52,7 @@ function nextAfter(event: DevloopEvent, isReady: boolean): string | undefined {
     case 'session.ready':
     case 'session.restored':
     case 'build.failed':
+    case 'build.reverted':
     case 'controller.replaced':
     case 'status':
     case 'error':

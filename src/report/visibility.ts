@@ -18,6 +18,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.started': 'normal',
   'build.done': 'normal',
   'build.failed': 'quiet',
+  'build.reverted': 'quiet',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
   'controller.restarting': 'normal',

@@ -17,7 +17,7 @@ export function createAnswering(): Answering {
   return {
     observe(event) {
       if (event.type === 'controller.started') [build, goPackage] = [event.build, event.package];
-      if (event.type === 'build.failed') isOldBuild = true;
+      if (event.type === 'build.failed' || event.type === 'build.reverted') isOldBuild = true;
       if (event.type === 'build.done') isOldBuild = false;
     },
     now() {
@@ -35,7 +35,7 @@ const LONGEST_WARNING = 120;
 export function stampOf({ build, isOldBuild }: AnsweringBuild): string | undefined {
   if (build === undefined) return undefined;
   const text = isOldBuild
-    ? `devloop: the old build ${build} answered; the newest source does not build`
+    ? `devloop: the old build ${build} answered; the newest does not build or start`
     : `devloop: build ${build} answered`;
   return text.slice(0, LONGEST_WARNING);
 }

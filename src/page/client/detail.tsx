@@ -90,7 +90,7 @@ function Facts({ review }: { review: ReviewSummary }) {
         {user === undefined ? '' : `, by ${user}`}
         {build === undefined ? '' : `, answered by build ${build}`}
       </p>
-      {isOldBuild && <p class="old">The old build answered: newer sources did not build.</p>}
+      {isOldBuild && <p class="old">The old build answered: newer sources did not build or start.</p>}
     </>
   );
 }

@@ -63,6 +63,8 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
         ...health,
         source: 'serving the last build; the current source does not build',
       };
+    case 'build.reverted':
+      return { ...health, source: 'serving the last build that worked; the newest one does not start' };
     case 'controller.silent':
       return { ...health, controller: SILENT };
     case 'controller.down':

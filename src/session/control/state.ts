@@ -74,6 +74,7 @@ function programAfter(before: Observed, event: DevloopEvent): Observed {
     case 'build.started':
       return { ...before, build: { ...before.build, is: 'building' } };
     case 'build.failed':
+    case 'build.reverted':
       return { ...before, build: { ...before.build, is: 'broken' } };
     case 'build.done':
       return { ...before, build: { ...before.build, is: 'current' } };

@@ -18,15 +18,15 @@ const RUNS: Run[] = [
   { is: 'starting', since: 5, failures: 0 },
   { is: 'starting', since: undefined, failures: 1 },
   { is: 'serving', readyAt: 0, failures: 0 },
-  { is: 'stopping', since: 5, old: 'ending' },
-  { is: 'stopping', since: 5, old: 'answering' },
-  { is: 'stopping', since: 5, old: 'silent' },
+  { is: 'stopping', since: 5, old: 'ending', next: 'newest' },
+  { is: 'stopping', since: 5, old: 'answering', next: 'newest' },
+  { is: 'stopping', since: 5, old: 'silent', next: 'newest' },
 ];
 const EVENTS: RestartEvent[] = [
   { is: 'changed', files: ['a.go'], at: 10 },
-  { is: 'built', build: 2, ms: 1, identical: false, at: 10 },
-  { is: 'built', build: 2, ms: 1, identical: true, at: 10 },
-  { is: 'built', build: 1, ms: 1, identical: false, at: 10 },
+  { is: 'built', build: 2, ms: 1, identical: false, asWorked: false, at: 10 },
+  { is: 'built', build: 2, ms: 1, identical: true, asWorked: false, at: 10 },
+  { is: 'built', build: 1, ms: 1, identical: false, asWorked: false, at: 10 },
   { is: 'build-failed', build: 2, ms: 1, output: 'x', at: 10 },
   { is: 'ready', run: 3, pid: 1, at: 10 },
   { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 },
@@ -53,6 +53,10 @@ function stateWith(run: Run, build: State['build']): State {
     startedAt: 0,
     echo: undefined,
     isBuilt: true,
+    keepsWorked: false,
+    newest: 2,
+    worked: 2,
+    runs: 'newest',
   };
 }
 
@@ -65,7 +69,12 @@ function isHeld(run: Run): boolean {
 }
 
 function names(effects: Effect[]): string {
-  return effects.map((effect) => (effect.do === 'emit' ? `emit ${effect.event.type}` : effect.do)).join(', ');
+  return effects.map(nameOfEffect).join(', ');
+}
+
+function nameOfEffect(effect: Effect): string {
+  if (effect.do === 'emit') return `emit ${effect.event.type}`;
+  return effect.do === 'start' && effect.program === 'worked' ? 'start worked' : effect.do;
 }
 
 test('every state has a step for every event', () => {
@@ -167,9 +176,85 @@ test.each<[string, Run, RestartEvent, string, string]>([
   expect(names(next.effects)).toBe(effects);
 });
 
+/** Build 2 is new, and build 1 worked. */
+const UNPROVEN = { keepsWorked: true, newest: 2, worked: 1 } as const;
+
+test.each<[string, Run, RestartEvent, string]>([
+  ['exits with an error', RUNS[3]!, EVENTS[8]!, 'emit warning, emit build.reverted, start worked'],
+  [
+    'ends although it is to run on',
+    RUNS[3]!,
+    { is: 'exited', run: 3, code: 0, isWrong: true, problem: PROBLEM, at: 10 },
+    'emit warning, emit build.reverted, start worked',
+  ],
+  [
+    'exits with an error when it was started again',
+    RUNS[4]!,
+    EVENTS[8]!,
+    'emit warning, emit build.reverted, start worked',
+  ],
+  ['asks for a restart', RUNS[4]!, EVENTS[7]!, 'emit warning, down, back-off, release'],
+  ['does not become ready', RUNS[3]!, EVENTS[6]!, 'emit warning, emit build.reverted, stop'],
+  ['is ready', RUNS[3]!, EVENTS[5]!, 'keep, emit controller.replaced, release'],
+  [
+    'could not be started, because its port was taken',
+    RUNS[3]!,
+    { is: 'exited', run: 3, code: null, neverBegan: true, problem: PROBLEM, at: 10 },
+    'emit warning, down, release',
+  ],
+])('in place of one that worked, a new program that %s', (_, run, event, effects) => {
+  const next = step({ ...stateWith(run, { is: 'idle' }), ...UNPROVEN }, event);
+  expect(names(next.effects)).toBe(effects);
+});
+
+test('the program that worked is started once for a build, and runs until the next build', () => {
+  const before: State = { ...stateWith(RUNS[3]!, { is: 'idle' }), ...UNPROVEN };
+  const late = step(before, { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 });
+  const reverted = step(late.state, { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 11 });
+  expect(names(reverted.effects)).toBe('start worked');
+  // It does not start either, so the build is not the cause.
+  const failed = step(reverted.state, { is: 'exited', run: 4, code: 1, problem: PROBLEM, at: 12 });
+  expect(names(failed.effects)).toBe('emit warning, down, release');
+  // It serves, and is not called new.
+  const serves = step(reverted.state, { is: 'ready', run: 4, pid: 1, at: 12 });
+  expect(names(serves.effects)).toBe('release');
+  // It crashes later.
+  const crashed = step(serves.state, { is: 'exited', run: 4, code: 1, problem: PROBLEM, at: 13 });
+  expect(names(step(crashed.state, { is: 'back-off-over', at: 14 }).effects)).toBe('hold, start worked');
+  const saved = step(serves.state, { is: 'changed', files: ['a.go'], at: 100 });
+  const built = step(saved.state, {
+    is: 'built',
+    build: 3,
+    ms: 1,
+    identical: false,
+    asWorked: false,
+    at: 110,
+  });
+  const stopped = step(built.state, { is: 'exited', run: 4, code: 0, problem: PROBLEM, at: 111 });
+  expect(names(stopped.effects)).toBe('start');
+  const ready = step(stopped.state, { is: 'ready', run: 5, pid: 1, at: 120 });
+  expect(names(ready.effects)).toBe('keep, emit controller.replaced, release');
+  expect(ready.effects[1]).toMatchObject({ event: { ms: 20 } });
+});
+
+test('a build that is the program that worked has nothing to be replaced by', () => {
+  const before: State = { ...stateWith(RUNS[6]!, { is: 'running', since: 5 }), ...UNPROVEN };
+  const built = step(before, { is: 'built', build: 2, ms: 1, identical: false, asWorked: true, at: 10 });
+  const started = step(built.state, { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 11 });
+  const failed = step(started.state, { is: 'exited', run: 4, code: 1, problem: PROBLEM, at: 12 });
+  expect(names(failed.effects)).toBe('emit warning, down, release');
+});
+
 test('a program that is not built is only restarted, and nothing is said about builds', () => {
   const changed = step(servingState(0, { isBuilt: false }), { is: 'changed', files: ['main.py'], at: 1 });
-  const built = step(changed.state, { is: 'built', build: 1, ms: 0, identical: false, at: 2 });
+  const built = step(changed.state, {
+    is: 'built',
+    build: 1,
+    ms: 0,
+    identical: false,
+    asWorked: false,
+    at: 2,
+  });
   expect(names([changed, built].flatMap(({ effects }) => effects))).toBe(
     'emit controller.restarting, build, hold, stop',
   );
@@ -181,7 +266,7 @@ test('after a first build that failed, the first program that builds ends the wa
   const again = step(failed.state, { is: 'build-failed', build: 1, ms: 1, output: 'x', at: 2 });
   expect(isSettled(again.state)).toBe(false);
   const saved = step(again.state, { is: 'changed', files: ['a.go'], at: 3 });
-  const built = step(saved.state, { is: 'built', build: 2, ms: 1, identical: false, at: 4 });
+  const built = step(saved.state, { is: 'built', build: 2, ms: 1, identical: false, asWorked: false, at: 4 });
   expect(names([failed, again, saved, built].flatMap(({ effects }) => effects))).toBe(
     'emit build.started, build, emit build.failed, emit build.started, build, emit build.done',
   );
@@ -195,8 +280,10 @@ test('the newest change wins, and the time counts from the first one', () => {
   let next = step(servingState(0), { is: 'changed', files: ['a.go'], at: 100 });
   next = step(next.state, { is: 'changed', files: ['b.go'], at: 200 });
   expect(names(next.effects)).toBe('abort-build, emit build.started, build');
-  expect(step(next.state, { is: 'built', build: 1, ms: 1, identical: false, at: 210 }).effects).toEqual([]);
-  next = step(next.state, { is: 'built', build: 2, ms: 1, identical: false, at: 300 });
+  expect(
+    step(next.state, { is: 'built', build: 1, ms: 1, identical: false, asWorked: false, at: 210 }).effects,
+  ).toEqual([]);
+  next = step(next.state, { is: 'built', build: 2, ms: 1, identical: false, asWorked: false, at: 300 });
   next = step(next.state, { is: 'exited', run: 0, code: 0, problem: PROBLEM, at: 310 });
   next = step(next.state, { is: 'ready', run: 1, pid: 9, at: 350 });
   expect(next.effects[0]).toEqual({
@@ -235,7 +322,7 @@ function restartsFor(changes: { files: string[]; afterMs: number }[]): number[] 
     happen({ is: 'changed', files } as never);
     if (delays.length === before) delays.push(0);
     if (state.build.is === 'delayed') happen({ is: 'delay-over' });
-    happen({ is: 'built', build: state.lastBuild, ms: 1, identical: false } as never);
+    happen({ is: 'built', build: state.lastBuild, ms: 1, identical: false, asWorked: false } as never);
     happen({ is: 'exited', run: state.lastRun, code: 0, problem: PROBLEM } as never);
     happen({ is: 'ready', run: state.lastRun, pid: 1 } as never);
   }
@@ -283,7 +370,7 @@ test('while no controller runs, the gateway gets the reason in one line, and for
 });
 
 test('whatever happens: one process, one build, a timer only during back-off, and a gate that is released in the end', () => {
-  for (let seed = 1; seed <= 400; seed++) liveThrough(seed);
+  for (let seed = 1; seed <= 400; seed++) liveThrough(seed, seed % 2 === 0);
 });
 
 /** Something that can happen next, and what it ends. */
@@ -293,9 +380,11 @@ interface Happening {
 }
 
 /** A world that obeys the effects, and in which things happen at random. */
-function liveThrough(seed: number): void {
+function liveThrough(seed: number, keepsWorked: boolean): void {
   const next = randomNumbers(seed);
-  let state = servingState(0);
+  let state = servingState(0, { keepsWorked });
+  /** The builds: the newest, the one that is kept because it worked, the one that runs, and those that were given up. */
+  const builds = { newest: 0, kept: 0, runs: 0, ready: new Set([0]), givenUp: new Set<number>() };
   const world = {
     process: 0 as number | undefined,
     stopping: false,
@@ -312,6 +401,15 @@ function liveThrough(seed: number): void {
     } else if (effect.do === 'start') {
       expect(world.process).toBeUndefined();
       Object.assign(world, { process: effect.run, stopping: false });
+      builds.runs = effect.program === 'worked' ? builds.kept : builds.newest;
+      // Only a program that was ready is started in place of a new one.
+      if (effect.program === 'worked') expect(keepsWorked && builds.ready.has(builds.runs)).toBe(true);
+    } else if (effect.do === 'emit' && effect.event.type === 'build.reverted') {
+      expect(builds.givenUp).not.toContain(builds.newest);
+      builds.givenUp.add(builds.newest);
+    } else if (effect.do === 'keep') {
+      expect(builds.runs).toBe(builds.newest);
+      builds.kept = builds.newest;
     } else if (effect.do === 'stop') {
       expect(world.process).toBeDefined();
       expect(effect.run).toBe(world.process);
@@ -337,6 +435,15 @@ function liveThrough(seed: number): void {
     } else if (effect.do === 'end-delay') world.delay = false;
   };
   const happen = (event: RestartEvent) => {
+    if (event.is === 'built') {
+      builds.newest = event.build;
+      // The same program under another number.
+      if (event.identical && (state.run.is === 'starting' || state.run.is === 'serving')) {
+        builds.runs = event.build;
+        if (state.run.is === 'serving' || event.asWorked) builds.ready.add(event.build);
+      }
+    }
+    if (event.is === 'ready') builds.ready.add(builds.runs);
     const result = step(state, event);
     state = result.state;
     result.effects.forEach(perform);
@@ -360,7 +467,9 @@ function liveThrough(seed: number): void {
     const list: Happening[] = leaving ? [] : [{ event: { is: 'changed', files: [`${next(2)}`], at } }];
     const { build, process: run } = world;
     if (build !== undefined) {
-      list.push({ ends: 'build', event: { is: 'built', build, ms: 1, identical: next(2) === 0, at } });
+      const identical = next(2) === 0;
+      const asWorked = identical && builds.runs === builds.kept;
+      list.push({ ends: 'build', event: { is: 'built', build, ms: 1, identical, asWorked, at } });
       list.push({ ends: 'build', event: { is: 'build-failed', build, ms: 1, output: '', at } });
     }
     if (run !== undefined) list.push(...ofProcess(run));

@@ -10,6 +10,7 @@ import {
   type Gate,
   type Supervisor,
 } from '../../../src/controller/supervisor.ts';
+import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/free-port.ts';
 import { isRunning } from '../../support/is-running.ts';
 import { type Recorder, recordEvents } from './support/events.ts';
@@ -30,7 +31,9 @@ interface Subject {
   end: AbortController;
 }
 
-async function goSubject(): Promise<Subject & { cwd: string; port: number }> {
+async function goSubject(
+  more: Partial<ControllerPlan> = {},
+): Promise<Subject & { cwd: string; port: number }> {
   const cwd = await operatorModule();
   const port = await freePort();
   const state = await directoryWith();
@@ -48,6 +51,7 @@ async function goSubject(): Promise<Subject & { cwd: string; port: number }> {
     graceMs: 3000,
     readyMs: 10_000,
     stateFile: join(state, 'controller.json'),
+    ...more,
   });
   return { ...subject, cwd, port };
 }
@@ -82,6 +86,14 @@ function supervise(plan: ControllerPlan): Subject {
     leave: () => started.leave(recording),
   };
   return { recorder, supervisor, gate, reasons, waitHalf: () => halfWaited(), plan, end };
+}
+
+/** A program that another one has replaced is removed a moment later. */
+async function expectOneProgram({ stateFile }: ControllerPlan): Promise<void> {
+  await eventually(async () => {
+    const left = await readdir(join(stateFile, '..'));
+    expect(left.filter((name) => name.startsWith('controller-'))).toHaveLength(1);
+  });
 }
 
 async function nodePlan(run: string[], more: Partial<ControllerPlan> = {}): Promise<ControllerPlan> {
@@ -230,10 +242,10 @@ test('after many saves in a row the newest program runs', { timeout: 60_000 }, a
   expect(gate.at(-1)).toBe('release');
 });
 
-test('a new program that exits at once is reported, the gate is released, and the next change replaces it', {
+test('a new program that exits at once makes way for the last one that worked, and the next change replaces that', {
   timeout: 60_000,
 }, async () => {
-  const { cwd, recorder, supervisor, gate } = await goSubject();
+  const { cwd, port, recorder, supervisor, gate, plan } = await goSubject();
   await supervisor.build();
   await supervisor.start();
   void supervisor.follow();
@@ -244,9 +256,62 @@ test('a new program that exits at once is reported, the gate is released, and th
   );
   const warning = await recorder.waitFor('warning', ({ message }) => message.includes('exited with code 3'));
   expect(warning.message).toContain('no luck');
-  expect(gate).toEqual(['hold', 'down', 'release']);
+  const { why } = await recorder.waitFor('build.reverted');
+  expect(why).toContain('exited with code 3');
+  let from = recorder.events.findIndex(({ type }) => type === 'build.reverted');
+  await recorder.waitFor('controller.output', ({ line }) => line === 'first', from);
+  await recorder.waitFor('controller.ready', undefined, from);
+  await eventually(async () => expect(gate).toEqual(['hold', 'release']));
+  expect(await answersTls({ host: '127.0.0.1', port })).toBe(true);
+  const [first, , again] = recorder.all('controller.started').map(({ build }) => build);
+  expect(again).toBe(first);
+  from = recorder.events.length;
   await put(cwd, 'internal/greeting/greeting.go', greeting('fixed'));
-  await recorder.waitFor('controller.replaced');
+  await recorder.waitFor('controller.replaced', undefined, from);
+  await expectOneProgram(plan);
+});
+
+test('a new program that is not ready in time makes way for the last one that worked', {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, recorder, supervisor } = await goSubject({ readyMs: 2_000 });
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  await put(
+    cwd,
+    'internal/greeting/greeting.go',
+    'package greeting\n\nimport "time"\n\nvar Text = "never"\n\nfunc init() { time.Sleep(time.Hour) }\n',
+  );
+  await recorder.waitFor('build.reverted');
+  const from = recorder.events.findIndex(({ type }) => type === 'build.reverted');
+  await recorder.waitFor('controller.output', ({ line }) => line === 'first', from);
+  await recorder.waitFor('controller.ready', undefined, from);
+  expect(recorder.all('build.reverted')).toHaveLength(1);
+});
+
+test('under a debugger, a new program that exits stays', { timeout: 60_000 }, async () => {
+  const debugging = {
+    wrap: (command: string[]) => command,
+    attend: () => ({
+      reads: () => false,
+      exited: new Promise<number>(() => {}),
+      isStopped: false,
+      leave: async () => {},
+    }),
+  };
+  const { cwd, recorder, supervisor, gate } = await goSubject({ debugging });
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  await put(
+    cwd,
+    'internal/greeting/greeting.go',
+    'package greeting\n\nimport "os"\n\nvar Text = "never"\n\nfunc init() { os.Exit(3) }\n',
+  );
+  await recorder.waitFor('controller.down');
+  await eventually(async () => expect(gate.slice(-3)).toEqual(['hold', 'down', 'release']));
+  expect(recorder.all('build.reverted')).toEqual([]);
 });
 
 test('a first build that fails throws the output of the compiler', async () => {
@@ -280,8 +345,7 @@ test('a first build that fails waits for the fix, and saves are followed as ever
   void supervisor.follow();
   await put(cwd, 'internal/greeting/greeting.go', greeting('second'));
   await recorder.waitFor('controller.replaced');
-  const left = await readdir(join(plan.stateFile, '..'));
-  expect(left.filter((name) => name.startsWith('controller-'))).toHaveLength(1);
+  await expectOneProgram(plan);
 });
 
 test('Ctrl-C ends the wait for the fix, also while a build runs', { timeout: 60_000 }, async () => {
@@ -712,7 +776,9 @@ test('a program that writes into its own checkout is not restarted endlessly', a
   const from = recorder.events.length;
   // A change by a person does not wait.
   await put(cwd, 'other.mjs', '1');
-  const { reason } = await recorder.waitFor('build.started', undefined, from).catch(() => ({ reason: [] }));
+  const { reason } = await recorder
+    .waitFor('controller.restarting', undefined, from)
+    .catch(() => ({ reason: [] }));
   expect(reason).toEqual(['other.mjs']);
 });
 
