@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { homeDirectory } from '../../machine/account.ts';
+import type { Embed } from './embeds.ts';
 import type { SourceSet } from './sources.ts';
 
 /** What a program was built from. While this is unchanged, the go tool would find nothing to do. */
@@ -18,6 +19,7 @@ export interface BuiltFrom {
   directories: string[];
   embedded: string[];
   embeddedDirectories: string[];
+  embeds: Embed[];
   packages: [string, string][];
   /** A hash over all these files, the go tool and its settings: equal only if nothing has been written since. */
   state: string;
@@ -40,6 +42,7 @@ export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: numb
     directories: [...sources.directories],
     embedded: [...sources.embedded],
     embeddedDirectories: [...sources.embeddedDirectories],
+    embeds: sources.embeds,
     packages: [...sources.packages],
     state: now.state,
   };
@@ -55,6 +58,7 @@ export function unchangedSources(before: BuiltFrom, settings: GoSettings): Sourc
       directories: new Set(before.directories),
       embedded: new Set(before.embedded),
       embeddedDirectories: new Set(before.embeddedDirectories),
+      embeds: [...before.embeds],
       packages: new Map(before.packages),
     };
     return stateOf(sources, settings)?.state === before.state ? sources : undefined;

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { runTool } from '../../machine/tool.ts';
 import { goEnvironment } from './build-command.ts';
+import { type Embed, embeddedBelow } from './embeds.ts';
 
 /** The files that a Go program is built from, without the module cache and the standard library. */
 export interface SourceSet {
@@ -8,8 +9,10 @@ export interface SourceSet {
   directories: Set<string>;
   /** Files that `//go:embed` names in the directory of a package. */
   embedded: Set<string>;
-  /** Directories that contain only embedded files. */
+  /** Directories that contain only embedded files, or can contain some. */
   embeddedDirectories: Set<string>;
+  /** What the packages embed: a new directory that one of these patterns covers belongs to the program, too. */
+  embeds: Embed[];
   /** All packages of the program, including those of the module cache and the standard library: import path -> directory. */
   packages: Map<string, string>;
 }
@@ -20,6 +23,7 @@ interface ListedPackage {
   Standard?: boolean;
   Module?: ListedModule;
   EmbedFiles?: string[];
+  EmbedPatterns?: string[];
   Imports?: string[];
 }
 
@@ -31,7 +35,7 @@ interface ListedModule {
   Replace?: { Version?: string; Dir?: string; GoMod?: string };
 }
 
-const FIELDS = 'Dir,ImportPath,Standard,Module,EmbedFiles,Imports';
+const FIELDS = 'Dir,ImportPath,Standard,Module,EmbedFiles,EmbedPatterns,Imports';
 
 /** What the go tool builds a package from; undefined when it cannot tell (a broken go.mod, or no such package at the moment). */
 export async function listSources(
@@ -47,6 +51,8 @@ export async function listSources(
   if (listed.code !== 0) return undefined;
   const sources = localSources(listed.stdout);
   if (sources.directories.size === 0) return undefined;
+  for (const directory of new Set(sources.embeds.map(([one]) => one)))
+    for (const below of await embeddedBelow(directory, sources.embeds)) addEmbedded(sources, below);
   const file = workspace.stdout.trim();
   if (file !== '' && file !== 'off') sources.directories.add(dirname(file));
   return sources;
@@ -66,12 +72,18 @@ export function localSources(output: string): SourceSet {
   return sources;
 }
 
+/** Adds a directory whose files can be embedded; a package's own directory has further files. */
+export function addEmbedded({ directories, embeddedDirectories }: SourceSet, directory: string): void {
+  if (!directories.has(directory)) embeddedDirectories.add(directory);
+}
+
 /** A set to which directories and files are added. */
 export function noSources(packages: [string, string][] = []): SourceSet {
   return {
     directories: new Set(),
     embedded: new Set(),
     embeddedDirectories: new Set(),
+    embeds: [],
     packages: new Map(packages),
   };
 }
@@ -86,6 +98,7 @@ function addPackage(sources: SourceSet, listed: ListedPackage): void {
   if (goMod) sources.directories.add(dirname(goMod));
   if (!listed.Dir) return;
   sources.directories.add(listed.Dir);
+  for (const pattern of listed.EmbedPatterns ?? []) sources.embeds.push([listed.Dir, pattern]);
   for (const name of listed.EmbedFiles ?? []) {
     const file = `${listed.Dir}/${name}`;
     sources.embedded.add(file);

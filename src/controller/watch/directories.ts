@@ -7,13 +7,16 @@ import type { WatchScope } from './scope.ts';
 export interface DirectoryEvents {
   /** Called when something happened to this file. */
   onPath(path: string): void;
+  /** Called with a new directory below one that is watched. */
+  onDirectory?(path: string): void;
   /** Called with directories that were not watched for a while: what is in them may be new. */
   onBack(directories: string[]): void;
   onError(message: string): void;
 }
 
 export interface WatchedDirectories extends AsyncDisposable {
-  add(directories: string[]): void;
+  /** Resolves when they are watched. */
+  add(directories: string[]): Promise<void>;
 }
 
 /**
@@ -29,7 +32,7 @@ const SETTLE_MS = 100;
  */
 export async function watchDirectories(
   { directories, recursive, isOutside }: Pick<WatchScope, 'directories' | 'recursive' | 'isOutside'>,
-  { onPath, onBack, onError }: DirectoryEvents,
+  { onPath, onDirectory, onBack, onError }: DirectoryEvents,
   signal: AbortSignal,
 ): Promise<WatchedDirectories> {
   // chokidar is imported here, since most commands of devloop watch nothing.
@@ -73,15 +76,17 @@ export async function watchDirectories(
 
   chokidar.on('all', (event, path) => {
     if (event.startsWith('unlink')) doubt(event === 'unlinkDir' ? path : dirname(path));
+    if (event === 'addDir') onDirectory?.(path);
     if (!event.endsWith('Dir')) onPath(path);
   });
   chokidar.on('error', (error) => onError(messageOf(error)));
   await new Promise<void>((resolve) => chokidar.once('ready', resolve));
   directories.forEach(doubt);
   return {
-    add(more) {
+    async add(more) {
       chokidar.add(more);
       more.forEach(note);
+      await sleep(SETTLE_MS, signal);
     },
     async [Symbol.asyncDispose]() {
       await looking;

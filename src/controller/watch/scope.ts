@@ -1,7 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
 import { runGit } from '../../machine/git.ts';
-import { listSources, noSources, type SourceSet } from '../go/sources.ts';
+import { embeddedBelow, embeds } from '../go/embeds.ts';
+import { addEmbedded, listSources, noSources, type SourceSet } from '../go/sources.ts';
 import { isGoInput, isNotSource } from './filter.ts';
 
 /** A Go package, files and directories that the user named, or a whole checkout. */
@@ -19,6 +20,8 @@ export interface WatchScope {
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
+  /** Takes in a new directory, and those below it, if files there count. Returns those that are now also watched. */
+  takeIn?(directory: string): Promise<string[]>;
   /** Returns those of the paths that are not ignored. `counts` must hold for all of the paths. */
   notIgnored(paths: string[]): Promise<string[]>;
 }
@@ -64,6 +67,12 @@ export function scopeOf(sources: SourceSet): WatchScope {
 function goScope(sources: SourceSet): WatchScope {
   return {
     directories: [...new Set([...sources.directories, ...sources.embeddedDirectories])],
+    async takeIn(directory) {
+      if (!sources.embeds.some((one) => embeds(one, directory))) return [];
+      const found = await embeddedBelow(directory, sources.embeds);
+      for (const one of found) addEmbedded(sources, one);
+      return found;
+    },
     recursive: false,
     isOutside: () => false,
     counts: (path) => isGoInput(path, sources),
@@ -132,6 +141,9 @@ export function both(one: WatchScope, { sources: _, ...other }: WatchScope): Wat
     ...other,
     directories: [...new Set([...one.directories, ...other.directories])],
     counts: (path) => one.counts(path) || other.counts(path),
+    takeIn: async (directory) => [
+      ...new Set([...((await one.takeIn?.(directory)) ?? []), ...((await other.takeIn?.(directory)) ?? [])]),
+    ],
   };
 }
 

@@ -74,8 +74,20 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   });
   const onPath = (path: string) => scope.counts(path) && note(path);
   const onBack = async (directories: string[]) => (await filesOf({ ...scope, directories })).forEach(note);
-  const watched = await watchDirectories(scope, { onPath, onBack, onError: options.onError }, signal);
+  const onDirectory = (path: string): void => void takeIn(path).catch(() => {});
+  const handlers = { onPath, onDirectory, onBack, onError: options.onError };
+  const watched = await watchDirectories(scope, handlers, signal);
   await readFirst();
+
+  /** What is made in a new directory before it is watched is found afterwards. */
+  async function takeIn(directory: string): Promise<void> {
+    const found = (await scope.takeIn?.(directory)) ?? [];
+    if (found.length === 0) return;
+    await watched.add(found);
+    const more = ((await scope.takeIn?.(directory)) ?? []).filter((one) => !found.includes(one));
+    if (more.length > 0) await watched.add(more);
+    await onBack([...found, ...more]);
+  }
 
   /**
    * Reports what was written after the build had started: before the first look, or between the first look and now, when everything is
@@ -108,7 +120,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       const listed = await readScope(options.cwd, options.target, signal);
       partial = !succeeded || isGuess(listed);
       scope = partial ? both(scope, listed) : listed;
-      watched.add(scope.directories.filter((directory) => !before.has(directory)));
+      void watched.add(scope.directories.filter((directory) => !before.has(directory)));
       // The content of files that were not watched before is remembered.
       const files = (await filesOf(scope)).filter((file) => !memory.has(file));
       const changes = await memory.changesIn(await scope.notIgnored(files));

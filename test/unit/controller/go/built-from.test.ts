@@ -26,6 +26,7 @@ async function place(): Promise<Place> {
     directories: new Set([cwd, join(cwd, 'cmd'), join(cwd, 'missing')]),
     embedded: new Set([join(cwd, 'web/index.html')]),
     embeddedDirectories: new Set([join(cwd, 'web')]),
+    embeds: [[cwd, 'web'] as [string, string]],
     packages: new Map([['example.com/x/cmd', join(cwd, 'cmd')]]),
   };
   const env = { PATH: tools, HOME: tools, GOENV: join(tools, 'settings/env') };
@@ -84,6 +85,7 @@ test.each<[string, (place: Place) => Promise<unknown>]>([
   ['a new file', ({ cwd }) => writeFile(join(cwd, 'cmd/more.go'), '')],
   ['a removed file', ({ cwd }) => rm(join(cwd, 'cmd/main.go'))],
   ['an embedded file', ({ cwd }) => writeFile(join(cwd, 'web/index.html'), '<b>')],
+  ['one more directory to embed', ({ cwd }) => mkdir(join(cwd, 'web/more'))],
   ['one more file to embed', ({ cwd }) => writeFile(join(cwd, 'web/more.html'), '')],
   ['a profile', ({ cwd }) => writeFile(join(cwd, 'cmd/default.pgo'), '')],
   ['the package that was missing', ({ cwd }) => put(cwd, 'missing/it.go', 'package missing\n')],

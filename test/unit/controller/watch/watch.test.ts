@@ -126,6 +126,32 @@ test('what the go tool cannot list while the build fails is watched further', as
   expect(watcher.scope.sources?.directories.has(join(directory, 'lib'))).toBe(true);
 });
 
+test('a new directory below what is embedded, and a file in it, count', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'cmd/main.go':
+      'package main\n\nimport "embed"\n\n//go:embed texts/* all:pages one.yaml\nvar files embed.FS\n\nfunc main() { _ = files }\n',
+    'cmd/one.yaml': '1',
+    'cmd/texts/en/hello.txt': 'hello',
+    'cmd/pages/index.html': '<p>',
+  });
+  const { expectChanges } = await watchIn(directory, { goPackage: './cmd' });
+  await mkdir(join(directory, 'cmd/texts/fr'));
+  await put(directory, 'cmd/texts/de/hello.txt', 'hallo');
+  await put(directory, 'cmd/texts/en/more/deep/hello.txt', 'hello');
+  await put(directory, 'cmd/pages/_parts/head.html', '<head>');
+  await put(directory, 'cmd/texts/en/.cache/x', 'left out');
+  await put(directory, 'cmd/other/hello.txt', 'embedded by nobody');
+  const made = ['texts/de/hello.txt', 'texts/en/more/deep/hello.txt', 'pages/_parts/head.html'];
+  await expectChanges(
+    made.map((name) => `cmd/${name}`),
+    'cmd/mark.go',
+  );
+  await put(directory, 'cmd/texts/de/hello.txt', 'guten Tag');
+  await put(directory, 'cmd/texts/fr/hello.txt', 'salut');
+  await expectChanges(['cmd/texts/de/hello.txt', 'cmd/texts/fr/hello.txt'], 'cmd/mark.go');
+});
+
 test('embedded files and local replacements count', async () => {
   const { write, changesAre } = await watchGo({
     'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n`,
@@ -296,6 +322,7 @@ test('whether a path is a source depends on its name and directory', () => {
     directories: new Set(['/m']),
     embedded: new Set(['/m/x.yaml']),
     embeddedDirectories: new Set(['/m/t']),
+    embeds: [],
     packages: new Map(),
   };
   const inputs = ['/m/a.go', '/m/go.mod', '/m/go.work', '/m/a.s', '/m/a.h', '/m/x.yaml', '/m/t/any'];
