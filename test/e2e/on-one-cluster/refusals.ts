@@ -11,7 +11,7 @@ import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { CATALOGUE, type ErrorCode } from '../../../src/errors.ts';
 import type { TestCluster } from '../../cluster/cluster.ts';
 import { account } from '../../support/account.ts';
-import { BIN, type DevloopRun, runDevloop, startDevloop } from '../../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop, YES } from '../../support/devloop.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hookServer } from '../../support/hook-server.ts';
 import { isRunning } from '../../support/is-running.ts';
@@ -502,7 +502,7 @@ describe('devloop refuses', () => {
       await refuses(['up'], { code: 'controller.build-failed', message, hint: 'devloop up' }, { cwd });
       const before = await all();
       const atTerminal = (...flags: string[]): Terminal => {
-        const line = [process.execPath, BIN, 'up', '--json', ...flags].join(' ');
+        const line = [process.execPath, BIN, 'up', YES, '--json', ...flags].join(' ');
         return openTerminal(`${line}; echo "ended with $?"`, { cwd, env: { ...env(), NO_COLOR: '1' } });
       };
       await using failing = atTerminal('--fail-fast');
