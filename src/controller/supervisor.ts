@@ -65,22 +65,7 @@ const START_ATTEMPTS = 3;
 
 export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): Supervisor {
   const disposal = new AbortController();
-  const supervised: Supervised = {
-    plan,
-    ports,
-    refused: new Set(),
-    gate: undefined,
-    disposed: disposal.signal,
-    program: { run: plan.run, content: undefined, build: startedNow(), fromMs: undefined, file: undefined },
-    worked: undefined,
-    running: undefined,
-    standBy: createStandBy(),
-    slowEnds: 0,
-    runningContent: undefined,
-    following: undefined,
-    lastBuild: 0,
-    buildSpan: { fromMs: Date.now(), toMs: Date.now() },
-  };
+  const supervised = atFirst(plan, ports, disposal.signal);
   let following: Promise<void> | undefined;
   let failedStart: { why: string } | undefined;
   return {
@@ -120,6 +105,23 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       // A process may have been started at the very moment of the disposal.
       await end(supervised.running);
     },
+  };
+}
+
+function atFirst(plan: ControllerPlan, ports: SupervisorPorts, disposed: AbortSignal): Supervised {
+  return {
+    ...{ plan, ports, disposed },
+    refused: new Set(),
+    gate: undefined,
+    program: { run: plan.run, content: undefined, build: startedNow(), fromMs: undefined, file: undefined },
+    worked: undefined,
+    running: undefined,
+    standBy: createStandBy(),
+    slowEnds: 0,
+    runningContent: undefined,
+    following: undefined,
+    lastBuild: 0,
+    buildSpan: { fromMs: Date.now(), toMs: Date.now() },
   };
 }
 

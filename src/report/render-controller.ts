@@ -13,13 +13,10 @@ export type ControllerEvent = Extract<
 export function renderController(event: ControllerEvent, paint: Paint): string {
   switch (event.type) {
     case 'build.started':
-      return row('building', event.reason.length === 0 ? 'the controller' : `after ${changed(event.reason)}`);
     case 'build.done':
-      return row('built', `in ${duration(event.ms)}`);
     case 'build.failed':
-      return `${paintedRow(paint, 'red', 'build failed', `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
     case 'build.reverted':
-      return paintedRow(paint, 'red', 'old build', 'the last build that worked is started again');
+      return buildLine(event, paint);
     case 'controller.planned':
       return [
         ...(event.build ? [row('would build', commandLine(event.build))] : []),
@@ -30,10 +27,7 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
     case 'controller.started':
       return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
     case 'controller.restarting':
-      return row(
-        'restarting',
-        event.reason.length === 0 ? 'the controller' : `after ${changed(event.reason)}`,
-      );
+      return row('restarting', because(event.reason));
     case 'controller.ready':
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.silent':
@@ -70,14 +64,33 @@ function waitsFor({ lease, holder }: Of<'leader.waiting'>): string {
   return `the controller does not reconcile until it leads: it waits for ${objectText(lease)}${held}`;
 }
 
+type BuildEvent = Extract<DevloopEvent, { type: `build.${string}` }>;
+
+function buildLine(event: BuildEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'build.started':
+      return row('building', because(event.reason));
+    case 'build.done':
+      return row('built', `in ${duration(event.ms)}`);
+    case 'build.failed':
+      return `${paintedRow(paint, 'red', 'build failed', `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
+    case 'build.reverted':
+      return paintedRow(paint, 'red', 'old build', 'the last build that worked is started again');
+    default:
+      return event satisfies never;
+  }
+}
+
 /** The command as a shell takes it, so that it can be copied. */
 function commandLine(command: string[]): string {
   return oneLine(command.map(shellWord).join(' '));
 }
 
-function changed(files: string[]): string {
+/** Without files, somebody asked for it. */
+function because(files: string[]): string {
+  if (files.length === 0) return 'the controller';
   const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
-  return oneLine(`a change to ${files.slice(0, 3).join(', ')}${more}`);
+  return oneLine(`after a change to ${files.slice(0, 3).join(', ')}${more}`);
 }
 
 function howItExited({ code, signal }: Of<'controller.exited'>): string {

@@ -82,9 +82,7 @@ export async function takeOver(running: Running): Promise<void> {
   const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));
   running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
-  const { failFast } = session.options;
-  const ifItFails = session.io.ask === undefined || failFast ? 'throw' : 'wait';
-  await allOrNone([supervisor?.build(ifItFails) ?? Promise.resolve(), holdAndOpen(running)], ending);
+  await allOrNone([firstBuild(running), holdAndOpen(running)], ending);
   supervisor?.standBy();
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
@@ -130,6 +128,11 @@ async function announceReady({ session, work }: Running, pausing: Pausing[]): Pr
   void pods.gone().then((areGone) => {
     if (areGone) work.emit({ type: 'manager.gone', ms: performance.now() - startedAt, ...event });
   });
+}
+
+/** At a terminal, somebody is there to mend a first build that fails. */
+async function firstBuild({ session: { io, options }, standing }: Running): Promise<void> {
+  await standing.supervisor?.build(io.ask !== undefined && !options.failFast ? 'wait' : 'throw');
 }
 
 /** The debugger's module is loaded only if it is needed. */

@@ -1,7 +1,7 @@
 import { sleep } from '../../async.ts';
 import { COARSE_CLOCK_MS } from '../go/built-from.ts';
 import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
-import { watchDirectories } from './directories.ts';
+import { type WatchedDirectories, watchDirectories } from './directories.ts';
 import { both, filesOf, isGuess, readScope, type WatchScope, type WatchTarget } from './scope.ts';
 
 export interface WatchOptions {
@@ -64,30 +64,17 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
     stale ||= changes.some(({ structural }) => structural);
     if (!signal.aborted) reportNews(changes, at, options);
   };
-  const note = inBatches(signal, async (files, at) => {
-    const fresh = scope.recursive ? files.filter((file) => !memory.has(file)) : [];
-    if (fresh.length > 0) void sleep(LASTS_MS, signal).then(() => look(fresh, at));
-    await look(
-      files.filter((file) => !fresh.includes(file)),
-      at,
-    );
-  });
+  const isFresh = (file: string): boolean => scope.recursive && !memory.has(file);
+  const note = inBatches(signal, freshLater(isFresh, look, signal));
   const onPath = (path: string) => scope.counts(path) && note(path);
   const onBack = async (directories: string[]) => (await filesOf({ ...scope, directories })).forEach(note);
-  const onDirectory = (path: string): void => void takeIn(path).catch(() => {});
+  const onDirectory = (path: string): void =>
+    void takeIn(path, () => ({ scope, watched }))
+      .then(onBack)
+      .catch(() => {});
   const handlers = { onPath, onDirectory, onBack, onError: options.onError };
   const watched = await watchDirectories(scope, handlers, signal);
   await readFirst();
-
-  /** What is made in a new directory before it is watched is found afterwards. */
-  async function takeIn(directory: string): Promise<void> {
-    const found = (await scope.takeIn?.(directory)) ?? [];
-    if (found.length === 0) return;
-    await watched.add(found);
-    const more = ((await scope.takeIn?.(directory)) ?? []).filter((one) => !found.includes(one));
-    if (more.length > 0) await watched.add(more);
-    await onBack([...found, ...more]);
-  }
 
   /**
    * Reports what was written after the build had started: before the first look, or between the first look and now, when everything is
@@ -130,6 +117,34 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       ended.abort();
       await watched[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Watches a new directory and those below it, if they count; what is made there before they are watched is found afterwards. */
+async function takeIn(
+  directory: string,
+  now: () => { scope: WatchScope; watched: WatchedDirectories },
+): Promise<string[]> {
+  const below = async (): Promise<string[]> => (await now().scope.takeIn?.(directory)) ?? [];
+  const found = await below();
+  if (found.length === 0) return [];
+  await now().watched.add(found);
+  const more = (await below()).filter((one) => !found.includes(one));
+  if (more.length > 0) await now().watched.add(more);
+  return [...found, ...more];
+}
+
+type Look = (files: string[], at: number) => Promise<void>;
+
+/** Looks at new files later than at the others. */
+function freshLater(isFresh: (file: string) => boolean, look: Look, signal: AbortSignal): Look {
+  return async (files, at) => {
+    const fresh = files.filter(isFresh);
+    if (fresh.length > 0) void sleep(LASTS_MS, signal).then(() => look(fresh, at));
+    await look(
+      files.filter((file) => !fresh.includes(file)),
+      at,
+    );
   };
 }
 
