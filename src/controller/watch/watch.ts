@@ -74,21 +74,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       .catch(() => {});
   const handlers = { onPath, onDirectory, onBack, onError: options.onError };
   const watched = await watchDirectories(scope, handlers, signal);
-  await readFirst();
-
-  /**
-   * Reports what was written after the build had started: before the first look, or between the first look and now, when everything is
-   * watched.
-   */
-  async function readFirst(): Promise<void> {
-    const known = new Set(first.read.map(({ file }) => file));
-    const files = new Set([...known, ...(await filesOf(scope))]);
-    const changes = await memory.changesIn(await scope.notIgnored([...files]));
-    const since = changes.filter((change) => known.has(change.file) || isLate(change, options.sinceMs));
-    const again = new Set(since.map(({ file }) => file));
-    const before = first.read.filter((one) => isLate(one, options.sinceMs) && !again.has(one.file));
-    report([...before, ...since]);
-  }
+  report(await writtenSince(options.sinceMs, first));
 
   /** After a structural change, the list of files may be out of date. */
   function report(late: ContentChange[]): void {
@@ -146,6 +132,17 @@ function freshLater(isFresh: (file: string) => boolean, look: Look, signal: Abor
       at,
     );
   };
+}
+
+/** What was written after the build had started: before the first look, or between the first look and now, when everything is watched. */
+async function writtenSince(sinceMs: number, { scope, memory, read }: FirstLook): Promise<ContentChange[]> {
+  const known = new Set(read.map(({ file }) => file));
+  const files = new Set([...known, ...(await filesOf(scope))]);
+  const changes = await memory.changesIn(await scope.notIgnored([...files]));
+  const since = changes.filter((change) => known.has(change.file) || isLate(change, sinceMs));
+  const again = new Set(since.map(({ file }) => file));
+  const before = read.filter((one) => isLate(one, sinceMs) && !again.has(one.file));
+  return [...before, ...since];
 }
 
 async function unread(reading: Promise<WatchScope>): Promise<FirstLook> {

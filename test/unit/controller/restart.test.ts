@@ -401,15 +401,6 @@ function liveThrough(seed: number, keepsWorked: boolean): void {
     } else if (effect.do === 'start') {
       expect(world.process).toBeUndefined();
       Object.assign(world, { process: effect.run, stopping: false });
-      builds.runs = effect.program === 'worked' ? builds.kept : builds.newest;
-      // Only a program that was ready is started in place of a new one.
-      if (effect.program === 'worked') expect(keepsWorked && builds.ready.has(builds.runs)).toBe(true);
-    } else if (effect.do === 'emit' && effect.event.type === 'build.reverted') {
-      expect(builds.givenUp).not.toContain(builds.newest);
-      builds.givenUp.add(builds.newest);
-    } else if (effect.do === 'keep') {
-      expect(builds.runs).toBe(builds.newest);
-      builds.kept = builds.newest;
     } else if (effect.do === 'stop') {
       expect(world.process).toBeDefined();
       expect(effect.run).toBe(world.process);
@@ -423,6 +414,19 @@ function liveThrough(seed: number, keepsWorked: boolean): void {
     } else if (effect.do === 'abort-build') world.build = undefined;
     else wait(effect);
   };
+  const choose = (effect: Effect) => {
+    if (effect.do === 'start') {
+      builds.runs = effect.program === 'worked' ? builds.kept : builds.newest;
+      // Only a program that was ready is started in place of a new one.
+      if (effect.program === 'worked') expect(keepsWorked && builds.ready.has(builds.runs)).toBe(true);
+    } else if (effect.do === 'emit' && effect.event.type === 'build.reverted') {
+      expect(builds.givenUp).not.toContain(builds.newest);
+      builds.givenUp.add(builds.newest);
+    } else if (effect.do === 'keep') {
+      expect(builds.runs).toBe(builds.newest);
+      builds.kept = builds.newest;
+    }
+  };
   const wait = (effect: Effect) => {
     if (effect.do === 'back-off') {
       expect(world.timer).toBe(false);
@@ -434,19 +438,22 @@ function liveThrough(seed: number, keepsWorked: boolean): void {
       world.delay = true;
     } else if (effect.do === 'end-delay') world.delay = false;
   };
+  const built = ({ build, identical, asWorked }: Extract<RestartEvent, { is: 'built' }>) => {
+    builds.newest = build;
+    // The same program under another number.
+    if (!identical || (state.run.is !== 'starting' && state.run.is !== 'serving')) return;
+    builds.runs = build;
+    if (state.run.is === 'serving' || asWorked) builds.ready.add(build);
+  };
   const happen = (event: RestartEvent) => {
-    if (event.is === 'built') {
-      builds.newest = event.build;
-      // The same program under another number.
-      if (event.identical && (state.run.is === 'starting' || state.run.is === 'serving')) {
-        builds.runs = event.build;
-        if (state.run.is === 'serving' || event.asWorked) builds.ready.add(event.build);
-      }
-    }
+    if (event.is === 'built') built(event);
     if (event.is === 'ready') builds.ready.add(builds.runs);
     const result = step(state, event);
     state = result.state;
-    result.effects.forEach(perform);
+    for (const effect of result.effects) {
+      perform(effect);
+      choose(effect);
+    }
     expect(world.held).toBe(isHeld(state.run));
     expect(world.timer).toBe(state.run.is === 'backing-off');
     expect(world.delay).toBe(state.build.is === 'delayed');
