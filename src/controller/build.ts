@@ -17,6 +17,8 @@ export interface BuildPlan {
   cwd: string;
   /** The build command; undefined if the program is built already. Each build writes to a new file if `-o` names `run[0]`. */
   build: string[] | undefined;
+  /** What to do if the build fails because of flags that devloop chose. */
+  withoutChosen?: string | undefined;
   run: string[];
   /** The name under which a built program is started; absent if it does not matter. */
   runAs?: string | undefined;

@@ -154,11 +154,13 @@ async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): 
   const signal = AbortSignal.any([ports.signal, disposed]);
   const built = await buildOnce(supervised, 0, signal);
   if (!built.ok) {
-    const advice = goAdvice(built.output);
+    const advice = [goAdvice(built.output) ?? [], plan.withoutChosen ?? []].flat().join('\n') || undefined;
     if (ifItFails === 'throw') {
       const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
       throw new DevloopError('controller.build-failed', message, {
-        hint: advice ?? `Fix the error. Then: ${AGAIN}`,
+        hint:
+          goAdvice(built.output) ??
+          [`Fix the error. Then: ${AGAIN}`, plan.withoutChosen ?? []].flat().join('\n'),
       });
     }
     ports.emit({ type: 'build.failed', ms: built.ms, output: built.output });

@@ -119,6 +119,7 @@ export async function planController(
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
+    withoutChosen: program.withoutChosen,
     run: program.run.flatMap((word) => (word === ARGUMENTS ? all : [word])),
     runAs: program.runAs,
     added: addedTo(inputs.target, program, all),

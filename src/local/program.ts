@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { BegunBuild } from '../controller/begun-build.ts';
-import { type DebugBuild, goBuildCommand } from '../controller/go/build-command.ts';
+import { type DebugBuild, goBuildCommand, withoutChosen } from '../controller/go/build-command.ts';
 import type { FoundCommand } from '../controller/go/image-command.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
 import {
@@ -55,6 +55,8 @@ export interface ProgramInputs {
 /** How the program is built and started. */
 export interface PlannedProgram {
   build: string[] | undefined;
+  /** See BuildPlan. */
+  withoutChosen?: string | undefined;
   /** The word `{args}` stands for the manager's arguments. */
   run: string[];
   /** The name under which the program is started; absent if the name does not matter. */
@@ -146,6 +148,7 @@ export async function planProgram(
   const linked = linkedPackages(program, { emit, signal, known });
   return {
     build,
+    withoutChosen: withoutChosen(main.flags),
     run: [binary, ARGUMENTS],
     runAs: main.runAs,
     cwd: main.directory,

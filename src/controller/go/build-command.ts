@@ -47,6 +47,8 @@ export type DebugBuild = 'own modules' | 'all';
 export interface BuildSettings {
   /** The value of GOFLAGS. */
   userFlags: string;
+  /** The experiments with which the go tool builds here: the value of GOEXPERIMENT. */
+  experiments?: string | undefined;
   forDebugger?: DebugBuild | undefined;
   /** The paths of the modules that are built from the developer's own directories. */
   ownModules?: string[];
@@ -58,12 +60,23 @@ export interface BuildSettings {
 export function buildFlags(found: FoundRecipe | undefined, settings: BuildSettings): BuildFlag[] {
   const { userFlags, forDebugger, ownModules = [] } = settings;
   const flags: BuildFlag[] = [];
-  const tags = found?.recipe.tags ?? '';
-  if (found && tags !== '' && !sets(userFlags, 'tags'))
-    flags.push({ what: 'build tags', flag: `-tags=${tags}`, value: tags, source: found.source });
+  if (found && found.recipe.tags !== '' && !sets(userFlags, 'tags')) flags.push(tagsFlag(found, settings));
   if (!sets(userFlags, 'ldflags')) flags.push(linkerFlag(found, settings));
   if (forDebugger) flags.push(...unoptimized(forDebugger === 'all' ? [] : ownModules));
   return flags;
+}
+
+/**
+ * The tags of a recipe with experiments (`GOEXPERIMENT=strictfipsruntime go build -tags strictfipsruntime`) select code that does not build
+ * without these, and few toolchains know the experiments of another one.
+ */
+function tagsFlag({ recipe, source }: FoundRecipe, { experiments: here = '' }: BuildSettings): BuildFlag {
+  const { tags, experiments = '' } = recipe;
+  const has = new Set(here.split(','));
+  const isComplete = experiments === '' || experiments.split(',').every((one) => has.has(one));
+  if (isComplete) return { what: 'build tags', flag: `-tags=${tags}`, value: tags, source };
+  const why = `without ${tags} from ${source}, which come with GOEXPERIMENT=${experiments}; set that variable to build with both`;
+  return { what: 'build tags', flag: '-tags=', value: 'none', source: why };
 }
 
 /**
@@ -129,6 +142,20 @@ function summaryOf(flags: string[]): string {
 /** Shortens `-X example.com/operator/version.tag=$(shell …)` to `-X version.tag=…`. */
 function nameOnly(flag: string): string {
   return flag.replace(/^(--?X)[ =]['"]?(?:[^\s=]*\/)?([^\s=/]+)=.*$/s, '$1 $2=…');
+}
+
+/**
+ * How to build without the flags of a recipe, if a build fails with them; undefined if it has none. A value in GOFLAGS replaces them, even
+ * an empty one.
+ */
+export function withoutChosen(flags: BuildFlag[]): string | undefined {
+  const chosen = flags.filter(({ what, flag }) =>
+    what === 'build tags' ? flag !== '-tags=' : what === 'linker flags' && !/^-ldflags=(?:-s)?$/.test(flag),
+  );
+  if (chosen.length === 0) return undefined;
+  const list = chosen.map(({ flag, source }) => `${shortened(flag, MOST_SHOWN)} (${source})`).join(', ');
+  const empty = chosen.map(({ flag }) => flag.replace(/=.*$/s, '=')).join(' ');
+  return `devloop chose ${list}. To build without: GOFLAGS='${empty}' devloop up`;
 }
 
 /** The tags that GOFLAGS sets. */

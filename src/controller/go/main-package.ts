@@ -105,7 +105,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
       directory: module.directory,
       source,
       flags: buildFlags(recipe, {
-        ...{ ...hints, userFlags },
+        ...{ ...hints, userFlags, experiments: process.env.GOEXPERIMENT },
         ownModules: hints.forDebugger === undefined ? [] : await ownModules(module.directory),
       }),
       image: imageCommandOf(goPackage, clues),

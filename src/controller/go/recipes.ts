@@ -15,6 +15,8 @@ export interface BuildRecipe {
   output: string | undefined;
   /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
+  /** The experiments of the Go compiler with which it builds (GOEXPERIMENT). */
+  experiments?: string;
   /** The value of -ldflags, in which known variables are expanded. */
   linkerFlags: string;
   /** The directory of the Makefile, in which make runs the commands of `$(shell …)`. */
@@ -72,9 +74,17 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
       const from = match.index + match[0].length;
       const words = line.slice(from, endOfCommand(line, from));
       const command = { runs: match[1] === 'run', words, directory: place ?? '.' };
-      return readCommand(command, module, variables);
+      const experiments = experimentsOf(line.slice(0, match.index), variables);
+      return readCommand(command, module, variables).map((recipe) => ({ ...recipe, ...experiments }));
     });
   });
+}
+
+/** `GOEXPERIMENT=a go build`, or a variable of the Dockerfile or Makefile. */
+function experimentsOf(before: string, variables: Map<string, string>): Pick<BuildRecipe, 'experiments'> {
+  const [, own] = [...expandKnown(before, variables).matchAll(/\bGOEXPERIMENT=["']?([\w,]+)/g)].at(-1) ?? [];
+  const set = own ?? withoutQuotes(expandVariables(variables.get('GOEXPERIMENT') ?? '', variables) ?? '');
+  return set === '' ? {} : { experiments: set };
 }
 
 /** A shell would run the build in `NAME= go build`, and make would not; only make uses the variable later. */

@@ -367,6 +367,16 @@ test('Ctrl-C ends the wait for the fix, also while a build runs', { timeout: 60_
   }
 });
 
+test('the hint of a first build that fails says how to build without the flags that devloop chose', async () => {
+  const withoutChosen = "GOFLAGS='-tags=' devloop up";
+  const { cwd, supervisor } = await goSubject({ withoutChosen });
+  await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { nonsense() }\n');
+  await expect(supervisor.build()).rejects.toMatchObject({
+    code: 'controller.build-failed',
+    hint: expect.stringContaining(withoutChosen),
+  });
+});
+
 test('the hint for a missing module is go mod tidy', async () => {
   const { cwd, supervisor } = await goSubject();
   await put(cwd, 'cmd/main.go', 'package main\n\nimport _ "example.com/elsewhere"\n\nfunc main() {}\n');

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { buildFlags, goBuildCommand } from '../../../../src/controller/go/build-command.ts';
+import { buildFlags, goBuildCommand, withoutChosen } from '../../../../src/controller/go/build-command.ts';
 import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
 import { buildRecipes } from '../../../../src/controller/go/recipes.ts';
 import { directoryWith } from '../support/places.ts';
@@ -30,6 +30,35 @@ test('for a debugger, nothing is optimized, and no debug information is left out
   expect(
     buildFlags(undefined, { ...forDebugger, userFlags: '-ldflags=-X=a.b=c' }).map(({ flag }) => flag),
   ).toEqual(['-gcflags=all=-N -l']);
+});
+
+test.each([
+  ['RUN GOEXPERIMENT=strictfipsruntime CGO_ENABLED=1 go build -tags strictfipsruntime,openssl -o m .', ''],
+  ['ENV GOEXPERIMENT=strictfipsruntime\nRUN go build -tags=strictfipsruntime,openssl -o m .', ''],
+  [
+    'FIPS = GOEXPERIMENT=strictfipsruntime\nm:\n\t$(FIPS) go build -tags strictfipsruntime,openssl -o m .',
+    'x',
+  ],
+])('the tags of a build with an experiment come with the experiment or not at all: %j', (text, other) => {
+  const [recipe] = buildRecipes(text, 'example.com/x');
+  const tagsWith = (experiments: string) =>
+    buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, { userFlags: '', experiments })[0];
+  expect(tagsWith(other)).toMatchObject({
+    flag: '-tags=',
+    source: expect.stringContaining('GOEXPERIMENT=strictfipsruntime'),
+  });
+  expect(tagsWith('strictfipsruntime,loopvar')?.flag).toBe('-tags=strictfipsruntime,openssl');
+});
+
+test('whoever cannot build with the flags that devloop chose learns which, and how to drop them', () => {
+  const flagsOf = (text: string) => {
+    const [recipe] = buildRecipes(text, 'example.com/x');
+    return buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, { userFlags: '' });
+  };
+  const advice = withoutChosen(flagsOf('RUN go build -tags fips -ldflags "-X main.v=1" -o m .'));
+  expect(advice).toContain('-tags=fips (the Dockerfile)');
+  expect(advice).toContain("GOFLAGS='-tags= -ldflags=' devloop up");
+  expect(withoutChosen(flagsOf('RUN go build -o m .'))).toBeUndefined();
 });
 
 test('of the own modules alone, nothing is optimized for a debugger', async () => {
