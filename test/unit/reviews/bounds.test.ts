@@ -54,17 +54,6 @@ it('a review of very many small values is kept as its line', () => {
   expect([recorded.request, recorded.response]).toEqual([undefined, undefined]);
 });
 
-it('a value that no line shows is not read for it', () => {
-  const value = { a: times(400_000, (index) => `token=${index}`) };
-  const recorded = record(
-    served({}, [
-      { op: 'add', path: '/spec', value },
-      { op: 'add', path: '/text', value: 'token=x '.repeat(500_000) },
-    ]),
-  );
-  expect(recorded.patch).toEqual(['+spec', '+text']);
-});
-
 it('a path of the user is followed once, however often its names are nested', () => {
   const path = jsonPath('..a..a..a..a..secret-free')!;
   const nested = JSON.parse(`${'{"a":'.repeat(190)}1${'}'.repeat(190)}`);
