@@ -54,7 +54,7 @@ export function shellQuoted(text: string): string {
 }
 
 /** Like `shellQuoted`, but quotes only if necessary, and stays on one line: bash and zsh read `$'a\nb'` as a line feed between a and b. */
-export function shellWord(text: string): string {
+export function shellWord(text = ''): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return /\p{Cc}/u.test(text) ? escapeQuoted(text) : shellQuoted(text);
 }

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { DevloopError, messageOf } from '../errors.ts';
 import { serverTls } from '../machine/server-tls.ts';
+import { shellWord } from '../phrases.ts';
 import { refusedByGo } from './accepted.ts';
 import { findTrust } from './chain.ts';
 import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
@@ -180,11 +181,11 @@ export function unusable(source: CertificateSource, problems: Problem[]): Devloo
 /** What to do about a Secret whose key pair cannot be used. */
 export function nextStep({ namespace, secret, certificate }: CertificateSource): string {
   if (certificate === undefined) {
-    return `Find out what created it, and create it again the same way: kubectl -n ${namespace} describe secret ${secret}`;
+    return `Find out what created it, and create it again the same way: kubectl -n ${shellWord(namespace)} describe secret ${shellWord(secret)}`;
   }
   return [
-    `Look at cert-manager's status: kubectl -n ${namespace} describe certificate ${certificate}`,
-    `and have the certificate reissued: kubectl cert-manager renew -n ${namespace} ${certificate}`,
-    `(or, without that plug-in: kubectl -n ${namespace} delete secret ${secret})`,
+    `Look at cert-manager's status: kubectl -n ${shellWord(namespace)} describe certificate ${shellWord(certificate)}`,
+    `and have the certificate reissued: kubectl cert-manager renew -n ${shellWord(namespace)} ${shellWord(certificate)}`,
+    `(or, without that plug-in: kubectl -n ${shellWord(namespace)} delete secret ${shellWord(secret)})`,
   ].join('\n');
 }

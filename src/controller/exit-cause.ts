@@ -1,7 +1,7 @@
 import { AGAIN, DevloopError } from '../errors.ts';
 import { describeOwner, openingPort } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
-import { shortened } from '../phrases.ts';
+import { shellWord, shortened } from '../phrases.ts';
 import type { Exit } from './process.ts';
 
 export interface ExitCause {
@@ -65,7 +65,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /mkdir (\/[\w./-]*[\w/-]): permission denied/,
     explain: ([, directory]) => ({
       message: `your account is not allowed to create the directory ${directory}, which the image may contain`,
-      hint: `sudo install -d -o "$(id -un)" ${directory}`,
+      hint: `sudo install -d -o "$(id -un)" ${shellWord(directory)}`,
     }),
   },
   {
@@ -189,9 +189,10 @@ export function endedByItself(rivals: string[]): DevloopError {
 
 /** The commands that run another main package. */
 export function nameAnother(rivals: string[]): string {
-  return ['If another program is the manager:', ...rivals.map((name) => `devloop up --package ${name}`)].join(
-    '\n',
-  );
+  return [
+    'If another program is the manager:',
+    ...rivals.map((name) => `devloop up --package ${shellWord(name)}`),
+  ].join('\n');
 }
 
 const NO_LINES = `It printed nothing. To see its arguments: ${AGAIN} --dry-run`;

@@ -13,6 +13,7 @@ import {
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { certificateFlags, flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
+import { shellWord } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { auxiliaryPorts } from './arguments.ts';
 import { busyAmong } from './busy-ports.ts';
@@ -145,7 +146,7 @@ async function keyPairFlags(
 function notFound(directory: string, cause: unknown): DevloopError {
   const message = `The controller's sources say that it looks for its key pair in ${directory}, and devloop found no flag to choose another directory. ${messageOf(cause)}`;
   const hint = isOpenPlace(directory)
-    ? `sudo install -d -o "$(id -un)" ${directory}   # then run devloop up again`
+    ? `sudo install -d -o "$(id -un)" ${shellWord(directory)}   # then run devloop up again`
     : NAME_IT;
   return new DevloopError('certificate.not-written', message, { hint, cause });
 }

@@ -1,6 +1,7 @@
 import { DevloopError } from '../errors.ts';
 import type { SecretCandidate } from '../operator/mounts.ts';
 import type { Target, TargetManager, TargetService } from '../operator/target.ts';
+import { shellWord } from '../phrases.ts';
 import { trustedCas } from './trust.ts';
 
 const OWN_PAIR =
@@ -14,7 +15,7 @@ export function missingSecret({
 }: SecretCandidate): DevloopError {
   const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
   const mountedIf = optional ? '. The manager can start without it' : mounted;
-  const next = `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`;
+  const next = `Check whether its certificate was issued: kubectl -n ${shellWord(namespace)} get certificates,secrets`;
   return new DevloopError(
     'certificate.not-found',
     `Secret ${namespace}/${name} does not exist${mountedIf}.`,
@@ -35,7 +36,7 @@ export function noKeyPair({ manager }: Target, service: TargetService): DevloopE
     `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.${trustedCas(service)}`,
     {
       hint: [
-        `kubectl -n ${namespace} get secrets`,
+        `kubectl -n ${shellWord(namespace)} get secrets`,
         'Then name it in devloop.yaml: certificates: {secret: …}',
         ...(manager && !hasReadyPod(manager) ? [notStarted(manager)] : []),
         `${OWN_PAIR} a Secret.`,
@@ -50,5 +51,5 @@ function hasReadyPod({ object: { status } }: TargetManager): boolean {
 
 /** Many managers create their Secret when they start for the first time. */
 function notStarted({ ref: { kind, namespace, name } }: TargetManager): string {
-  return `No Pod of ${kind} ${name} is ready. If the manager creates the Secret when it starts, find out why it did not start: kubectl -n ${namespace} get pods`;
+  return `No Pod of ${kind} ${name} is ready. If the manager creates the Secret when it starts, find out why it did not start: kubectl -n ${shellWord(namespace)} get pods`;
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { shellWord } from '../phrases.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -35,5 +36,5 @@ export function tunnelTo(
   const [, , address] = SSH_CONNECTION.split(' ');
   const user = USER ?? LOGNAME;
   if (!address || !user) return undefined;
-  return `ssh -L ${port}:127.0.0.1:${port} ${user}@${address}`;
+  return `ssh -L ${port}:127.0.0.1:${port} ${shellWord(user)}@${shellWord(address)}`;
 }

@@ -5,7 +5,7 @@ import { describe, isWorkload, kindInfo, type ObjectRef, refOf } from '../cluste
 import { type Labels, selects } from '../cluster/api/labels.ts';
 import type { KubeObject, LabelSelector, WebhookConfiguration } from '../cluster/api/objects.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
-import { shellWord } from '../phrases.ts';
+import { shellQuoted, shellWord } from '../phrases.ts';
 import type { Configuration } from './webhooks.ts';
 
 /** A webhook with failurePolicy Fail that reviews what a restore writes. */
@@ -70,7 +70,7 @@ export function policyCommand(
   const patches = [...configurations.values()].map((webhooks) => {
     const { kind, name } = webhooks[0]!.from;
     const patch = JSON.stringify({ webhooks: webhooks.map((one) => ({ name: one.name, failurePolicy })) });
-    return `kubectl --context ${shellWord(context)} patch ${kind.toLowerCase()} ${name} -p '${patch}'`;
+    return `kubectl --context ${shellWord(context)} patch ${kind.toLowerCase()} ${shellWord(name)} -p ${shellQuoted(patch)}`;
   });
   return patches.join(' && ');
 }

@@ -3,7 +3,7 @@ import { describe } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
-import { withNames } from '../phrases.ts';
+import { shellWord, withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { chooseAmong } from './installations.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
@@ -234,7 +234,7 @@ async function noWebhook(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
-      hint: `${DEPLOY}\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
+      hint: `${DEPLOY}\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
     },
   );
 }

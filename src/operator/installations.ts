@@ -1,4 +1,5 @@
 import { AGAIN, DevloopError } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 import { type Ranked, rank } from './match.ts';
 import { type CheckoutFacts, readCheckout } from './sources.ts';
 
@@ -23,7 +24,9 @@ function ambiguous(rivals: Ranked[]): DevloopError {
   const list = rivals.map(
     ({ namespace, name, evidence }) => `\n  ${namespace}/${name}  (${evidence.join('; ')})`,
   );
-  const commands = rivals.map(({ namespace, name }) => `${AGAIN} --service ${namespace}/${name}`);
+  const commands = rivals.map(
+    ({ namespace, name }) => `${AGAIN} --service ${shellWord(namespace)}/${shellWord(name)}`,
+  );
   return new DevloopError(
     'target.ambiguous',
     `Several operators in the cluster match this checkout:${list.join('')}`,

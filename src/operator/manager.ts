@@ -6,6 +6,7 @@ import type { Metadata, OwnerReference, Service } from '../cluster/api/objects.t
 import type { Pod, Workload } from '../cluster/api/workloads.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 import { BUILT_IN_PATH } from './match.ts';
 import { hintOfMissing } from './missing.ts';
 import { mountsOf } from './mounts.ts';
@@ -223,7 +224,12 @@ function bestOf(selected: FoundWorkload[], service: Service, ports: (number | st
   throw new DevloopError(
     'target.ambiguous',
     `Service ${namespace}/${name} selects the Pods of several ${left[0]!.ref.kind}s: ${names.join(', ')}.`,
-    { hint: ['Choose one:', ...names.map((one) => `${AGAIN} --deployment ${namespace}/${one}`)].join('\n') },
+    {
+      hint: [
+        'Choose one:',
+        ...names.map((one) => `${AGAIN} --deployment ${shellWord(namespace)}/${shellWord(one)}`),
+      ].join('\n'),
+    },
   );
 }
 

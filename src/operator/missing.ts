@@ -3,6 +3,7 @@ import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { type Kind, kindInfo } from '../cluster/api/kinds.ts';
 import type { KubeObject, Metadata } from '../cluster/api/objects.ts';
 import { AGAIN } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 import { similarNames } from '../similar.ts';
 import { splitName } from './target.ts';
 
@@ -31,7 +32,7 @@ export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Mis
   );
   return (
     commands.join('\n') ||
-    `kubectl -n ${namespace} get ${kinds.map((kind) => kindInfo(kind).plural).join(',')}`
+    `kubectl -n ${shellWord(namespace)} get ${kinds.map((kind) => kindInfo(kind).plural).join(',')}`
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { DevloopError } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 import type { Owner } from './owners.ts';
 
 /** The parts of an Application, Kustomization or HelmRelease that decide whether it overwrites changes. */
@@ -37,7 +38,7 @@ export function judgeOwner(owner: Owner, policy: Policy | undefined): Judgement 
       return {
         fights: 'maybe',
         because: 'OLM writes them on installation, on upgrade, and when it rotates the certificate',
-        pause: `OLM cannot be paused for one operator; prevent upgrades: kubectl -n ${owner.namespace || '<namespace>'} patch subscription <name> --type merge -p '{"spec":{"installPlanApproval":"Manual"}}'`,
+        pause: `OLM cannot be paused for one operator; prevent upgrades: kubectl -n ${shellWord(owner.namespace || '<namespace>')} patch subscription <name> --type merge -p '{"spec":{"installPlanApproval":"Manual"}}'`,
       };
   }
 }
@@ -45,7 +46,7 @@ export function judgeOwner(owner: Owner, policy: Policy | undefined): Judgement 
 function argo({ name }: Owner, policy: Policy | undefined): Judgement {
   const application = policy?.metadata.name ?? (name || '<application>');
   const home = policy?.metadata.namespace ?? 'argocd';
-  const pause = `kubectl -n ${home} patch application ${application} --type merge -p '{"spec":{"syncPolicy":{"automated":{"enabled":false}}}}' (an ApplicationSet reverts this; if there is one, pause it instead)`;
+  const pause = `kubectl -n ${shellWord(home)} patch application ${shellWord(application)} --type merge -p '{"spec":{"syncPolicy":{"automated":{"enabled":false}}}}' (an ApplicationSet reverts this; if there is one, pause it instead)`;
   if (policy === undefined)
     return { fights: 'maybe', because: 'its Application could not be read, so selfHeal is unknown', pause };
   const automated = policy.spec?.syncPolicy?.automated ?? undefined;
@@ -58,7 +59,7 @@ function argo({ name }: Owner, policy: Policy | undefined): Judgement {
 
 function flux(owner: Owner, policy: Policy | undefined, resource: string, why: string): Judgement {
   const home = owner.namespace || 'flux-system';
-  const pause = `kubectl -n ${home} patch ${resource} ${owner.name || '<name>'} --type merge -p '{"spec":{"suspend":true}}'`;
+  const pause = `kubectl -n ${shellWord(home)} patch ${resource} ${shellWord(owner.name || '<name>')} --type merge -p '{"spec":{"suspend":true}}'`;
   if (policy?.spec?.suspend === true) return { fights: 'no', because: 'it is suspended', pause };
   return { fights: policy === undefined ? 'maybe' : 'yes', because: why, pause };
 }

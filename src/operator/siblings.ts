@@ -3,6 +3,7 @@ import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
+import { shellWord } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { chooseReconcilers } from './also-pause.ts';
 import { findReconcilers, type Surroundings } from './reconcilers.ts';
@@ -43,7 +44,9 @@ export function reportSiblings(
   const rest = siblingsOf(manager, others, facts).filter((one) => !isNamed(one.ref, names));
   if (rest.length === 0) return;
   const taken = others.filter((one) => isNamed(one.ref, names));
-  const all = [{ ref }, ...taken, rest[0]!].map((one) => `--deployment ${one.ref.namespace}/${one.ref.name}`);
+  const all = [{ ref }, ...taken, rest[0]!].map(
+    (one) => `--deployment ${shellWord(`${one.ref.namespace}/${one.ref.name}`)}`,
+  );
   const list = rest.map((one) => describe(one.ref)).join(', ');
   const message = `${list}, of the same operator, ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all.join(' ')}`;
   emit({ type: 'note', message });

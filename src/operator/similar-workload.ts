@@ -1,6 +1,6 @@
 import type { Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
-import { imageName } from '../phrases.ts';
+import { imageName, shellWord } from '../phrases.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { FoundWorkload } from './workload.ts';
 
@@ -34,7 +34,7 @@ export function similarWorkload(
   throw new DevloopError(
     'target.ambiguous',
     `Several ${best.ref.kind}s match this checkout by name: ${list.join(', ')}.`,
-    { hint: ['Choose one:', ...list.map((one) => `${AGAIN} --deployment ${one}`)].join('\n') },
+    { hint: ['Choose one:', ...list.map((one) => `${AGAIN} --deployment ${shellWord(one)}`)].join('\n') },
   );
 }
 

@@ -3,6 +3,7 @@ import type { Labels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 import type { Discovered, Emit } from '../report/events.ts';
 import type { ServedApi } from './served-apis.ts';
 import { callersOf, isMade, type WebhookCall, type WebhookService } from './webhooks.ts';
@@ -126,7 +127,7 @@ function missingPort({ metadata }: Service, number: number, calls: WebhookCall[]
   return new DevloopError(
     'service.unsupported',
     `Service ${namespace}/${name} has no port ${number}, but ${describe(caller)} calls that port.`,
-    { hint: `kubectl -n ${namespace} get service ${name} -o yaml` },
+    { hint: `kubectl -n ${shellWord(namespace)} get service ${shellWord(name)} -o yaml` },
   );
 }
 

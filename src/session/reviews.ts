@@ -1,6 +1,6 @@
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { counted } from '../phrases.ts';
+import { counted, shellWord } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { isLater } from '../report/review.ts';
 import type { ReadRecording } from '../reviews/read.ts';
@@ -88,7 +88,7 @@ async function sendAgain(
   const ids = action === 'verify' ? [] : options.ids;
   if (action === 'replay') {
     const named = (await setNames(checkout)).find((one) => ids.includes(one));
-    chosen(ids, records, source, named && `To replay the saved set: devloop reviews replay --set ${named}`);
+    chosen(ids, records, source, named && `To replay the saved set: devloop reviews replay --set ${shellWord(named)}`);
   }
   const wanted = wantedOf({ ids, filter: options.filter }, records);
   if (wanted.length === 0) throw set === undefined || records.length > 0 ? noneOf('replayed') : noneIn(name);
@@ -178,7 +178,7 @@ function wantedOf(
 
 function noneIn(set: string): DevloopError {
   return new DevloopError('review.not-found', `The saved set ${set} has no reviews that can be read.`, {
-    hint: `Restore its file, for example from git, or save it again: devloop reviews save ${set} --update`,
+    hint: `Restore its file, for example from git, or save it again: devloop reviews save ${shellWord(set)} --update`,
   });
 }
 
@@ -215,6 +215,6 @@ function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void 
   if (old.length === 0) return;
   const were = old.length === 1 ? 'was' : 'were';
   const message = `${counted(old.length, 'review')} of the set ${were} answered by an older build. The newest build may answer differently.`;
-  const hint = `To record the answers of the current code instead: devloop reviews verify ${name} --update`;
+  const hint = `To record the answers of the current code instead: devloop reviews verify ${shellWord(name)} --update`;
   emit({ type: 'warning', message, hint });
 }

@@ -7,6 +7,7 @@ import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
 import { describeOwner, isPortBusy } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import { envtestAssets } from '../operator/envtest-assets.ts';
+import { shellWord } from '../phrases.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
@@ -86,7 +87,7 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
 function withNextTry(error: unknown, name: string): unknown {
   if (!hasCode(error, 'controller.exited') && !hasCode(error, 'controller.not-ready')) return error;
   const { code, message, hint } = error as DevloopError;
-  const next = `If it needs objects that its deployment creates, such as a Secret, use a test cluster in which the operator is deployed: devloop reviews verify ${name} --api-server KUBECONFIG`;
+  const next = `If it needs objects that its deployment creates, such as a Secret, use a test cluster in which the operator is deployed: devloop reviews verify ${shellWord(name)} --api-server KUBECONFIG`;
   return new DevloopError(code, message, { hint: [hint, next].filter(Boolean).join('\n'), cause: error });
 }
 
@@ -200,11 +201,11 @@ export async function requireManagerPort(
   const session = await sessionOnPort(port, await thisMachine(env));
   if (session === undefined) {
     const owner = await portOwner(port);
-    throw inUse(port, describeOwner(owner), `When it has ended: devloop reviews verify ${name}`);
+    throw inUse(port, describeOwner(owner), `When it has ended: devloop reviews verify ${shellWord(name)}`);
   }
   const user = `the controller of session ${session.id}`;
-  const other = `devloop up runs in ${session.checkout}. When it has ended: devloop reviews verify ${name}`;
-  const ask = `To send the set to that controller: devloop reviews replay --set ${name}`;
+  const other = `devloop up runs in ${session.checkout}. When it has ended: devloop reviews verify ${shellWord(name)}`;
+  const ask = `To send the set to that controller: devloop reviews replay --set ${shellWord(name)}`;
   throw inUse(port, user, session.checkout === checkout ? ask : other);
 }
 

@@ -100,7 +100,7 @@ export function forbidden(
   }
   const lines = [...grouped].map(([what, { verbs, why }]) => `\n  ${verbs.join(', ')}  ${what}: to ${why}`);
   const { verb, namespace } = lacking[0]!;
-  const check = `kubectl --context ${shellWord(api.context)} auth can-i ${verb} ${resourceOf(lacking[0]!)}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+  const check = `kubectl --context ${shellWord(api.context)} auth can-i ${verb} ${resourceOf(lacking[0]!)}${namespace === undefined ? '' : ` -n ${shellWord(namespace)}`}`;
   const elsewhere = guessed ? `If the operator is in another namespace: ${AGAIN} -n NAMESPACE\n` : '';
   return new DevloopError(
     'cluster.forbidden',

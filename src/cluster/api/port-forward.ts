@@ -61,7 +61,7 @@ async function open(api: ClusterApi, target: ForwardTarget, signal: AbortSignal)
 function forbidden(api: ClusterApi, { namespace }: ForwardTarget, cause: ApiError): DevloopError {
   const message = `Port-forwards in namespace ${namespace} need the verbs get and create on pods/portforward (create since Kubernetes 1.35): ${cause.message}`;
   return new DevloopError('cluster.forbidden', message, {
-    hint: `Ask for them. To check: kubectl --context ${shellWord(api.context)} auth can-i create pods/portforward -n ${namespace}`,
+    hint: `Ask for them. To check: kubectl --context ${shellWord(api.context)} auth can-i create pods/portforward -n ${shellWord(namespace)}`,
     cause,
   });
 }
@@ -70,7 +70,7 @@ function failed(target: ForwardTarget, cause: string, error?: unknown): DevloopE
   return new DevloopError(
     'relay.failed',
     `The port-forward to port ${target.port} of ${describe(podOf(target))} failed: ${cause}`,
-    { hint: `kubectl -n ${target.namespace} describe pod ${target.pod}`, cause: error },
+    { hint: `kubectl -n ${shellWord(target.namespace)} describe pod ${shellWord(target.pod)}`, cause: error },
   );
 }
 

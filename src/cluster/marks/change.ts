@@ -1,5 +1,6 @@
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { ApiError, conflictIfGone, isAlreadyExists, isConflict, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
@@ -189,11 +190,11 @@ export async function createMarked<T extends KubeObject>(work: Work, ref: Object
 }
 
 function foreign(ref: ObjectRef): DevloopError {
-  const where = ref.namespace ? `-n ${ref.namespace} ` : '';
+  const where = ref.namespace ? `-n ${shellWord(ref.namespace)} ` : '';
   return new DevloopError(
     'change.conflict',
     `${describe(ref)} already exists and does not belong to this session.`,
-    { hint: `kubectl get ${ref.kind.toLowerCase()} ${where}${ref.name} -o yaml` },
+    { hint: `kubectl get ${ref.kind.toLowerCase()} ${where}${shellWord(ref.name)} -o yaml` },
   );
 }
 

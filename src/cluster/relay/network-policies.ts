@@ -2,7 +2,7 @@
  * Finds out whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have NetworkPolicies but do not enforce them.
  */
 
-import { withNames } from '../../phrases.ts';
+import { shellQuoted, withNames } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { type Labels, selects } from '../api/labels.ts';
@@ -55,7 +55,7 @@ function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[
   return {
     type: 'warning',
     message: `${named(namespace, policies)} may block kube-apiserver from ${withNames('port', numbers)} of the relay.`,
-    hint: `If no reviews arrive: echo '${JSON.stringify(opening(namespace, numbers))}' | kubectl apply -f -`,
+    hint: `If no reviews arrive: echo ${shellQuoted(JSON.stringify(opening(namespace, numbers)))} | kubectl apply -f -`,
   };
 }
 

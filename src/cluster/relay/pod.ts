@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { ApiError, isTransient } from '../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
@@ -94,7 +95,7 @@ function stillStarting(error: unknown): RelayState {
 
 function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unknown): DevloopError {
   return new DevloopError('relay.failed', `${describe(ref)} does not run: ${cause}`, {
-    hint: hint ?? `kubectl -n ${ref.namespace} describe pod ${ref.name}`,
+    hint: hint ?? `kubectl -n ${shellWord(ref.namespace)} describe pod ${shellWord(ref.name)}`,
     cause: error,
   });
 }

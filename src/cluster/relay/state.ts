@@ -1,5 +1,6 @@
 /** The relay's state, derived from the status of its Pod. */
 import { AGAIN } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
 import type { ContainerStatus, Pod } from '../api/workloads.ts';
@@ -95,15 +96,16 @@ function textOf(reason: string, message: string | undefined): string {
 /** What to do about a refused creation. Only the text distinguishes the kinds of Forbidden. */
 export function refusalHint(refusal: ApiError, { kind, namespace }: ObjectRef): string {
   const { message, status, hint = '' } = refusal;
-  const get = `kubectl -n ${namespace} get`;
+  const get = `kubectl -n ${shellWord(namespace)} get`;
   if (/quota|must specify/.test(message)) return `${get} resourcequota shows what is left.`;
   if (refusal.isTerminating) return hint;
   if (/ usage per /.test(message)) return `${get} limitrange -o yaml shows what is allowed.`;
-  if (/PodSecurity/.test(message)) return `kubectl get namespace ${namespace} --show-labels shows the level.`;
+  if (/PodSecurity/.test(message))
+    return `kubectl get namespace ${shellWord(namespace)} --show-labels shows the level.`;
   if (UNANSWERED_WEBHOOK.test(message))
     return `A webhook for Pods is not responding. Exclude Pods with the label ${RELAY_LABEL} from that webhook (objectSelector). If the webhook belongs to your operator, only the relay could answer it: end devloop up with Ctrl-C, and start it again.`;
   if (/webhook|ValidatingAdmissionPolicy/.test(message))
     return `A policy of the cluster forbids it: ask for an exception for Pods with the label ${RELAY_LABEL}.`;
-  if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${namespace}`;
+  if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${shellWord(namespace)}`;
   return `${get} events --sort-by .lastTimestamp`;
 }

@@ -161,7 +161,7 @@ async function createOrFind(
 /** A Lease that devloop cannot find by its label: somebody removed the label, or created the Lease. */
 function unlabelled(context: string, ref: ObjectRef, { spec }: Lease): DevloopError {
   const message = `${describe(ref)} is in the way: it names ${spec.holderIdentity ?? 'nobody'} as its holder, and has no label ${SESSION_LABEL}, so devloop status and devloop down do not see it.`;
-  const remove = `kubectl --context ${shellWord(context)} -n ${ref.namespace} delete lease ${ref.name}`;
+  const remove = `kubectl --context ${shellWord(context)} -n ${shellWord(ref.namespace)} delete lease ${shellWord(ref.name)}`;
   return new DevloopError('session.held', message, { hint: `If nobody is using it: ${remove}` });
 }
 

@@ -1,5 +1,6 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { isDenied, isTransient, LET_IT_PASS, refusalOf, undefinedIfForbidden } from '../api/errors.ts';
 import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
@@ -124,7 +125,7 @@ async function resume(
   work.emit({
     type: 'warning',
     message: `${describe(ref)} was not ready within ${seconds} s; restoring everything else anyway.`,
-    hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
+    hint: `kubectl -n ${shellWord(ref.namespace)} describe ${ref.kind.toLowerCase()} ${shellWord(ref.name)}`,
   });
   return { ...left, isLate: true };
 }

@@ -1,4 +1,5 @@
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { describe, refOf } from '../api/kinds.ts';
 import { labelQuery } from '../api/labels.ts';
 import type { Service } from '../api/objects.ts';
@@ -49,7 +50,7 @@ export function assertTakeable(service: Service, address?: string): void {
   if (service.spec.internalTrafficPolicy === 'Local') {
     throw unsupported(
       'has internalTrafficPolicy Local: proxies drop endpoints that are on no node, and this machine is not a node.',
-      `kubectl -n ${service.metadata.namespace} patch service ${service.metadata.name} -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
+      `kubectl -n ${shellWord(service.metadata.namespace)} patch service ${shellWord(service.metadata.name)} -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
     );
   }
   const families = service.spec.ipFamilies ?? [];

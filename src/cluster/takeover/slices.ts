@@ -1,6 +1,7 @@
 /** The EndpointSlices of a Service, and those among them that Kubernetes' own controllers write. */
 import { allDone, backOff, reportWhileWaiting, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { isConflict, isNotFound, isTransient } from '../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
@@ -149,7 +150,7 @@ export function sliceLabel(service: string): string {
 
 /** The command that lists a Service's slices. */
 export function slicesCommand({ namespace, name }: { namespace?: string; name: string }): string {
-  return `kubectl -n ${namespace} get endpointslices -l ${sliceLabel(name)}`;
+  return `kubectl -n ${shellWord(namespace)} get endpointslices -l ${shellWord(sliceLabel(name))}`;
 }
 
 /** Names the slices of Kubernetes' controllers for a Service together, for display. */

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import { similarNames } from '../../similar.ts';
 import {
@@ -221,7 +222,7 @@ const LIST_SECONDS = 600;
 
 /** The next command for one of several main packages. */
 function command(goPackage: string): string {
-  return `devloop up --package ${goPackage}`;
+  return `devloop up --package ${shellWord(goPackage)}`;
 }
 
 function noModule(root: string): DevloopError {

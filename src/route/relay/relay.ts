@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { sleep } from '../../async.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Explanation, Route } from '../route.ts';
 import { type Dial, keepConnected, redialPauseMs } from './dial.ts';
@@ -199,7 +200,7 @@ class Relay {
   #hint(): string {
     if (this.#failure instanceof DevloopError && this.#failure.hint !== undefined) return this.#failure.hint;
     const { namespace, name } = this.#options.pod;
-    return `See the log of the relay: kubectl logs --namespace ${namespace} ${name}`;
+    return `See the log of the relay: kubectl logs --namespace ${shellWord(namespace)} ${shellWord(name)}`;
   }
 }
 

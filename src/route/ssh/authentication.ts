@@ -1,5 +1,6 @@
 import type { AuthHandlerMiddleware, BaseAgent, Client, ParsedKey } from 'ssh2';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { FoundIdentities } from './identities.ts';
 import { fingerprint } from './known-hosts.ts';
 import { type HostSettings, nameOf } from './settings.ts';
@@ -108,7 +109,7 @@ function refusalOf(
   return new DevloopError('ssh.auth', `${what}${why}.${methods}`, {
     hint:
       accepted.length === 0 || accepted.includes('publickey')
-        ? `Check with: ssh ${port}${host.user}@${host.alias} true. ssh-keygen makes a key, ssh-copy-id installs it on the host, and ssh-add unlocks it.`
+        ? `Check with: ssh ${port}${shellWord(host.user)}@${shellWord(host.alias)} true. ssh-keygen makes a key, ssh-copy-id installs it on the host, and ssh-add unlocks it.`
         : 'devloop logs in with keys only: allow PubkeyAuthentication on the host.',
   });
 }

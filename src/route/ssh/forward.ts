@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Channel, Client } from 'ssh2';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { type HostSettings, nameOf } from './settings.ts';
 
 /** All addresses of the host, IPv4 and IPv6, if its sshd_config lets the client choose. */
@@ -78,7 +79,7 @@ function refused(host: HostSettings, port: number, error: Error): DevloopError {
     return new DevloopError(
       'ssh.unreachable',
       `Connection to SSH host ${nameOf(host)} ended: ${error.message}.`,
-      { hint: `Check with: ssh ${host.alias}` },
+      { hint: `Check with: ssh ${shellWord(host.alias)}` },
     );
   }
   if (port === 0) {

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Client, HostVerifier } from 'ssh2';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import { createAuthentication } from './authentication.ts';
 import { type Ask, type HostKeys, loadHostKeys } from './host-key.ts';
@@ -119,7 +120,7 @@ function tooSlow(host: HostSettings): DevloopError {
   return new DevloopError(
     'ssh.unreachable',
     `SSH host ${nameOf(host)} did not complete the handshake within ${LIMIT_MS / 1000} s.`,
-    { hint: `Check with: ssh -v ${host.alias} true` },
+    { hint: `Check with: ssh -v ${shellWord(host.alias)} true` },
   );
 }
 
@@ -128,7 +129,7 @@ function unusable(host: HostSettings, error: Error): DevloopError {
   const happened = overCommand
     ? 'could not be reached over its ProxyCommand'
     : 'responded, but the SSH handshake failed';
-  const check = `Check with: ssh -v ${host.alias} true`;
+  const check = `Check with: ssh -v ${shellWord(host.alias)} true`;
   return new DevloopError('ssh.unreachable', `SSH host ${nameOf(host)} ${happened}: ${error.message}.`, {
     hint: overCommand ? check : `Is ${host.port} the port of sshd? ${check}`,
     cause: error,

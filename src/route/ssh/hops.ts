@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
 import { ownAccount } from '../../machine/account.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Destination } from './destination.ts';
 import { type HostSettings, type LocalAccount, nameOf, readSettings } from './settings.ts';
 
@@ -24,7 +25,7 @@ export async function readHops(to: Destination, env: Env, signal: AbortSignal): 
       throw new DevloopError(
         'ssh.unreachable',
         `ProxyJump to ${nameOf(hops.at(-1)!)} uses more than ${MAX_HOPS} hosts, possibly in a loop.`,
-        { hint: `Check with: ssh -G ${to.host}` },
+        { hint: `Check with: ssh -G ${shellWord(to.host)}` },
       );
     }
     const found = await Promise.all(jumps.map((jump) => settingsOf(jump, local, signal)));
@@ -55,7 +56,11 @@ function runSsh(args: string[], env: Env, signal: AbortSignal): Promise<string> 
       if (signal.aborted) return reject(signal.reason);
       const why = stderr.trim().split('\n').at(-1) || error.message;
       const message = `OpenSSH rejected its configuration: ${why}`;
-      reject(new DevloopError('ssh.unreachable', message, { hint: `Check with: ssh ${args.join(' ')}` }));
+      reject(
+        new DevloopError('ssh.unreachable', message, {
+          hint: `Check with: ssh ${args.map(shellWord).join(' ')}`,
+        }),
+      );
     });
   });
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import {
   fingerprint,
@@ -131,7 +132,9 @@ function changed(host: HostSettings, name: string, key: Buffer, { file, line }: 
   return new DevloopError(
     'ssh.host-key',
     `The ${typeOf(key)} key of SSH host ${nameOf(host)} (${fingerprint(key)}) differs from the one in ${file}:${line}. Somebody may be intercepting the connection.`,
-    { hint: `If the host was reinstalled, remove its old key: ssh-keygen -f ${file} -R '${name}'` },
+    {
+      hint: `If the host was reinstalled, remove its old key: ssh-keygen -f ${shellWord(file)} -R ${shellWord(name)}`,
+    },
   );
 }
 
@@ -144,7 +147,7 @@ function revoked(host: HostSettings, { file, line }: KnownLine): DevloopError {
 }
 
 function sshArguments({ user, alias, port }: HostSettings): string {
-  return [...(port === 22 ? [] : ['-p', port]), `${user}@${alias}`].join(' ');
+  return [...(port === 22 ? [] : ['-p', port]), shellWord(`${user}@${alias}`)].join(' ');
 }
 
 /** `ed25519`, `ecdsa`, `rsa`: the type in the names of sshd's key files. */

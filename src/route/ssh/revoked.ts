@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { fingerprint } from './known-hosts.ts';
 import { typeOf } from './wire.ts';
 
@@ -23,7 +24,7 @@ export async function refuseRevoked(file: string, key: Buffer, host: string, env
     throw new DevloopError(
       'ssh.host-key',
       `RevokedHostKeys names ${file}, which could not be read (${messageOf(error)}), so no key of SSH host ${host} can be trusted.`,
-      { hint: `Check with: ssh-keygen -Q -f '${file}' <key>.pub` },
+      { hint: `Check with: ssh-keygen -Q -f ${shellWord(file)} <key>.pub` },
     );
   });
   if (!revoked) return;

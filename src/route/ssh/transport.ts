@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { Client } from 'ssh2';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { type HostSettings, nameOf } from './settings.ts';
 
 /** A name's addresses are tried one after the other, each for this long. */
@@ -68,7 +69,7 @@ function codeOf(error: unknown): string {
 function unreachable(host: HostSettings, code: string, cause: unknown, limitMs: number): DevloopError {
   const [what, hint] = causeOf(host, code, limitMs) ?? [
     `could not be reached: ${(cause as Error).message || code}`,
-    `Check with: ssh ${host.alias} true`,
+    `Check with: ssh ${shellWord(host.alias)} true`,
   ];
   return new DevloopError('ssh.unreachable', `SSH host ${nameOf(host)} ${what}.`, { hint, cause });
 }
@@ -82,7 +83,7 @@ function causeOf(
     case 'ENOTFOUND':
       return [
         `could not be reached: the name ${host} does not resolve`,
-        `Check the name, the VPN and the Host entry in ssh_config: ssh -G ${alias}`,
+        `Check the name, the VPN and the Host entry in ssh_config: ssh -G ${shellWord(alias)}`,
       ];
     case 'EAI_AGAIN':
       return [
@@ -161,7 +162,7 @@ export async function openThroughJumpHost(
       'ssh.unreachable',
       `Jump host ${nameOf(from)} could not connect to ${nameOf(to)}: ${why}.`,
       {
-        hint: `Check with: ssh ${to.alias} true. The sshd_config of the jump host needs "AllowTcpForwarding yes".`,
+        hint: `Check with: ssh ${shellWord(to.alias)} true. The sshd_config of the jump host needs "AllowTcpForwarding yes".`,
         cause: error,
       },
     );

@@ -9,6 +9,7 @@ import {
 } from '../../machine/port.ts';
 import { sessionListensOn } from '../../machine/process.ts';
 import { portOwner } from '../../machine/system.ts';
+import { shellWord } from '../../phrases.ts';
 import type { LocalMachine } from './local-machine.ts';
 import { type LocalSession, localSessions } from './local-sessions.ts';
 import type { UpOptions } from './options.ts';
@@ -96,7 +97,7 @@ export function claimPort(port: number, { claimed, deployment }: Claims): void {
   const message = `The controllers of ${other} and ${deployment} both need port ${port} of this machine, so they cannot run side by side.`;
   const hint = [
     'Take over one of them:',
-    ...[other, deployment].map((one) => `${AGAIN} --deployment ${one}`),
+    ...[other, deployment].map((one) => `${AGAIN} --deployment ${shellWord(one)}`),
   ];
   throw new DevloopError('port.in-use', message, { hint: hint.join('\n') });
 }

@@ -10,6 +10,7 @@ import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
+import { shellWord } from '../../phrases.ts';
 import type { ObjectName } from '../../report/events.ts';
 import type { LocalMachine } from './local-machine.ts';
 import { isKnownDead } from './local-sessions.ts';
@@ -196,5 +197,5 @@ function downOf(target: Target): string {
   const [one] = targetsOf(target);
   if (one === undefined) return 'devloop down';
   const flag = one.kind === 'Service' ? '--service' : '--deployment';
-  return `devloop down ${flag} ${one.namespace}/${one.name}`;
+  return `devloop down ${flag} ${shellWord(one.namespace)}/${shellWord(one.name)}`;
 }

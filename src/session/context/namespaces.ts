@@ -2,6 +2,7 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isForbidden, noneIfForbidden } from '../../cluster/api/errors.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
 import type { CommandContext } from './context.ts';
 
@@ -46,7 +47,7 @@ async function requireNamespace(api: ClusterApi, name: string): Promise<void> {
   if (await mayExist(api, name)) return;
   const all = await api.list<KubeObject>('Namespace', undefined).catch(noneIfForbidden);
   const names = all.map(({ metadata }) => metadata.name);
-  const similar = similarNames(name, names).map((one) => `${AGAIN} -n ${one}`);
+  const similar = similarNames(name, names).map((one) => `${AGAIN} -n ${shellWord(one)}`);
   throw new DevloopError(
     'target.not-found',
     `Namespace ${name} does not exist in the cluster of context ${api.context}.`,

@@ -104,7 +104,8 @@ export function flagsFor({ reconcilers }: Question, pending: Pending, pausesOthe
   );
   const others = pausesOthers || pending.reconcilers.length === 0 ? [] : ['none'];
   const also = [...wanted.map(({ ref }) => `${ref.namespace}/${ref.name}`), ...others];
-  return [...(asksForCluster(pending) ? ['--yes'] : []), ...also.map((one) => `--also-pause ${one}`)].join(
-    ' ',
-  );
+  return [
+    ...(asksForCluster(pending) ? ['--yes'] : []),
+    ...also.map((one) => `--also-pause ${shellWord(one)}`),
+  ].join(' ');
 }

@@ -3,6 +3,7 @@ import { describe, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts'
 import { type FoundPair, findKeyPair } from '../../local/key-pairs.ts';
 import { distrust } from '../../local/trust.ts';
 import type { TargetService } from '../../operator/target.ts';
+import { shellWord } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf } from './check.ts';
 import { targetWithServices } from './shared-work.ts';
@@ -77,8 +78,8 @@ export function certificateFinding(
 
 function describeCommand({ namespace, name, certificate }: FoundPair['secret']): string {
   return certificate === undefined
-    ? `kubectl -n ${namespace} describe secret ${name}`
-    : `kubectl -n ${namespace} describe certificate ${certificate}`;
+    ? `kubectl -n ${shellWord(namespace)} describe secret ${shellWord(name)}`
+    : `kubectl -n ${shellWord(namespace)} describe certificate ${shellWord(certificate)}`;
 }
 
 /** How the callers get a caBundle that trusts the key pair of a Secret. */
@@ -91,7 +92,10 @@ function trustHint(
     const source = `cert-manager.io/inject-ca-from=${namespace}/${certificate}`;
     return [
       "To have cert-manager's cainjector write the CA into the caBundle:",
-      ...each.map((one) => `kubectl annotate --overwrite ${one.kind.toLowerCase()} ${one.name} ${source}`),
+      ...each.map(
+        (one) =>
+          `kubectl annotate --overwrite ${one.kind.toLowerCase()} ${shellWord(one.name)} ${shellWord(source)}`,
+      ),
     ].join('\n');
   }
   const fields = each.map((one) => `${bundleField(one.kind)} of ${describe(one)}`).join(', ');

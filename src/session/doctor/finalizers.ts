@@ -3,6 +3,7 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { readyPods } from '../../cluster/takeover/pause/waits.ts';
 import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
+import { shellWord } from '../../phrases.ts';
 import { type Check, type Finding, neededOperator } from './check.ts';
 
 /** The most objects that are listed per kind. If there are more, the finding reports that. */
@@ -25,7 +26,7 @@ export const finalizersCheck: Check = {
     const controller = isHeld ? 'a live devloop session' : ready > 0 ? 'the in-cluster manager' : undefined;
     const resume =
       manager?.object.spec.replicas !== undefined
-        ? `kubectl -n ${target.namespace} scale ${manager.ref.kind.toLowerCase()} ${manager.ref.name} --replicas=1`
+        ? `kubectl -n ${shellWord(target.namespace)} scale ${manager.ref.kind.toLowerCase()} ${shellWord(manager.ref.name)} --replicas=1`
         : undefined;
     const { api } = await context;
     return finalizersFinding({ ...(await listWaiting(api, facts.groups, signal)), controller, resume });

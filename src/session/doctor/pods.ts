@@ -7,6 +7,7 @@ import type { Manager } from '../../cluster/takeover/pause/pause.ts';
 import { isPodOf } from '../../cluster/takeover/pause/pods.ts';
 import { isControllerSlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import { selectedPods } from '../../operator/manager.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Check, Finding } from './check.ts';
 import { targetWithServices } from './shared-work.ts';
 
@@ -62,7 +63,7 @@ export function podsFinding({ service, manager, pods, slices }: ServicePods): Fi
     verdict: 'warn',
     answer: `Service ${namespace}/${name} has no ready endpoint, so nothing in the cluster answers its reviews`,
     proof,
-    hint: `kubectl -n ${namespace} get pods -l ${labelQuery(originalSelector(service))}`,
+    hint: `kubectl -n ${shellWord(namespace)} get pods -l ${shellWord(labelQuery(originalSelector(service)))}`,
   };
 }
 

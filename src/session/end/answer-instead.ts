@@ -9,6 +9,7 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import { type KeyPairs, readKeyPairs } from '../../local/key-pairs.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
+import { shellWord } from '../../phrases.ts';
 import { isOwn } from '../../route/direct.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, Io, RouteOptions, TrustOptions } from '../context/options.ts';
@@ -119,6 +120,6 @@ async function addressOf({ api }: Work, { route: { target } }: Ends, namespace: 
   const address = running.find(({ status }) => status?.phase === 'Running')?.status?.podIP;
   if (address !== undefined) return address;
   throw new DevloopError('relay.failed', `The relay Pod in namespace ${namespace} has no address.`, {
-    hint: `kubectl -n ${namespace} get pods -l ${query.labelSelector} -o wide`,
+    hint: `kubectl -n ${shellWord(namespace)} get pods -l ${shellWord(query.labelSelector)} -o wide`,
   });
 }

@@ -24,7 +24,7 @@ function cannotStart(first: NotStarted, others: NotStarted[]): DevloopError {
     ({ ref, cause }) => `${describe(ref)} is resumed, but cannot start: ${cause}`,
   );
   const { kind, namespace, name } = first.look;
-  const hint = `kubectl -n ${namespace} describe ${kind.toLowerCase()} ${name}`;
+  const hint = `kubectl -n ${shellWord(namespace)} describe ${kind.toLowerCase()} ${shellWord(name)}`;
   return new DevloopError('manager.not-started', texts.join('\n'), { hint });
 }
 
@@ -88,7 +88,7 @@ function unmarking(context: string, ref: ObjectRef): string {
 }
 
 function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: string): string {
-  return `kubectl --context ${shellWord(context)} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
+  return `kubectl --context ${shellWord(context)} ${namespace ? `-n ${shellWord(namespace)} ` : ''}${verb} ${kind.toLowerCase()} ${shellWord(name)}`;
 }
 
 /** The arguments of a kubectl patch, with quotes escaped for the shell. */

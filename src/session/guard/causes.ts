@@ -6,7 +6,7 @@ import type { Workload } from '../../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
-import { writerText } from '../../phrases.ts';
+import { shellWord, writerText } from '../../phrases.ts';
 import type { Overwritten } from './judge.ts';
 
 export const DEPLOY_AGAIN = 'Deploy the operator again, then run devloop up.';
@@ -111,7 +111,7 @@ function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string 
     manager === undefined ? 'Find out who writes it, and stop them' : `Stop ${manager} from writing it`;
   if (parent !== undefined)
     return `It belongs to ${parent.kind} ${parent.name}, whose own operator writes it. Pause that operator, or change it through ${parent.kind} ${parent.name}.`;
-  return `${stop}; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
+  return `${stop}; kubectl -n ${shellWord(ref.namespace)} get ${ref.kind.toLowerCase()} ${shellWord(ref.name)} -o yaml --show-managed-fields shows who owns each field.`;
 }
 
 /**
@@ -128,7 +128,7 @@ async function pauseOf(
     .get<Workload>({ kind: 'Deployment', namespace, name: manager })
     .catch(() => undefined);
   if ((found?.spec?.replicas ?? 0) === 0) return '';
-  return `kubectl -n ${namespace} scale deployment ${manager} --replicas=0\n`;
+  return `kubectl -n ${shellWord(namespace)} scale deployment ${shellWord(manager)} --replicas=0\n`;
 }
 
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;

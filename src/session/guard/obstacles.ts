@@ -2,7 +2,7 @@ import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { writerOf } from '../../cluster/marks/observe.ts';
 import type { Work } from '../../cluster/work.ts';
-import { writerText } from '../../phrases.ts';
+import { shellQuoted, shellWord, writerText } from '../../phrases.ts';
 import { DEPLOY_AGAIN } from './causes.ts';
 
 /** A change by others to a Service that keeps kube-apiserver from calling this machine through it. */
@@ -45,9 +45,9 @@ function textOf(ref: ObjectRef, service: Service, { path, text: [verb, rest] }: 
 const CLUSTER_IP = 'ClusterIP';
 
 function obstacleOf(ref: ObjectRef, { spec }: Service, type = CLUSTER_IP): Obstacle | undefined {
-  const kubectl = `kubectl -n ${ref.namespace}`;
+  const kubectl = `kubectl -n ${shellWord(ref.namespace)}`;
   const patch = (fields: object): string =>
-    `${kubectl} patch service ${ref.name} -p '${JSON.stringify({ spec: fields })}'`;
+    `${kubectl} patch service ${ref.name} -p ${shellQuoted(JSON.stringify({ spec: fields }))}`;
   if (spec.type === 'ExternalName')
     return {
       path: ['spec', 'type'],

@@ -1,5 +1,6 @@
 import { DevloopError } from '../../errors.ts';
 import { findWebhookSetups } from '../../operator/webhook-setup.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import { curlCommand, plainJson, requireKept } from '../../reviews/export.ts';
 import { goTest } from '../../reviews/export-go.ts';
@@ -35,7 +36,9 @@ export async function exported(
     throw new DevloopError(
       'usage.invalid',
       `The webhooks of these reviews are in several packages: ${setups.map(({ directory }) => directory).join(', ')}.`,
-      { hint: `Export the reviews of one of them at a time: devloop reviews export ${ids[0]} -o go` },
+      {
+        hint: `Export the reviews of one of them at a time: devloop reviews export ${shellWord(ids[0])} -o go`,
+      },
     );
   if (setup!.calls.length === 0) emit({ type: 'warning', message: FILL_IN });
   return goTest(kept, setup!);

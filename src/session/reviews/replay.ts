@@ -2,7 +2,7 @@ import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import { jsonPath } from '../../config/json-path.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { DevloopError } from '../../errors.ts';
-import { withNames } from '../../phrases.ts';
+import { shellWord, withNames } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { ReviewRecord } from '../../reviews/record.ts';
 import { type ReplayOptions, replay, replayedEvent } from '../../reviews/replay.ts';
@@ -53,12 +53,17 @@ export function afterVerify(changed: ReviewRecord, set: string): string {
 }
 
 function toAccept(set: string): string {
-  return `devloop reviews verify ${set} --update`;
+  return `devloop reviews verify ${shellWord(set)} --update`;
 }
 
 /** The command that shows a review with its objects and its recorded answer. */
 export function toShow({ id }: ReviewRecord, { set, session }: From): string {
-  const from = set !== undefined ? ` --set ${set}` : session !== undefined ? ` --session ${session}` : '';
+  const from =
+    set !== undefined
+      ? ` --set ${shellWord(set)}`
+      : session !== undefined
+        ? ` --session ${shellWord(session)}`
+        : '';
   return `To see the review as it was recorded: devloop reviews show ${id}${from}`;
 }
 

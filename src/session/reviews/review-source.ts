@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { type ReadRecording, readRecording, readRecords, type Wanted } from '../../reviews/read.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
 import { recordingFiles } from '../../reviews/recording.ts';
@@ -93,7 +94,9 @@ async function setSource(
   if (!names.includes(name)) {
     const known = names.length === 0 ? 'There are no saved sets here.' : `Saved sets: ${names.join(', ')}.`;
     const commands = similarNames(name, names).map((one) =>
-      action === 'verify' ? `devloop reviews verify ${one}` : `devloop reviews ${action} --set ${one}`,
+      action === 'verify'
+        ? `devloop reviews verify ${shellWord(one)}`
+        : `devloop reviews ${action} --set ${shellWord(one)}`,
     );
     const hint = commands.join('\n') || 'To save the reviews of a session: devloop reviews save NAME';
     throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });

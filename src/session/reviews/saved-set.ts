@@ -91,7 +91,7 @@ export function updateSet(
       }
       if (!isDeepStrictEqual((await readRecords(file)).records, records))
         throw new DevloopError('files.not-written', `${file} was changed while the set was verified.`, {
-          hint: `devloop reviews verify ${name} --update`,
+          hint: `devloop reviews verify ${shellWord(name)} --update`,
         });
       const updated = records.map((one) => accepted.get(one) ?? one);
       const known = new Set(records.flatMap((one) => suspectsIn(one).map(({ text }) => text)));
@@ -127,6 +127,6 @@ export async function nameSets(checkout: string, emit: Emit): Promise<never> {
   const hint =
     first === undefined
       ? 'To save reviews as a set: devloop reviews save create-web\nThen: devloop reviews verify create-web'
-      : `devloop reviews verify ${first}`;
+      : `devloop reviews verify ${shellWord(first)}`;
   throw new DevloopError('usage.invalid', message, { hint });
 }

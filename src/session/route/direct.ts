@@ -4,6 +4,7 @@ import { permissionsOn } from '../../cluster/api/permissions.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { hostPort, sharedFamilies } from '../../machine/addresses.ts';
+import { shellWord } from '../../phrases.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
 import { startGateways } from './gateways.ts';
 import { pointToRouteAddress } from './point.ts';
@@ -71,7 +72,7 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
 
 /** A flag that is typed again replaces the earlier one, so it also needs the networks that were allowed already. */
 function allowing(strangers: string[], { allowFrom = [] }: RouteSettings): string {
-  const networks = [...allowFrom, ...strangers].map((one) => `--allow-from ${one}`);
+  const networks = [...allowFrom, ...strangers].map((one) => `--allow-from ${shellWord(one)}`);
   return `If these connections are those of the control plane, allow them, too: ${AGAIN} ${networks.join(' ')}`;
 }
 
@@ -95,7 +96,7 @@ function noSharedFamily(services: Service[]): DevloopError {
     'route.none',
     `The webhook Services have no IP family in common, but one address has to serve them all: ${list}.`,
     {
-      hint: `kubectl -n ${metadata.namespace} patch service ${metadata.name} -p '{"spec":{"ipFamilyPolicy":"RequireDualStack"}}'`,
+      hint: `kubectl -n ${shellWord(metadata.namespace)} patch service ${shellWord(metadata.name)} -p '{"spec":{"ipFamilyPolicy":"RequireDualStack"}}'`,
     },
   );
 }

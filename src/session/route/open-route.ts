@@ -1,6 +1,7 @@
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import { AGAIN, DevloopError, type ErrorCode } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { routeNames } from './kinds.ts';
 import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
 
@@ -64,7 +65,7 @@ function withOtherRoutes(error: unknown, choice: RouteChoice): unknown {
   const isSsh = typeof choice !== 'string';
   if (!OF_THE_ROUTE.has(error.code) && !error.code.startsWith('ssh.')) return error;
   const others = routeNames('auto').filter((name) => name !== choice);
-  const hints = others.map((name) => `By another route: ${AGAIN} --route ${name}`);
+  const hints = others.map((name) => `By another route: ${AGAIN} --route ${shellWord(name)}`);
   const hint = [error.hint, ...hints, isSsh ? undefined : OVER_SSH].filter(Boolean).join('\n');
   return new DevloopError(error.code, error.message, { hint, cause: error });
 }

@@ -1,5 +1,6 @@
 import { allDone } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
+import { shellWord } from '../../../phrases.ts';
 import type { ClusterApi } from '../../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { Lease } from '../../api/objects.ts';
@@ -67,7 +68,7 @@ export function noLease({ ref }: Manager): DevloopError {
   return new DevloopError(
     'pause.unsupported',
     `No Lease in namespace ${ref.namespace} is held by a Pod of ${describe(ref)}, so devloop cannot pause it by its Lease.`,
-    { hint: `kubectl -n ${ref.namespace} get leases,pods\n${OTHER_WAYS}` },
+    { hint: `kubectl -n ${shellWord(ref.namespace)} get leases,pods\n${OTHER_WAYS}` },
   );
 }
 

@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { refOf } from '../../../../src/cluster/api/kinds.ts';
 import type { Metadata, Service } from '../../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../../src/cluster/api/workloads.ts';
-import type { Policy } from '../../../../src/operator/owner-policy.ts';
+import { judgeOwner, type Policy } from '../../../../src/operator/owner-policy.ts';
 import { type Owner, type OwnerKind, ownersOf } from '../../../../src/operator/owners.ts';
 import { groupByOwner, ownerFinding } from '../../../../src/session/doctor/owners.ts';
 
@@ -118,3 +119,15 @@ describe('whether it overwrites changes', () => {
     );
   });
 });
+
+it.each<OwnerKind>(['Argo CD', 'Flux Kustomization', 'Flux HelmRelease'])(
+  'the command that pauses %s is one command, whatever the cluster calls it',
+  (kind) => {
+    const [namespace, name] = ['$(echo x)', 'app; echo evil|sh'];
+    const { pause } = judgeOwner({ kind, namespace, name, sign: '' }, { metadata: { namespace, name } });
+    const script = `kubectl() { printf '<%s>' "$@"; }\n${pause.replace(/ \(an .*/, '')}`;
+    const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+    expect(stdout).toContain(`<-n><${namespace}><patch>`);
+    expect(stdout).toContain(`<${name}><--type>`);
+  },
+);
