@@ -39,7 +39,9 @@ export async function takenVariables(
     ? []
     : run.filter((word) => PROGRAM_SOURCE.test(word)).map((file) => resolve(root, file));
   const packages = await readPackages([...files, ...named]);
-  const taken = namedVariables(isBuilt ? packages : [...packages, run], names);
+  const taken = namedVariables(packages, names);
+  if (!isBuilt)
+    for (const name of names) if (run.some((word) => wordsIn(word).includes(name))) taken.add(name);
   const others = names.filter((name) => !taken.has(name) && isPlain(variables[name]!));
   if (!isBuilt || others.length === 0) return taken;
   const directories = [...(await linked())]
@@ -47,6 +49,11 @@ export async function takenVariables(
     .map(([, directory]) => directory);
   for (const name of await namedByPackages(directories, others, `${keptProgram}.variables`)) taken.add(name);
   return taken;
+}
+
+/** The names in a word of the user's command: `--port=$PORT`, `PORT`. */
+function wordsIn(word: string): string[] {
+  return word.match(/[A-Za-z_]\w*/g) ?? [];
 }
 
 /** The texts of these files, by directory. */

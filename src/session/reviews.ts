@@ -88,7 +88,12 @@ async function sendAgain(
   const ids = action === 'verify' ? [] : options.ids;
   if (action === 'replay') {
     const named = (await setNames(checkout)).find((one) => ids.includes(one));
-    chosen(ids, records, source, named && `To replay the saved set: devloop reviews replay --set ${shellWord(named)}`);
+    chosen(
+      ids,
+      records,
+      source,
+      named && `To replay the saved set: devloop reviews replay --set ${shellWord(named)}`,
+    );
   }
   const wanted = wantedOf({ ids, filter: options.filter }, records);
   if (wanted.length === 0) throw set === undefined || records.length > 0 ? noneOf('replayed') : noneIn(name);

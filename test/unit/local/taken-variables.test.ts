@@ -49,11 +49,13 @@ test('no variable that runs something somewhere reaches `make run`, unless a pro
 test('the user names a variable in the command, or in a file that the command names', async () => {
   const root = await directoryWith({});
   const file = await put(await directoryWith({}), 'server.mjs', 'console.log(process.env.FROM_FILE)\n');
-  const run = ['node', '-e', 'console.log(process.env.FROM_COMMAND)', file];
-  const variables = valued(['FROM_FILE', 'FROM_COMMAND', 'OTHER']);
+  const run = ['node', '-e', 'console.log(process.env.FROM_COMMAND)', file, 'AS_WORD', '--port=$IN_WORD'];
+  const variables = valued(['FROM_FILE', 'FROM_COMMAND', 'OTHER', 'AS_WORD', 'IN_WORD', 'WORD']);
   expect([...(await takenVariables(variables, { root, run, keptProgram: root }))].sort()).toEqual([
+    'AS_WORD',
     'FROM_COMMAND',
     'FROM_FILE',
+    'IN_WORD',
   ]);
 });
 
