@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { namedVariables } from './named-variables.ts';
+import { clueTo, namedVariables } from './named-variables.ts';
 
 const AT_ONCE = 16;
 
@@ -45,11 +45,6 @@ async function search(directories: string[], wanted: string[]): Promise<Set<stri
     }
   }
   return named;
-}
-
-/** What a package contains if it names the variable, unless a library makes the name from fields: the part in front of the first `_`. */
-function clueTo(name: string): string {
-  return name.split('_')[0]!;
 }
 
 async function readPackage(directory: string): Promise<Buffer[]> {

@@ -38,12 +38,21 @@ export function namedVariables(packages: PackageTexts[], wanted: Iterable<string
       open.delete(name);
     }
   };
-  const all = packages.map((texts) => ({ texts, words: wordsIn(texts) }));
-  for (const { words } of all) take((name) => words.has(name) || isJoined(name, words));
-  if (open.size === 0 || !all.some(({ texts }) => texts.some((text) => BY_FIELD.test(text)))) return named;
+  const clues = [...open].map(clueTo);
+  for (const texts of packages) {
+    if (!texts.some((text) => clues.some((clue) => text.includes(clue)))) continue;
+    const words = wordsIn(texts);
+    take((name) => words.has(name) || isJoined(name, words));
+  }
+  if (open.size === 0 || !packages.flat().some((text) => BY_FIELD.test(text))) return named;
   const made = madeFrom(packages.flat());
   take((name) => isMade(name, made));
   return named;
+}
+
+/** What a package contains if it names the variable, unless a library makes the name from fields: the part in front of the first `_`. */
+export function clueTo(name: string): string {
+  return name.split('_')[0]!;
 }
 
 /** All names in a package that can be, or begin or end, the name of a variable. */

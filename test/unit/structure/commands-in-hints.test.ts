@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 
 /** Where a command begins in a text. If a verb follows, the text is a sentence about it. */
 const COMMAND =
-  /(?<![\w./-])(?:kubectl(?= )|devloop (?:up|down|certs|hold|release|reviews|doctor|status|init)\b(?!`? (?:would|runs|is)\b|\\?`)|sudo |ssh(?:-keygen)? (?=-|\$\{)|kill |echo )|\$\{AGAIN\}/;
+  /(?<![\w./-])(?:kubectl(?= )(?! (?:refuses|reads|is|was|has|does)\b)|devloop (?:up|down|certs|hold|release|reviews|doctor|status|init)\b(?!`? (?:would|runs|is)\b|\\?`)|sudo |ssh(?:-keygen)? (?=-|\$\{)|kill |echo )|\$\{AGAIN\}/;
 const EXPRESSION = /\$\{((?:[^{}`]|\{[^{}]*\}|`[^`]*`)*)\}/g;
 /** What quotes its values itself, and what is devloop's own: constants, numbers, kinds and verbs. */
 const SAFE =
