@@ -76,7 +76,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   // process.stdin.isTTY would construct the stream, and isatty loads node:tty. Neither is needed if stderr is not a terminal, so stderr is
   // checked first.
   const isAttended = stderr.isTTY && isatty(0);
-  const asks = isAttended ? { ask, lend, ...(output.json ? {} : { confirm }) } : {};
+  const asks = isAttended ? { ask, terminal, ...(output.json ? {} : { confirm }) } : {};
   const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
   await task({ ...io, ...asks, ...(hasKeys ? { attend } : {}) });
 }
@@ -130,6 +130,11 @@ function currentDirectory(): string {
 
 async function confirm(question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test((await ask(`${question} (yes/no) `, { hidden: false })).trim());
+}
+
+/** The system stops all of devloop if a program that it started reads from the terminal in the background. */
+function terminal(): typeof lend | undefined {
+  return isInForeground() ? lend : undefined;
 }
 
 /** One at a time. */

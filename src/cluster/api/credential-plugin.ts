@@ -12,10 +12,12 @@ import { parseYamlDocuments } from './yaml-as-in-go.ts';
 const GROUP = 'client.authentication.k8s.io';
 const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 
+type Lend = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** What a plugin can use of devloop's own terminal. */
 export interface PluginHost {
-  /** Gives the terminal to the plugin while it runs; absent if stdin is not a terminal. */
-  lend?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** How the terminal is given to the plugin while it runs; undefined if there is none now, such as in the background. */
+  terminal?: () => Lend | undefined;
   /** Gets each line that a plugin without a terminal prints for the user. */
   onLine?: (line: string) => void;
 }
@@ -49,11 +51,11 @@ export interface PluginCall {
   signal: AbortSignal;
 }
 
-/** Whether a plugin gets the terminal. Throws PluginError if it needs one and there is none. */
-export function isInteractive({ interactiveMode }: Exec, { lend }: PluginHost): boolean {
-  if (interactiveMode === 'Always' && lend === undefined)
-    throw new PluginError('which needs a terminal, and standard input is none');
-  return interactiveMode !== 'Never' && lend !== undefined;
+/** The terminal for the plugin; undefined if it gets none. Throws PluginError if it needs one. */
+function terminalFor({ interactiveMode }: Exec, { terminal }: PluginHost): Lend | undefined {
+  const lend = interactiveMode === 'Never' ? undefined : terminal?.();
+  if (interactiveMode !== 'Always' || lend !== undefined) return lend;
+  throw new PluginError('which needs a terminal, and standard input is none');
 }
 
 /** Runs a plugin as kubectl does. Rejects with PluginError, whose message continues "the program X, …". */
@@ -61,14 +63,14 @@ export async function runPlugin(call: PluginCall): Promise<PluginCredential> {
   const { exec, env, host } = call;
   if (!VERSIONS.includes(exec.apiVersion))
     throw new PluginError(`whose apiVersion ${exec.apiVersion} kubectl does not know either`);
-  const interactive = isInteractive(exec, host);
+  const lend = terminalFor(exec, host);
   const command = normalize(exec.command);
   const found = findProgram(command, env.PATH);
   const refusal = await refusalOf(command, 'path' in found ? found.path : command, env);
   if (refusal !== undefined) throw new PluginError(`which is not run: ${refusal}`);
   if ('why' in found) throw new PluginError(found.why, true);
-  const run = (): Promise<string> => outputOf(found.path, interactive, call);
-  const output = interactive ? await host.lend!(run) : await run();
+  const run = (): Promise<string> => outputOf(found.path, lend !== undefined, call);
+  const output = await (lend?.(run) ?? run());
   return credentialIn(output, exec.apiVersion);
 }
 

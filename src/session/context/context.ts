@@ -56,7 +56,7 @@ export async function openContext(
   if (loaded && settings === 'required') requireAllowed(selected.context, loaded);
   const api = await connect(selected, {
     onLine: (message) => io.emit({ type: 'note', message }),
-    ...(io.lend ? { lend: io.lend } : {}),
+    ...(io.terminal ? { terminal: io.terminal } : {}),
   });
   const source = contextSource(options, io, config);
   const isOther = source === SETTINGS && selected.context !== selected.current;

@@ -164,8 +164,8 @@ export interface Io {
   ask?: Ask;
   /** Asks the user whether to go on; absent without a terminal, and with `--json`, where a script reads the output. */
   confirm?: (question: string) => Promise<boolean>;
-  /** Gives the terminal to a program that may ask the user; absent without a terminal. */
-  lend?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** How the terminal is given to a program that may ask the user; absent without a terminal, and undefined while devloop is in its background. */
+  terminal?: () => (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /** Shows the session at the bottom of the terminal, and passes keys to it, until disposed. Absent without a terminal. */
   attend?: (session: AttendedSession) => Promise<Disposable>;
   /** Calls the listener before Ctrl-Z suspends this process, until disposed. */

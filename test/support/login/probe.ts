@@ -9,8 +9,15 @@ import { DevloopError } from '../../../src/errors.ts';
 const { values } = parseArgs({ options: { context: { type: 'string' }, kubeconfig: { type: 'string' } } });
 
 try {
-  const lend = isatty(0) ? { lend: <T>(work: () => Promise<T>) => work() } : {};
-  const api = await connect(await loadKubeconfig(values, process.env, process.cwd()), lend);
+  const host = isatty(0)
+    ? {
+        terminal:
+          () =>
+          <T>(work: () => Promise<T>) =>
+            work(),
+      }
+    : {};
+  const api = await connect(await loadKubeconfig(values, process.env, process.cwd()), host);
   console.log(JSON.stringify(await accountOf(api)));
   process.exit(0);
 } catch (error) {
