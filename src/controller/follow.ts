@@ -268,7 +268,10 @@ async function watch(
         files.map((file) => named(file, plan.cwd)),
         at,
       ),
-    onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
+    onError: (message, hint) => {
+      const cause = `cannot watch the sources: ${message}`;
+      ports.emit({ type: 'warning', message: cause, ...(hint === undefined ? {} : { hint }) });
+    },
   });
 }
 

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
+import { watchLimit } from '../../machine/watch-limit.ts';
 import type { WatchScope } from './scope.ts';
 
 export interface DirectoryEvents {
@@ -11,7 +12,8 @@ export interface DirectoryEvents {
   onDirectory?(path: string): void;
   /** Called with directories that were not watched for a while: what is in them may be new. */
   onBack(directories: string[]): void;
-  onError(message: string): void;
+  /** Called once for each message: every directory that cannot be watched has the same one. */
+  onError(message: string, hint?: string): void;
 }
 
 export interface WatchedDirectories extends AsyncDisposable {
@@ -79,7 +81,7 @@ export async function watchDirectories(
     if (event === 'addDir') onDirectory?.(path);
     if (!event.endsWith('Dir')) onPath(path);
   });
-  chokidar.on('error', (error) => onError(messageOf(error)));
+  chokidar.on('error', onceEach(onError));
   await new Promise<void>((resolve) => chokidar.once('ready', resolve));
   directories.forEach(doubt);
   return {
@@ -92,6 +94,16 @@ export async function watchDirectories(
       await looking;
       await chokidar.close();
     },
+  };
+}
+
+function onceEach(onError: DirectoryEvents['onError']): (error: unknown) => void {
+  const reported = new Set<string>();
+  return (error) => {
+    const limit = watchLimit(error as NodeJS.ErrnoException);
+    const message = limit?.message ?? messageOf(error);
+    if (!reported.has(message)) onError(message, limit?.hint);
+    reported.add(message);
   };
 }
 

@@ -16,7 +16,7 @@ export interface WatchOptions {
   signal: AbortSignal;
   /** `at`: the time of the first event, on the clock of `performance.now()`. */
   onChange(files: string[], at: number): void;
-  onError(message: string): void;
+  onError(message: string, hint?: string): void;
 }
 
 /** What will be watched, and what its files contained when they were read. */

@@ -390,6 +390,34 @@ test('a temporary file with which an editor saves is no change of its own', asyn
   expect(seen).toEqual([]);
 });
 
+test.each([
+  ['watches', 'fs.inotify.max_user_watches'],
+  ['instances', 'fs.inotify.max_user_instances'],
+])(
+  'if the system allows no more inotify %s, one message names the limit and how to raise it',
+  async (what, limit) => {
+    const directory = await directoryWith({ 'a/x': '1', 'b/x': '1', 'c/x': '1' });
+    // The limits of a user namespace are its own.
+    const limited = `echo 0 > /proc/sys/user/max_inotify_${what} && exec "$@"`;
+    const script = join(import.meta.dirname, '../support/watch-limited.ts');
+    const command = [
+      '--user',
+      '--map-root-user',
+      'sh',
+      '-c',
+      limited,
+      'sh',
+      process.execPath,
+      script,
+      directory,
+    ];
+    const errors = JSON.parse(execFileSync('unshare', command, { encoding: 'utf8' }));
+    expect(errors).toEqual([
+      [expect.stringContaining(limit), expect.stringMatching(`^sudo sysctl ${limit}=`)],
+    ]);
+  },
+);
+
 test('in a directory without git everything counts', async () => {
   const directory = await directoryWith({ '.gitignore': '*.log\n', 'a.log': '1' });
   const { expectChanges } = await watchIn(directory, { checkout: directory });
