@@ -178,6 +178,10 @@ export const CATALOGUE = {
     about:
       'The controller serves none of the webhooks, or exits with code 0: it is probably not the manager.',
   },
+  'controller.client-certificate': {
+    exit: 6,
+    about: 'The webhook server requires a client certificate, which devloop cannot present.',
+  },
   'controller.not-ready': {
     exit: 6,
     about: 'The controller is running, but does not answer on its webhook port.',

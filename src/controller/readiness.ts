@@ -1,7 +1,7 @@
 import { connect } from 'node:tls';
 import { pollUntil, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { UNVERIFIED } from '../machine/loopback-tls.ts';
+import { UNVERIFIED, wantsClientCertificate } from '../machine/loopback-tls.ts';
 import { describeOwner } from '../machine/port.ts';
 import { groupListensOn, portOwner } from '../machine/system.ts';
 import { exitedError } from './exit-cause.ts';
@@ -35,8 +35,6 @@ const HANDSHAKE_MS = 1000;
 /** A controller whose port another process has taken usually exits within this time. */
 const STRANGER_MS = 1500;
 const STRANGER_POLL_MS = 150;
-/** With mutual TLS, a server that is ready refuses the handshake with these errors, because devloop presents no client certificate. */
-const WANTS_CLIENT_CERTIFICATE = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED)/;
 
 /** Whether a TLS server completes a handshake; its certificate is not verified here. */
 export async function answersTls(endpoint: Endpoint): Promise<boolean> {
@@ -61,9 +59,8 @@ function handshake({ host, port }: Endpoint): Promise<Handshake> {
       otherwise = 'failed';
     });
     socket.once('secureConnect', () => answer(true));
-    socket.once('error', (error: NodeJS.ErrnoException) =>
-      answer(WANTS_CLIENT_CERTIFICATE.test(error.code ?? '')),
-    );
+    // A server that requires a client certificate is ready, too; devloop asks for its paths next, and then says so.
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => answer(wantsClientCertificate(code)));
     // A server can close the connection in the middle of the handshake without an error.
     socket.once('close', () => resolve(otherwise));
   });

@@ -1,5 +1,6 @@
 import { validateHeaderValue } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { wantsClientCertificate } from '../machine/loopback-tls.ts';
 import type { Exchange, Failure } from './controller-connection.ts';
 import { type ControllerPool, createControllerPool } from './controller-pool.ts';
 import type { Waiting } from './gate.ts';
@@ -53,7 +54,7 @@ export function createForwarder(controller: ControllerAddress): Forwarder {
       const isStale = 'reused' in first && first.reused;
       const last = isStale ? await attempt(pool, review, { for: 'connection', signal }, true) : first;
       if ('status' in last) return last;
-      throw new Error(last.message);
+      throw Object.assign(new Error(last.message), { code: last.code });
     },
     close: pool.close,
   };
@@ -100,6 +101,11 @@ export function afterFailure(failure: Failure, resends: number): 'wait' | 'resen
 }
 
 function failed({ host, port }: ControllerAddress, failure: Failure, resends: number): Answer {
+  if (wantsClientCertificate(failure.code))
+    return statusAnswer(
+      502,
+      `the controller on ${host}:${port} requires a client certificate, and devloop has none to present`,
+    );
   return statusAnswer(
     502,
     resends === 0

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:https';
 import { sleep } from '../async.ts';
+import { wantsClientCertificate } from '../machine/loopback-tls.ts';
 import { postToController } from './controller-post.ts';
 
 /** A path that kube-apiserver calls, and where the controller has to serve it. */
@@ -39,6 +40,8 @@ export interface Asked {
   unserved: CalledPath[];
   /** The paths on which only a real review shows whether there is a handler. */
   unclear: CalledPath[];
+  /** Whether the server requires a client certificate, so that it answers nothing. */
+  wantsCertificate: boolean;
 }
 
 /**
@@ -56,6 +59,7 @@ export async function askForHandlers(
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const post = postReview ?? ((to, body, limits) => postToController({ agent, ...to, body, ...limits }));
   const ended = new AbortController();
+  let wantsCertificate = false;
   const limited = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(SERVER_MS)]);
   const answerTo = async (
     one: CalledPath,
@@ -63,7 +67,10 @@ export async function askForHandlers(
   ): Promise<Answer | undefined> => {
     const body = Buffer.from(sent);
     const limits = { signal: limited, mostBytes: MOST_BYTES };
-    const answer = await post(one, body, limits).catch(() => undefined);
+    const answer = await post(one, body, limits).catch((error: unknown) => {
+      wantsCertificate ||= wantsClientCertificate((error as NodeJS.ErrnoException | undefined)?.code);
+      return undefined;
+    });
     return answer && { status: answer.status, body: answer.body.toString().replaceAll(one.path, '') };
   };
   const nobodys = new Map<number, Promise<Answer | undefined>>();
@@ -79,12 +86,14 @@ export async function askForHandlers(
       called.map(async (one) => {
         const [answer, nobody] = await Promise.all([answerTo(one), nobodys.get(one.port)]);
         if (!isMissing(answer, nobody)) return 'served';
-        return isMissing(await answerTo(one, NO_REVIEW), nobody) ? 'unserved' : 'unclear';
+        if (isMissing(await answerTo(one, NO_REVIEW), nobody)) return 'unserved';
+        // The handler may have been registered between the two questions.
+        return isMissing(await answerTo(one), nobody) ? 'unclear' : 'served';
       }),
     );
     const those = (verdict: (typeof judged)[number]): CalledPath[] =>
       called.filter((_, index) => judged[index] === verdict);
-    return { unserved: those('unserved'), unclear: those('unclear') };
+    return { unserved: those('unserved'), unclear: those('unclear'), wantsCertificate };
   } finally {
     ended.abort();
     agent.destroy();

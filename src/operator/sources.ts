@@ -43,6 +43,8 @@ export interface CheckoutFacts {
   kubeconfigVariable: boolean;
   /** Whether its sources connect to the cluster as a program in a Pod does. */
   connectsFromPod: boolean;
+  /** The setting in its sources with which a TLS server requires client certificates: `ClientCAName: "ca.crt"`. */
+  clientCertificates?: string | undefined;
   /** Names of objects that its sources mention, such as the names under which a program registers webhooks. */
   quoted: Set<string>;
   /** Whether the checkout registers or declares webhooks. */
@@ -193,6 +195,8 @@ const KUBECONFIG_VARIABLE =
 /** Also matches the libraries of API servers, which connect to the cluster to authenticate their callers. */
 const CONNECTS_FROM_POD =
   /\b(?:InClusterConfig|BuildConfigFromFlags)\(|"[\w./-]*(?:k8s\.io\/apiserver\/pkg\/server|apiserver-runtime|(?:metrics-apiserver|generic-admission-server)\/pkg\/)/;
+/** controller-runtime's webhook server requires a client certificate if it has the name of a CA. */
+const REQUIRES_CERTIFICATE = /\bClientCAName\s*[:=]\s*(?:"[^"\n]+"|[a-z]\w*)/;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
 const RECIPE = /^(?:(?:.+\.)?(?:Docker|Container)file(?:\..+)?|(?:GNUm|m|M)akefile)$/;
@@ -261,6 +265,7 @@ function collectConnections(text: string, file: string, facts: CheckoutFacts): v
   facts.kubeconfigFlags.push(...kubeconfigFlags(text, dirname(file)));
   if (KUBECONFIG_VARIABLE.test(text)) facts.kubeconfigVariable = true;
   if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;
+  facts.clientCertificates ??= REQUIRES_CERTIFICATE.exec(text)?.[0];
 }
 
 /** Common names of directories and modules, and of many things in a cluster: they identify nothing. */

@@ -57,8 +57,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
   const { gateways } = check;
   let { services } = check.target;
   const called = (): CalledPath[] => calledPaths(services, check.moved);
-  let program = newProgram([]);
-  let isHeld = true;
+  let [program, isHeld] = [newProgram([]), true];
   const asks = createAsks();
   const unclear = new Set<string>();
   /** Resolves to the paths to warn about. The answers of a program that has been replaced in the meantime do not count. */
@@ -69,6 +68,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
     const answers = await asks.unlessGivenUp(() => findUnserved(check, some, before));
     if (asked !== program) return [];
     const { unserved } = answers;
+    asked.wantsCertificate = answers.wantsCertificate;
     warnOnce(check, unclear, answers.unclear);
     asked.unserved = [...asked.unserved.filter((one) => !isAmong(some)(one)), ...unserved];
     gateways.refuse(asked.unserved);
@@ -81,7 +81,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
       isHeld = false;
       const all = called();
       const unserved = await ask(all);
-      if (unserved.length > 0 && unserved.length === all.length) throw wrongProgram(unserved, check.rivals);
+      requireAnswers(program, { unserved, all }, check.rivals);
       warn(check, services, unserved);
     },
     called(now) {
@@ -120,7 +120,7 @@ const SEEN_LATE_MS = 500;
 const GIVEN_UP =
   'The controller ended while devloop sent it reviews without an object, to see which webhooks it serves.\nSo devloop does not ask it again in this session, and forwards all reviews.';
 
-const NOT_ASKED: Asked = { unserved: [], unclear: [] };
+const NOT_ASKED: Asked = { unserved: [], unclear: [], wantsCertificate: false };
 
 /** A server that expects only the reviews of its own webhooks may crash on any other. After such a crash, devloop stops asking. */
 function createAsks() {
@@ -153,10 +153,11 @@ interface AskedProgram {
   asking: CalledPath[];
   /** The keys of all paths about which it was asked, or is being asked. */
   known: Set<string>;
+  wantsCertificate: boolean;
 }
 
 function newProgram(unserved: CalledPath[]): AskedProgram {
-  return { unserved, asking: [], known: new Set() };
+  return { unserved, asking: [], known: new Set(), wantsCertificate: false };
 }
 
 function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
@@ -209,6 +210,25 @@ function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved
 
 const ASKED_AGAIN =
   'If your code does not serve them yet, add their handlers and save: devloop asks again after each restart.';
+
+function requireAnswers(
+  { wantsCertificate }: AskedProgram,
+  { unserved, all }: { unserved: CalledPath[]; all: CalledPath[] },
+  rivals: string[],
+): void {
+  if (wantsCertificate) throw noCertificate();
+  if (unserved.length > 0 && unserved.length === all.length) throw wrongProgram(unserved, rivals);
+}
+
+function noCertificate(): DevloopError {
+  return new DevloopError(
+    'controller.client-certificate',
+    'The webhook server of the controller requires a client certificate. In the cluster, kube-apiserver presents the one that its --admission-control-config-file names, or none. devloop has none to present.',
+    {
+      hint: 'Let it accept reviews without one while it runs here, for example with ClientCAName: "" in webhook.Options.',
+    },
+  );
+}
 
 function wrongProgram(unserved: CalledPath[], rivals: string[]): DevloopError {
   const paths = [...new Set(unserved.map(({ path }) => path))].join(', ');

@@ -68,6 +68,7 @@ export async function planLocally(
   const [pair] = pairs.values();
   if (pair) await requireRoomForPair(files.keyPairDirectory, pair);
   if (!options.controller) return { pairs, controller: undefined };
+  warnOfClientCertificates(session);
   const ports = targetPorts(target.services);
   const taken = new Set(ports);
   const elsewhere = (port: number) => portElsewhere(port, options, { ending, taken });
@@ -81,6 +82,13 @@ export async function planLocally(
     if (buildsProgram(session)) await requirePermittedPort(port);
   }
   return { pairs, controller, dlv: await debuggerFor(session, controller.plan.cwd, ending) };
+}
+
+/** Sources can require certificates in some cases only, so the controller itself has to show it. */
+function warnOfClientCertificates({ facts, target, io }: Session): void {
+  if (facts.clientCertificates === undefined || target.services.length === 0) return;
+  const message = `The sources can require client certificates of callers of the webhooks (${facts.clientCertificates}). devloop has none to present, so it ends the session if the controller requires one.`;
+  io.emit({ type: 'warning', message });
 }
 
 /** The debugger's module is loaded only if it is needed. */

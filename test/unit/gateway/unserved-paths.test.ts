@@ -104,7 +104,9 @@ test('no server is no proof', async () => {
   const controller = new Controller();
   await controller.start();
   await controller.stop();
-  expect(await askForHandlers(called(controller.port, '/a'), NEVER)).toEqual({ unserved: [], unclear: [] });
+  expect(await askForHandlers(called(controller.port, '/a'), NEVER)).toEqual({
+    ...{ unserved: [], unclear: [], wantsCertificate: false },
+  });
 });
 
 test('the review that is sent is complete, of no kind that exists, and a dry run', async () => {
