@@ -4,7 +4,7 @@ import { sleep } from '../async.ts';
 import type { Work } from '../cluster/work.ts';
 import { watchDirectories } from '../controller/watch/directories.ts';
 import { DevloopError } from '../errors.ts';
-import { type ComparedWith, type Comparison, compareManifests } from '../operator/manifests/compare.ts';
+import { type ComparedWith, compareManifests } from '../operator/manifests/compare.ts';
 import type { ComparedManifest } from '../report/events.ts';
 
 /** The files that one command writes, such as `make manifests`, are read together. */
@@ -19,11 +19,10 @@ export async function followManifests(
   { api, emit, signal }: Pick<Work, 'api' | 'emit' | 'signal'>,
 ): Promise<void> {
   const { root } = what;
-  const compare = (): Promise<Comparison> => compareManifests({ api, ...what });
   let known: ComparedManifest[] = [];
   const report = async (): Promise<ComparedManifest[]> => {
-    const { compared } = await compare().catch(nothingCompared);
-    if (signal.aborted) return [];
+    const compared = await compareManifests({ api, ...what }).then(({ compared }) => compared, notCompared);
+    if (compared === undefined || signal.aborted) return [];
     const said = (one: ComparedManifest) =>
       known.find((before) => isDeepStrictEqual(before, one)) !== undefined;
     const wasDifferent = (one: ComparedManifest) =>
@@ -59,7 +58,7 @@ export async function followManifests(
 }
 
 /** `doctor` reports why the cluster or a file cannot be read. */
-function nothingCompared(error: unknown): Comparison {
+function notCompared(error: unknown): undefined {
   if (!(error instanceof DevloopError)) throw error;
-  return { compared: [], templates: [] };
+  return undefined;
 }

@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { isWebhookKind } from '../../cluster/api/kinds.ts';
 import type { CustomResourceDefinition, WebhookConfiguration } from '../../cluster/api/objects.ts';
 import { manifestFiles } from '../sources.ts';
 import type { PolicyRule } from './rules.ts';
@@ -63,7 +64,7 @@ async function manifestsIn(file: string, text: string): Promise<Manifest[]> {
     // A CRD can take a tenth of a second, in which a running session answers no review.
     await setImmediate();
     const read = parseAllDocuments(part).filter(({ errors }) => errors.length === 0);
-    found.push(...read.map((one) => asManifest(file, one.toJS())).filter((one) => one !== undefined));
+    found.push(...read.map((one) => asManifest(file, readDocument(one))).filter((one) => one !== undefined));
   }
   return found;
 }
@@ -82,9 +83,45 @@ function byOrigin<T extends { file: string }>(files: T[]): T[] {
   return files.sort((a, b) => rank(a) - rank(b) || (a.file < b.file ? -1 : 1));
 }
 
+/** Undefined if its aliases cannot be resolved. */
+function readDocument(document: { toJS(): unknown }): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for what is no such object, such as a file that is being written, or a patch without the part that is compared. */
 function asManifest(file: string, value: unknown): Manifest | undefined {
   const { kind, metadata } = (value ?? {}) as { kind?: unknown; metadata?: { name?: unknown } };
   const known = COMPARED_KINDS.find((one) => one === kind);
   if (known === undefined || typeof metadata?.name !== 'string') return undefined;
-  return { file, kind: known, object: value as ComparedObject };
+  const object = value as ComparedObject;
+  return isComplete(known, object) ? { file, kind: known, object } : undefined;
+}
+
+function isComplete(kind: ComparedKind, { spec, webhooks, rules }: ComparedObject): boolean {
+  if (kind === 'CustomResourceDefinition') return isListOf(spec?.versions, isObject);
+  if (!isWebhookKind(kind)) return isListOf(rules ?? [], isPolicyRule);
+  return isListOf(
+    webhooks ?? [],
+    (one) => isObject(one) && isObject(one.clientConfig) && isListOf(one.rules ?? [], isObject),
+  );
+}
+
+function isPolicyRule(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = value;
+  return [verbs, apiGroups, resources, resourceNames, nonResourceURLs].every((one) => isListOf(one, isText));
+}
+
+function isListOf(value: unknown, fits: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(fits);
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -204,3 +204,43 @@ it('leaves out what the account is not allowed to read', async () => {
   };
   expect(await compared(cluster, FILES)).toEqual([]);
 });
+
+it.each([
+  [
+    'a role without verbs',
+    'config/rbac/other.yaml',
+    'kind: ClusterRole\nmetadata: {name: x}\nrules:\n- apiGroups: [a]\n',
+  ],
+  [
+    'a role whose verbs are no list',
+    'config/rbac/other.yaml',
+    'kind: Role\nmetadata: {name: x}\nrules:\n- verbs: get\n',
+  ],
+  ['an empty rule', 'config/rbac/other.yaml', 'kind: ClusterRole\nmetadata: {name: x}\nrules:\n-\n'],
+  [
+    'a webhook without clientConfig',
+    'config/webhook/other.yaml',
+    'kind: ValidatingWebhookConfiguration\nmetadata: {name: x}\nwebhooks:\n- name: v.example.com\n',
+  ],
+  [
+    'a patch of a CRD',
+    'config/patches/ca.yaml',
+    'kind: CustomResourceDefinition\nmetadata: {name: bills.shop.example.com, annotations: {a: b}}\n',
+  ],
+  ['an alias of nothing', 'config/rbac/other.yaml', 'kind: Role\nmetadata: {name: x}\nrules: *gone\n'],
+])('passes over what is no complete object: %s', async (_, file, text) => {
+  const cluster = await deployed(FILES);
+  for (const kind of [
+    'ClusterRole',
+    'Role',
+    'ValidatingWebhookConfiguration',
+    'CustomResourceDefinition',
+  ] as const) {
+    const name = kind === 'CustomResourceDefinition' ? 'bills.shop.example.com' : 'shop-x';
+    const clientConfig = { service: { ...SERVICE, path: '/x' } };
+    const metadata = { name, ...(kind === 'Role' ? { namespace: 'shop-system' } : {}) };
+    cluster.put(kind, { metadata, spec: {}, rules: [], webhooks: [{ name: 'v.example.com', clientConfig }] });
+  }
+  const said = await compared(cluster, { ...FILES, [file]: text });
+  expect(said.filter((one) => one.includes(file))).toEqual([]);
+});
