@@ -37,7 +37,7 @@ let unwritten: Error | undefined;
 let interruptedAt: number | undefined;
 /** Whether this process may have changed the terminal's settings. */
 let usesTerminal = false;
-/** Resolves when nobody uses the terminal any more. */
+/** Resolves when everybody who used the terminal has finished. */
 let lent: Promise<unknown> = Promise.resolve();
 const suspending = new Set<() => void>();
 

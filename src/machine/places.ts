@@ -50,7 +50,7 @@ function isBelow(path: string, directory: string): boolean {
   return path !== directory && path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }
 
-/** A link that leads nowhere exists. */
+/** A symbolic link whose target is missing exists, too. */
 function nearest(path: string): string {
   let near = path;
   while (found(near) === undefined) near = dirname(near);

@@ -34,7 +34,7 @@ export function prunedFields(crd: CrdFields, version: string, changes: Change[])
 }
 
 /**
- * Without a conversion webhook, only the stored version prunes: a field that is in no other version is stored all the same. With one, the
+ * Without a conversion webhook, only the stored version prunes: a field that is in no other version is stored nevertheless. With one, the
  * webhook can move fields, but nobody who reads the review's version sees what that version lacks.
  */
 function pruning({ isConverted }: CrdFields, reviewed: VersionFields, stored: VersionFields): VersionFields {
