@@ -1,5 +1,7 @@
+import { crdCommand } from '../../checkout/crd-command.ts';
 import { type Comparison, compareManifests } from '../../operator/manifests/compare.ts';
 import { counted, manifestText } from '../../phrases.ts';
+import type { ComparedManifest } from '../../report/events.ts';
 import { type Check, type Finding, NothingToCheck, neededOperator } from './check.ts';
 
 /** Does the cluster have the CRDs, roles and webhook configurations of this checkout? `up` applies none. */
@@ -13,15 +15,20 @@ export const manifestsCheck: Check = {
       facts: { groups },
     } = await neededOperator(operator);
     const { api } = await context;
-    return manifestFindings(await compareManifests({ api, root, groups, target }));
+    return await manifestFindings(root, await compareManifests({ api, root, groups, target }));
   },
 };
 
 /** One finding for each object that differs, or one for all if none does. */
-export function manifestFindings({ compared, templates }: Comparison): Finding | Finding[] {
+export async function manifestFindings(
+  root: string,
+  { compared, templates }: Comparison,
+): Promise<Finding | Finding[]> {
   const different = compared.filter(({ is }) => is !== 'same');
-  if (different.length > 0)
-    return different.map((one) => ({ verdict: 'warn', answer: manifestText(one), hint: APPLY }));
+  if (different.length > 0) {
+    const apply = await crdCommand(root);
+    return different.map((one) => ({ verdict: 'warn', answer: manifestText(one), ...next(one, apply) }));
+  }
   const files = compared.map(({ object: { kind, name } }) => `${kind} ${name}`);
   if (files.length > 0)
     return {
@@ -38,5 +45,11 @@ export function manifestFindings({ compared, templates }: Comparison): Finding |
   };
 }
 
-const APPLY =
-  'devloop runs your code, but applies no manifests. Apply them as this project does, usually with: make manifests install';
+/** `crds`: the command that applies the CRDs. It applies nothing else, and nothing that is only in the cluster is applied. */
+function next({ object, is }: ComparedManifest, crds: string): Pick<Finding, 'hint'> {
+  if (is === 'extra') return {};
+  return { hint: object.kind === 'CustomResourceDefinition' ? crds : AS_A_WHOLE };
+}
+
+const AS_A_WHOLE =
+  'devloop runs your code, but applies no manifests. Apply them as this project does, usually with: make deploy IMG=IMAGE';

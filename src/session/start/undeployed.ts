@@ -1,3 +1,4 @@
+import { crdCommand } from '../../checkout/crd-command.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
@@ -16,7 +17,7 @@ export const RUNS_HERE =
  * whether the program has webhooks: these would then not be redirected.
  */
 export async function requireRunnable(
-  { api, config }: Pick<CommandContext, 'api' | 'config'>,
+  { api, config, root }: Pick<CommandContext, 'api' | 'config' | 'root'>,
   { groups, hasSources }: Pick<CheckoutFacts, 'groups' | 'hasSources'>,
   { command, package: main, controller = true, webhooks = true }: Wanted,
 ): Promise<void> {
@@ -32,7 +33,7 @@ export async function requireRunnable(
   throw new DevloopError(
     'target.not-found',
     `No operator in the cluster matches this checkout, and the cluster has no CRD of its API groups (${list}).`,
-    { hint: 'make install' },
+    { hint: await crdCommand(root) },
   );
 }
 

@@ -478,7 +478,7 @@ describe('devloop refuses', () => {
       });
       await refuses(
         ['up'],
-        { code: 'target.not-found', message: 'not.example.com', hint: 'make install' },
+        { code: 'target.not-found', message: 'not.example.com', hint: 'config/crd/bases' },
         { cwd },
       );
     });

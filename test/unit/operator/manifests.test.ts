@@ -32,6 +32,7 @@ const role = (kind: string, verbs: string) =>
   `kind: ${kind}\nmetadata: {name: manager-role}\nrules:\n- apiGroups: ['']\n  resources: [pods, secrets]\n  verbs: [${verbs}]\n`;
 const hooks = (webhook: string) =>
   `kind: ValidatingWebhookConfiguration\nmetadata: {name: validating-webhook-configuration}\nwebhooks:\n- name: v.example.com\n  clientConfig: {service: {name: webhook-service, namespace: system, path: /validate}}\n  rules: [{apiGroups: [a], apiVersions: [v1], resources: [b], operations: [CREATE]}]\n${webhook}`;
+const ROOT = '/nowhere';
 const PREFIX = 'namePrefix: shop-\n';
 const GROUPS = new Set(['shop.example.com']);
 
@@ -79,7 +80,7 @@ it('finds no difference between a checkout and what it deployed', async () => {
   const root = await directoryWith(FILES);
   const comparison = await compareManifests({ api: cluster.api, root, groups: GROUPS, target: TARGET });
   expect(comparison.compared).toHaveLength(4);
-  expect(manifestFindings(comparison)).toMatchObject({ verdict: 'ok', proof: expect.any(Array) });
+  expect(await manifestFindings(ROOT, comparison)).toMatchObject({ verdict: 'ok', proof: expect.any(Array) });
 });
 
 it.each([
@@ -191,10 +192,32 @@ it('compares what controller-gen writes, not a copy of it, nothing of other oper
     groups: GROUPS,
     target: TARGET,
   });
-  expect(manifestFindings(comparison)).toMatchObject({
+  expect(await manifestFindings(ROOT, comparison)).toMatchObject({
     verdict: 'unknown',
     proof: ['chart/templates/crd.yaml'],
   });
+});
+
+it('doctor names the command that applies CRDs only for CRDs, and none for what is only in the cluster', async () => {
+  const root = await directoryWith({ Makefile: 'install:\n' });
+  const found = (kind: string, is: 'different' | 'missing' | 'extra') => ({
+    object: { kind, name: 'x' },
+    is,
+    differences: [],
+  });
+  const crd = 'CustomResourceDefinition';
+  const compared = [
+    found(crd, 'different'),
+    found(crd, 'missing'),
+    found('ClusterRole', 'different'),
+    found(crd, 'extra'),
+  ];
+  expect(await manifestFindings(root, { compared, templates: [] })).toEqual([
+    expect.objectContaining({ hint: 'make install' }),
+    expect.objectContaining({ hint: 'make install' }),
+    expect.objectContaining({ hint: expect.stringContaining('make deploy') }),
+    expect.not.objectContaining({ hint: expect.anything() }),
+  ]);
 });
 
 it('leaves out what the account is not allowed to read', async () => {

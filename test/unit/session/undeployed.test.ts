@@ -5,18 +5,21 @@ import type { Target } from '../../../src/operator/target.ts';
 import { assertNoWebhooks, requireRunnable } from '../../../src/session/start/undeployed.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { clusterWithTable, convert } from '../../support/operators.ts';
+import { directoryWith } from '../controller/support/places.ts';
 
+const root = '/nowhere';
 const FACTS = { groups: new Set(['shop.example.com']), hasSources: true };
 
 test('an operator that is not deployed needs its CRDs, unless the user names what to run', async () => {
   const cluster = clusterWithTable();
   convert(cluster, 'carts', 'other.example.com', 'x', 'x');
   const { api } = cluster;
-  const context = (controller: Config['controller'] = {}) => ({ api, config: { controller } });
+  const root = await directoryWith({ Makefile: 'manifests:\ninstall: manifests\n' });
+  const context = (controller: Config['controller'] = {}) => ({ api, root, config: { controller } });
   await expect(requireRunnable(context(), FACTS, {})).rejects.toMatchObject({
     code: 'target.not-found',
     message: expect.stringContaining('shop.example.com'),
-    hint: 'make install',
+    hint: 'make manifests install',
   });
   await requireRunnable(context(), { ...FACTS, groups: new Set() }, {});
   await requireRunnable(context(), FACTS, { command: ['./run'] });
@@ -31,17 +34,17 @@ test('an account that is not allowed to list CRDs runs the operator all the same
   const { api } = fakeCluster(() => {
     throw new ApiError('forbidden', 403, 'Forbidden');
   });
-  await requireRunnable({ api, config: {} }, FACTS, {});
+  await requireRunnable({ api, root, config: {} }, FACTS, {});
 });
 
 test('a command of which no source is known, or no controller at all, runs only if something matches', async () => {
   const { api } = clusterWithTable();
   const unknown = { groups: new Set<string>(), hasSources: false };
-  const context = { api, config: {} };
+  const context = { api, root, config: {} };
   const refused = { code: 'target.not-found', hint: expect.stringContaining('--service') };
   const command = ['python', 'main.py'];
   await expect(requireRunnable(context, unknown, { command })).rejects.toMatchObject(refused);
-  const configured = { api, config: { controller: { run: command } } };
+  const configured = { api, root, config: { controller: { run: command } } };
   await expect(requireRunnable(configured, unknown, {})).rejects.toMatchObject(refused);
   await expect(requireRunnable(context, FACTS, { controller: false })).rejects.toMatchObject(refused);
   await requireRunnable(context, unknown, { command, webhooks: false });

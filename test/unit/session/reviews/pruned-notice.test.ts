@@ -1,38 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import type { PrunedField } from '../../../../src/report/review.ts';
-import { createPrunedNotice, updateCommand } from '../../../../src/session/reviews/pruned-notice.ts';
+import { createPrunedNotice } from '../../../../src/session/reviews/pruned-notice.ts';
 import { eventually } from '../../../support/eventually.ts';
-
-let root: string;
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'devloop-pruned-'));
-  return () => rm(root, { recursive: true, force: true });
-});
-
-it.each([
-  ['.PHONY: install\ngenerate: x\nmanifests: y ## Generate\ninstall: manifests\n', 'make manifests install'],
-  ['install : x\nmanifests := y\n', 'make install'],
-  ['crds:\n\tfoo\ninstall-crds: crds', 'make crds install-crds'],
-  ['', 'Apply the new CRD to the cluster.'],
-])('names the targets that the Makefile has: %j', async (makefile, command) => {
-  await writeFile(join(root, 'Makefile'), makefile);
-  expect(await updateCommand(root)).toBe(command);
-});
-
-it('names kubectl where no target applies the CRDs', async () => {
-  await mkdir(join(root, 'config/crd/bases'), { recursive: true });
-  expect(await updateCommand(root)).toBe('kubectl apply --server-side -f config/crd/bases');
-  await writeFile(join(root, 'Makefile'), 'manifests:\n');
-  expect(await updateCommand(root)).toBe('make manifests && kubectl apply --server-side -f config/crd/bases');
-});
 
 it('warns once for each kind, and not of what a new CRD does not mend', async () => {
   const events: DevloopEvent[] = [];
-  const notice = createPrunedNotice(root, (event) => void events.push(event));
+  const notice = createPrunedNotice('/nowhere', (event) => void events.push(event));
   const review = (kind: string, ...pruned: PrunedField[]): void => {
     const ms = { held: 0, controller: 1, total: 1, budget: 1 };
     notice.observe({
