@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import { messageOf } from '../../errors.ts';
+import { replaceTextFile } from '../../machine/text-file.ts';
 import { openConnections } from './connections.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
 import type { AuthProvider } from './kubeconfig-file.ts';
@@ -30,7 +31,7 @@ export async function idToken(selected: Selected, { name, config }: AuthProvider
   const got = await refreshed(selected, config, refreshToken);
   if (typeof got.id_token !== 'string') throw new Error('the token response contains no id_token');
   const newer = typeof got.refresh_token === 'string' ? got.refresh_token : refreshToken;
-  persist(selected, { 'id-token': got.id_token, 'refresh-token': newer });
+  await persist(selected, { 'id-token': got.id_token, 'refresh-token': newer });
   return got.id_token;
 }
 
@@ -112,9 +113,9 @@ async function ask(
 }
 
 /** Changes only the tokens in the file, and keeps its comments. */
-function persist({ user }: Selected, tokens: Config): void {
+async function persist({ user }: Selected, tokens: Config): Promise<void> {
   try {
-    const document = parseDocument(readFileSync(user.file, 'utf8'));
+    const document = parseDocument(await readFile(user.file, 'utf8'));
     const users = document.get('users');
     const index = isSeq(users)
       ? users.items.findIndex((one) => isMap(one) && one.get('name') === user.name)
@@ -122,10 +123,7 @@ function persist({ user }: Selected, tokens: Config): void {
     if (index < 0) return;
     for (const [name, value] of Object.entries(tokens))
       document.setIn(['users', index, 'user', 'auth-provider', 'config', name], value);
-    const { mode } = statSync(user.file);
-    const part = `${user.file}.devloop`;
-    writeFileSync(part, document.toString(), { mode });
-    renameSync(part, user.file);
+    await replaceTextFile(user.file, document.toString());
   } catch (error) {
     throw new Error(`the new tokens could not be written to ${user.file}: ${messageOf(error)}`);
   }
