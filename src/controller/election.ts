@@ -13,7 +13,7 @@ export interface Candidate {
 }
 
 /** What a controller says about the Lease that its leader holds. */
-export interface ElectionLine {
+interface ElectionLine {
   is: 'candidate' | 'leader';
   namespace: string;
   name: string;

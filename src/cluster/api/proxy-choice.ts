@@ -18,7 +18,7 @@ export function proxyUrlOf(text: string): URL | undefined {
 /**
  * The proxy that the environment names for a server, by the rules of Go, which differ from Node's and curl's. Throws if Go refuses to use it.
  */
-export function proxyFromEnvironment(server: URL, env: Env): URL | undefined {
+function proxyFromEnvironment(server: URL, env: Env): URL | undefined {
   const isPlain = server.protocol === 'http:';
   const text = isPlain ? firstOf(env, 'HTTP_PROXY') : firstOf(env, 'HTTPS_PROXY');
   if (text === '') return undefined;

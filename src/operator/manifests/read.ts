@@ -6,14 +6,14 @@ import { manifestFiles } from '../sources.ts';
 import type { PolicyRule } from './rules.ts';
 
 /** What decides which reviews the API server sends to a manager, which fields it keeps, and what the manager is allowed to do. */
-export const COMPARED_KINDS = [
+const COMPARED_KINDS = [
   'CustomResourceDefinition',
   'MutatingWebhookConfiguration',
   'ValidatingWebhookConfiguration',
   'ClusterRole',
   'Role',
 ] as const;
-export type ComparedKind = (typeof COMPARED_KINDS)[number];
+type ComparedKind = (typeof COMPARED_KINDS)[number];
 
 export type ComparedObject = {
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
