@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { otherWriter } from '../machine/own-files.ts';
 import { clueTo, namedVariables } from './named-variables.ts';
 
 const AT_ONCE = 16;
@@ -64,8 +65,10 @@ async function keyOf(directories: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
+/** Ignores a cache that other users can write to, because it decides what the controller gets. */
 async function readCache(file: string, key: string): Promise<Record<string, boolean>> {
   try {
+    if (otherWriter(file) !== undefined) return {};
     const cache = JSON.parse(await readFile(file, 'utf8')) as { key: string; named: Record<string, boolean> };
     return cache.key === key ? cache.named : {};
   } catch {
@@ -77,6 +80,7 @@ async function readCache(file: string, key: string): Promise<Record<string, bool
 async function writeCache(file: string, content: object): Promise<void> {
   const fresh = `${file}.${process.pid}`;
   try {
+    if (otherWriter(file) !== undefined) return;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(fresh, JSON.stringify(content), { mode: 0o600 });
     await rename(fresh, file);
