@@ -68,8 +68,11 @@ export function consequences(
   };
 }
 
+/** Whoever reaches the port can make up names. */
+const MOST_NAMED = 5;
+
 function reportUnknown(username: string, warned: Set<string>, emit: Emit): void {
-  if (warned.has(username)) return;
+  if (warned.has(username) || warned.size >= MOST_NAMED) return;
   warned.add(username);
   const message = `Account ${username} changes what devloop pauses or restores, but devloop does not know this account, so it does not answer the review in place of the operator.`;
   const hint = `If it is an account of the control plane: devloop down --trust-account ${shellWord(username)} (devloop up has the same flag)`;

@@ -14,6 +14,8 @@ const NOTICED_MS = 1_000;
 const POLL_MS = 250;
 /** The manager's Pods have a minute to end. */
 const POD_MS = 60_000;
+/** A controller elects a leader with one Lease or two, but its log may quote anything. */
+const MOST_LEASES = 8;
 /** At the end of a session, a Lease that cannot be freed expires. */
 const LAST_MS = 5_000;
 
@@ -108,11 +110,16 @@ function createCandidate({ work, host, freeOfPod, free, isRefused }: Following):
       work.emit({ type: 'leader.elected', lease: ref, ms });
     });
   };
+  const isOneTooMany = (name: string): boolean => {
+    const known = new Set([...waiting.keys(), ...led.keys()]);
+    return known.size >= MOST_LEASES && !known.has(name);
+  };
   return {
     reads(line) {
       const said = electionLine(line);
       if (said === undefined) return;
       const ref = refOf('Lease', said);
+      if (isOneTooMany(describe(ref))) return;
       if (said.is === 'candidate') return void (waiting.has(describe(ref)) || wait(ref));
       led.set(describe(ref), { ref, saidMs: Date.now() });
       waiting.get(describe(ref))?.abort();

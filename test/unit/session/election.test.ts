@@ -174,3 +174,14 @@ test('a Pod has ended when kubelet says so of all its containers, and it is bein
   sidecar.status!.initContainerStatuses = [{ name: 'proxy', state: { running: {} } }];
   expect(hasEnded(sidecar)).toBe(false);
 });
+
+test('a controller whose log quotes many Leases has devloop look at few of them', async () => {
+  const { cluster, election } = begin();
+  const controller = election.attend();
+  for (let at = 0; at < 100; at++) controller.reads(`${CANDIDATE.replace('election', `other-${at}`)}`);
+  for (let at = 0; at < 100; at++) controller.reads(`${LEADER}-${at}`);
+  controller.ended(true);
+  await election[Symbol.asyncDispose]();
+  const asked = new Set(cluster.calls.filter((call) => call.includes('Lease')));
+  expect(asked.size).toBeLessThan(20);
+});

@@ -54,6 +54,13 @@ it('does not answer for another account at the same moment, and names it once', 
   ]);
 });
 
+it('names few accounts, since whoever reaches the port can make them up', async () => {
+  const { own, write, events } = setUp();
+  write();
+  for (let at = 0; at < 50; at++) expect(await own.judge(by(`made-up-${at}`))).toBe('unknown');
+  expect(events.length).toBeLessThan(10);
+});
+
 it('answers for a trusted account, and for each account that the API server gives devloop', async () => {
   const trusting = setUp({ trusted: ['proxy'] });
   trusting.write();
