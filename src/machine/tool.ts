@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { pollUntil, sleep } from '../async.ts';
+import { findProgram } from './find-program.ts';
 import { endGroup } from './process.ts';
 import { hasRunningMember } from './system.ts';
 
@@ -37,7 +38,12 @@ const POLL_MS = 10;
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
   const { cwd, env, signal, input, onErrors } = options;
   signal?.throwIfAborted();
-  const child = spawn(command[0]!, command.slice(1), {
+  const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
+  const [named = '', ...args] = command;
+  // A path is the caller's own; a name must not be that of a program in the current directory, which can be a checkout.
+  const found = named.includes('/') ? { path: named } : findProgram(named, (env ?? process.env).PATH);
+  if ('why' in found) return { ...result, missing: true };
+  const child = spawn(found.path, args, {
     detached: true,
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
@@ -45,7 +51,6 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   });
   // The program may exit without reading all of its input.
   child.stdin?.on('error', () => {}).end(input);
-  const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
   collect(child.stdout!, result, 'stdout');
   collect(child.stderr!, result, 'stderr');
   if (onErrors) child.stderr!.on('data', onErrors);

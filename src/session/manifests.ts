@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../async.ts';
 import type { Work } from '../cluster/work.ts';
 import { watchDirectories } from '../controller/watch/directories.ts';
-import { DevloopError } from '../errors.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import { type ComparedWith, compareManifests } from '../operator/manifests/compare.ts';
 import type { ComparedManifest } from '../report/events.ts';
 
@@ -20,6 +20,14 @@ export async function followManifests(
 ): Promise<void> {
   const { root } = what;
   let known: ComparedManifest[] = [];
+  let isWarned = false;
+  /** The session goes on, whatever is in a file of the checkout. `doctor` reports why the cluster cannot be read. */
+  const notCompared = (error: unknown): undefined => {
+    if (isWarned || signal.aborted || error instanceof DevloopError) return;
+    isWarned = true;
+    const message = `The manifests of this checkout cannot be compared with the cluster: ${messageOf(error)}`;
+    emit({ type: 'warning', message });
+  };
   const report = async (): Promise<ComparedManifest[]> => {
     const compared = await compareManifests({ api, ...what }).then(({ compared }) => compared, notCompared);
     if (compared === undefined || signal.aborted) return [];
@@ -55,10 +63,4 @@ export async function followManifests(
     signal,
   );
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
-/** `doctor` reports why the cluster or a file cannot be read. */
-function notCompared(error: unknown): undefined {
-  if (!(error instanceof DevloopError)) throw error;
-  return undefined;
 }

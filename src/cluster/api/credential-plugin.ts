@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { normalize } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as textOf } from 'node:stream/consumers';
-import { findProgram } from './find-program.ts';
+import { findProgram } from '../../machine/find-program.ts';
 import { isText } from './header.ts';
 import type { Exec } from './kubeconfig-file.ts';
 import { refusalOf } from './plugin-policy.ts';

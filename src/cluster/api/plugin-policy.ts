@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join, normalize } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { homeDirectory } from '../../machine/account.ts';
-import { findProgram } from './find-program.ts';
+import { findProgram } from '../../machine/find-program.ts';
 import { parseYamlDocuments } from './yaml-as-in-go.ts';
 
 type Env = Record<string, string | undefined>;

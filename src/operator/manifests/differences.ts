@@ -102,12 +102,12 @@ const WEBHOOK_DEFAULTS = { failurePolicy: 'Fail', matchPolicy: 'Equivalent', tim
  * The webhooks of a configuration, with the defaults of the API server. Service and caBundle are filled in when the operator is deployed.
  */
 function webhooksOf({ webhooks = [] }: ComparedObject, kind: string): Json[] {
-  return webhooks.map(({ clientConfig, rules = [], ...rest }) => ({
+  return webhooks.map(({ clientConfig, rules, ...rest }) => ({
     ...WEBHOOK_DEFAULTS,
     ...(kind === 'MutatingWebhookConfiguration' ? { reinvocationPolicy: 'Never' } : {}),
     ...rest,
     path: clientConfig.service?.path ?? '/',
-    rules: rules.map((rule) => ({ scope: '*', ...rule })),
+    rules: (rules ?? []).map((rule) => ({ scope: '*', ...rule })),
   }));
 }
 
@@ -140,7 +140,8 @@ function compareNamed(
   });
 }
 
-function compareSets(here: Set<string>, there: Set<string>): ManifestDifference[] {
+function compareSets(here: Set<string> | undefined, there: Set<string> | undefined): ManifestDifference[] {
+  if (here === undefined || there === undefined) return [];
   return [
     ...[...here]
       .filter((what) => !there.has(what))

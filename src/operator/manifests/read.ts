@@ -35,7 +35,7 @@ export interface Manifests {
   templates: string[];
 }
 
-const DECLARES = new RegExp(`^\\s*kind:\\s*["']?(?:${COMPARED_KINDS.join('|')})["']?\\s*$`, 'm');
+const DECLARES = new RegExp(`^[ \\t]*kind:[ \\t]*["']?(?:${COMPARED_KINDS.join('|')})["']?[ \\t]*\\r?$`, 'm');
 const TEMPLATE = /\{\{/;
 
 /**
@@ -102,10 +102,12 @@ function asManifest(file: string, value: unknown): Manifest | undefined {
 }
 
 function isComplete(kind: ComparedKind, { spec, webhooks, rules }: ComparedObject): boolean {
-  if (kind === 'CustomResourceDefinition') return isListOf(spec?.versions, isObject);
+  if (kind === 'CustomResourceDefinition')
+    return isListOf(spec?.versions, (one) => isObject(one) && isObject(one.schema));
   if (!isWebhookKind(kind)) return isListOf(rules ?? [], isPolicyRule);
   return isListOf(
-    webhooks ?? [],
+    // Without any, it is a file that is being written.
+    webhooks?.length === 0 ? undefined : webhooks,
     (one) => isObject(one) && isObject(one.clientConfig) && isListOf(one.rules ?? [], isObject),
   );
 }

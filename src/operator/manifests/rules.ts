@@ -7,16 +7,25 @@ export interface PolicyRule {
   verbs: string[];
 }
 
+/** More permissions than any role needs one by one. */
+const MOST = 10_000;
+
 /**
  * Each permission of the rules on its own: `create pods/exec`, `get secrets.example.com named "x"`, `get /metrics`. Roles with the same
- * permissions can have different rules.
+ * permissions can have different rules. Undefined if there are too many to compare.
  */
-export function permissionsOf(rules: PolicyRule[] | null | undefined): Set<string> {
+export function permissionsOf(rules: PolicyRule[] | null | undefined): Set<string> | undefined {
+  const all = rules ?? [];
+  const count = all.reduce((sum, rule) => sum + countOf(rule), 0);
+  if (count > MOST) return undefined;
   return new Set(
-    (rules ?? []).flatMap((rule) =>
-      rule.verbs.flatMap((verb) => targetsOf(rule).map((what) => `${verb} ${what}`)),
-    ),
+    all.flatMap((rule) => rule.verbs.flatMap((verb) => targetsOf(rule).map((what) => `${verb} ${what}`))),
   );
+}
+
+function countOf({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: PolicyRule): number {
+  const of = (list: string[] = []): number => list.length;
+  return of(verbs) * (of(nonResourceURLs) + of(apiGroups) * of(resources) * (of(resourceNames) || 1));
 }
 
 function targetsOf({

@@ -1,5 +1,8 @@
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runTool } from '../../../src/machine/tool.ts';
+import { directoryWith } from '../controller/support/places.ts';
 
 /** It leaves its process group, and keeps the output of the tool open. */
 const DAEMON = `const daemon = require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: 'inherit' });
@@ -29,6 +32,19 @@ test('so has one that is aborted', async () => {
   const running = run(`${DAEMON} setInterval(() => {}, 1000)`, { signal: interrupted.signal, onErrors });
   await expect(running).rejects.toThrow('Ctrl-C');
 });
+
+test.each(['', '.'])(
+  'a program of the current directory is not run by its name (%j in the PATH)',
+  async (entry) => {
+    const cwd = await directoryWith({ dlv: '#!/bin/sh\necho ran\n' });
+    await chmod(join(cwd, 'dlv'), 0o755);
+    const env = { ...process.env, PATH: `/nowhere:${entry}` };
+    const before = process.cwd();
+    process.chdir(cwd);
+    onTestFinished(() => process.chdir(before));
+    expect(await runTool(['dlv'], { cwd, env })).toMatchObject({ missing: true, stdout: '' });
+  },
+);
 
 test('all of its output arrives', async () => {
   const { stdout } = await run('process.stdout.write("x".repeat(5_000_000))');

@@ -267,3 +267,36 @@ it.each([
   const said = await compared(cluster, { ...FILES, [file]: text });
   expect(said.filter((one) => one.includes(file))).toEqual([]);
 });
+
+it.each([
+  [
+    'a patch of kustomize',
+    hooks('').replace(/ {2}clientConfig.*\n {2}rules.*\n/, '  namespaceSelector: {}\n'),
+  ],
+  [
+    'half a webhook',
+    'kind: ValidatingWebhookConfiguration\nmetadata: {name: validating-webhook-configuration}\nwebhooks:\n',
+  ],
+  ['a patch of a CRD', crd(SCHEMA).replace(/ {2}versions:[\s\S]*/, '  conversion: {strategy: Webhook}\n')],
+  ['half a role', 'kind: ClusterRole\nmetadata: {name: manager-role}\nrules:\n- verbs: get\n'],
+  [
+    'aliases without measure',
+    `kind: ClusterRole\nmetadata: {name: manager-role}\na: &a [1, 1, 1, 1]\n${bomb()}rules: []\n`,
+  ],
+])('%s is no object to compare', async (_, text) => {
+  const cluster = await deployed(FILES);
+  expect(await compared(cluster, { ...FILES, 'config/a/first.yaml': text })).toEqual([]);
+});
+
+function bomb(): string {
+  return [...'bcdefgh']
+    .map((name, index) => `${name}: &${name} [${`*${'abcdefgh'[index]}, `.repeat(9)}1]\n`)
+    .join('');
+}
+
+it('a role with more permissions than can be compared is left out', async () => {
+  const cluster = await deployed(FILES);
+  const many = Array.from({ length: 1_500 }, (_, index) => `g${index}`).join(', ');
+  const huge = `kind: ClusterRole\nmetadata: {name: manager-role}\nrules:\n- apiGroups: [${many}]\n  resources: [${many}]\n  verbs: [get]\n`;
+  expect(await compared(cluster, { ...FILES, 'config/rbac/role.yaml': huge })).toEqual([]);
+});
