@@ -72,12 +72,24 @@ function isOwn(directory: string, root: string): boolean {
   return isAtOrBelow(directory, root) && !isAtOrBelow(directory, join(root, 'vendor'));
 }
 
-/** A word, a number, a list of them, or a URL: neither an absolute path nor anything with a space or another character of a shell. */
-const PLAIN = /^(?!file:)(?:[a-z][a-z\d+.-]*:\/\/)?(?![/~.])[\w./,:@%+=?[\]-]*$/i;
+/** Of a URL with one of these schemes, a library can read only what a server answers. */
+const OF_SERVERS = ['http:', 'https:', 'grpc:'];
+const WORD = /^(?!\.)[\w.:@%+?[\]-]*$/;
+const AUTHORITY = /^[\w.:@%[\]-]*[\w\]]$/;
+const SEGMENT = /^[\w.%+-]*$/;
 
+/** Whether a value is a word, a number, the URL of a server, or a list of these: nothing that leads out of the current directory. */
 function isPlain(value: string): boolean {
   return (
-    value === '' ||
-    (PLAIN.test(value) && !/(?:^|[,:=])[/~.](?!\/)/.test(value.replace(/^[a-z][a-z\d+.-]*:\/\//i, '')))
+    !value.includes('..') && value.split(/[,=]/).every((part) => WORD.test(part) || isOfServer(part))
   );
+}
+
+/** `new URL` alone would also take `http:/etc/shop` and `http:////etc/shop`, which other programs take for a path. */
+function isOfServer(text: string): boolean {
+  const [scheme, between, authority = '', ...segments] = text.split('/');
+  if (!OF_SERVERS.includes(scheme!.toLowerCase()) || between !== '' || !AUTHORITY.test(authority)) return false;
+  const isSegment = (one: string, at: number): boolean =>
+    SEGMENT.test(one) && (one !== '' || at === segments.length - 1);
+  return segments.every(isSegment) && Boolean(URL.parse(text)?.hostname);
 }
