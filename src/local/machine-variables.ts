@@ -10,7 +10,11 @@ const OF_THE_MACHINE = [
   // Shells, and what a login sets.
   /^(BASH\w*|SHELL|SHELLOPTS|IFS|CDPATH|PS\d|PATH|HOME|USER|LOGNAME|PWD|OLDPWD|EDITOR|VISUAL|PAGER)$|^XDG_/,
   // Go's runtime, standard library and toolchain. A name like GOOGLE_PROJECT is not Go's.
-  /^(GO[A-Z\d]+|GCCGO|CGO_\w+|ZONEINFO|SSL_CERT_(FILE|DIR)|(HTTPS?|NO)_PROXY|(https?|no)_proxy)$/,
+  /^(GO[A-Z\d]+|GCCGO|CGO_\w+|ZONEINFO)$/,
+  // TLS and proxies: a client reads `<scheme>_proxy`.
+  /^(OPENSSL_\w+|SSL_CERT_\w+|SSLKEYLOG\w*|CURL_\w+)$|^[a-z\d]+_proxy$/i,
+  // git and ssh, and what holds the user's keys and tickets.
+  /^(GIT|SSH|DBUS)_|^(GNUPGHOME|GPG_\w+|KRB5\w+)$/,
   // make and compilers.
   /^(MAKE|MAKEFILES|MAKEOVERRIDES|CC|CXX|CPP|AR|AS|FC|LD|NM|(C|CXX|CPP|F|LD|M|MAKE|GNUMAKE)FLAGS|PKG_CONFIG\w*|CPATH|\w*INCLUDE_PATH|LIBRARY_PATH)$/,
   // The runtimes and package managers of other languages.

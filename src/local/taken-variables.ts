@@ -80,15 +80,14 @@ const SEGMENT = /^[\w.%+-]*$/;
 
 /** Whether a value is a word, a number, the URL of a server, or a list of these: nothing that leads out of the current directory. */
 function isPlain(value: string): boolean {
-  return (
-    !value.includes('..') && value.split(/[,=]/).every((part) => WORD.test(part) || isOfServer(part))
-  );
+  return !value.includes('..') && value.split(/[,=]/).every((part) => WORD.test(part) || isOfServer(part));
 }
 
 /** `new URL` alone would also take `http:/etc/shop` and `http:////etc/shop`, which other programs take for a path. */
 function isOfServer(text: string): boolean {
   const [scheme, between, authority = '', ...segments] = text.split('/');
-  if (!OF_SERVERS.includes(scheme!.toLowerCase()) || between !== '' || !AUTHORITY.test(authority)) return false;
+  if (!OF_SERVERS.includes(scheme!.toLowerCase()) || between !== '' || !AUTHORITY.test(authority))
+    return false;
   const isSegment = (one: string, at: number): boolean =>
     SEGMENT.test(one) && (one !== '' || at === segments.length - 1);
   return segments.every(isSegment) && Boolean(URL.parse(text)?.hostname);
