@@ -46,7 +46,8 @@ export function followElection(
     }
   };
   const freeOfPod = async (ref: ObjectRef): Promise<void> => {
-    const pods = endedPods();
+    // In another namespace, a Pod of the same name may be alive. There, the Lease expires.
+    const pods = endedPods().filter(({ metadata }) => metadata.namespace === ref.namespace);
     if (pods.length === 0) return;
     await free(ref, async (lease) => {
       const pod = pods.find(({ metadata }) => isHeldBy(lease, metadata.name));

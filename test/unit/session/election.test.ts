@@ -163,6 +163,16 @@ test('the Lease of another Pod, or of a new one with the same name, is left alon
   expect(holderOf(cluster)).toContain(`${POD}0`);
 });
 
+test('the Lease of another namespace is left alone: a Pod of that name may hold it there', async () => {
+  const { cluster, recorder, election } = begin([pod([terminated], { namespace: 'other' })]);
+  put(cluster, held(`${POD}_${randomUUID()}`));
+  const controller = election.attend();
+  controller.reads(CANDIDATE);
+  await recorder.waitFor('leader.waiting');
+  expect(cluster.calls.some((call) => call.startsWith('patch'))).toBe(false);
+  expect(holderOf(cluster)).toContain(POD);
+});
+
 test('a Pod has ended when kubelet says so of all its containers, and it is being deleted', () => {
   expect(hasEnded(pod([terminated, terminated]))).toBe(true);
   expect(hasEnded(pod([terminated, { running: {} }]))).toBe(false);
