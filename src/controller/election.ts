@@ -20,15 +20,23 @@ interface ElectionLine {
 }
 
 /**
- * Matches the lines of client-go in all its versions and formats: `successfully acquired lease shop/abc`,
+ * Found in the lines of client-go in all its versions and formats: `successfully acquired lease shop/abc`,
  * `"Successfully acquired lease" lock="shop/abc"`, `{"msg":"Attempting to acquire leader lease...","lock":"shop/abc"}`.
  */
-const LINE =
-  /\b(?:(attempting to acquire leader lease)|successfully acquired lease)\b(?:.*\block\b)?[^a-z0-9]*([a-z0-9][a-z0-9-]*)\/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/i;
+const SAID = /\b(?:(attempting to acquire leader lease)|successfully acquired lease)\b/i;
+const LOCK = /\block\b/i;
+const LEASE = /^[^a-z0-9]*([a-z0-9][a-z0-9-]*)\/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/i;
+
+/** Lines of client-go are shorter. */
+const LOOKED_AT = 1024;
 
 /** The line may quote anything, so it only says which Lease to look at; the Lease has to prove the rest. */
 export function electionLine(line: string): ElectionLine | undefined {
-  const [, candidate, namespace, name] = LINE.exec(line) ?? [];
+  const start = line.slice(0, LOOKED_AT);
+  const said = SAID.exec(start);
+  if (said === null) return undefined;
+  const rest = start.slice(said.index + said[0].length);
+  const [, namespace, name] = LEASE.exec(rest) ?? LEASE.exec(rest.split(LOCK, 2)[1] ?? '') ?? [];
   if (namespace === undefined || name === undefined) return undefined;
-  return { is: candidate === undefined ? 'leader' : 'candidate', namespace, name };
+  return { is: said[1] === undefined ? 'leader' : 'candidate', namespace, name };
 }

@@ -15,7 +15,7 @@ const POLL_MS = 250;
 /** The manager's Pods have a minute to end. */
 const POD_MS = 60_000;
 /** A controller elects a leader with one Lease or two, but its log may quote anything. */
-const MOST_LEASES = 8;
+const MOST_LEASES = 4;
 /** At the end of a session, a Lease that cannot be freed expires. */
 const LAST_MS = 5_000;
 

@@ -47,3 +47,10 @@ test.each([
 ])('nothing else is taken for it: %s', (line) => {
   expect(electionLine(line)).toBeUndefined();
 });
+
+test('only the beginning of a line counts, however long it is', () => {
+  const said = 'successfully acquired lease shop/abc';
+  expect(electionLine(`${' '.repeat(900)}${said}`)).toEqual({ is: 'leader', namespace: 'shop', name: 'abc' });
+  expect(electionLine(`${' '.repeat(1024)}${said}`)).toBeUndefined();
+  expect(electionLine(`successfully acquired lease ${'lock-'.repeat(300)} lock=shop/abc`)).toBeUndefined();
+});

@@ -193,5 +193,5 @@ test('a controller whose log quotes many Leases has devloop look at few of them'
   controller.ended(true);
   await election[Symbol.asyncDispose]();
   const asked = new Set(cluster.calls.filter((call) => call.includes('Lease')));
-  expect(asked.size).toBeLessThan(20);
+  expect(asked.size).toBeLessThanOrEqual(4 * 2);
 });
