@@ -78,7 +78,7 @@ export async function connect(selected: Selected, host: PluginHost = {}): Promis
   };
   return {
     context: selected.context,
-    server: selected.server,
+    server: withoutLogin(selected.server),
     namespace: selected.namespace,
     kubeconfigFiles: selected.files,
     pinned: selected.pinned,
@@ -162,4 +162,11 @@ export function itemsOf<T extends KubeObject>({ items, ...rest }: List<T>, kind:
 
 function excerpt(answer: unknown): string {
   return JSON.stringify(answer).slice(0, 200);
+}
+
+/** A URL can contain a name and a password, which are for the server alone. */
+function withoutLogin(server: string): string {
+  const url = new URL(server);
+  if (url.username === '' && url.password === '') return server;
+  return Object.assign(url, { username: '', password: '' }).href.replace(/\/$/, '');
 }

@@ -55,7 +55,8 @@ export async function askPermissions(
   const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
   const asked = distinct(all.filter(({ without }) => without === undefined));
   const refused = (await everything) ? [] : await missing(api, asked);
-  const lackingOf = (needed: Permission[]): Permission[] => needed.filter((one) => includes(refused, one));
+  const lackingOf = (needed: Permission[]): Permission[] =>
+    needed.filter((one) => one.without === undefined && includes(refused, one));
   return {
     asked,
     lacking: lackingOf(commonPermissions(plan)),
@@ -93,11 +94,12 @@ export function untriedRoutes({ routes }: Allowed): string[] {
     });
 }
 
-/** Two steps may need the same permission for different reasons; the first reason counts. */
+/** Two steps may need the same permission for different reasons; the first reason counts, but that of a step that requires it before others. */
 function distinct(permissions: Permission[]): Permission[] {
-  return permissions.filter(
-    (one, index) => permissions.findIndex((other) => keyOf(other) === keyOf(one)) === index,
-  );
+  const required = permissions.filter(({ without }) => without === undefined);
+  const ordered = [...required, ...permissions];
+  const kept = new Set(new Map(ordered.toReversed().map((one) => [keyOf(one), one])).values());
+  return [...new Set(permissions)].filter((one) => kept.has(one));
 }
 
 function includes(permissions: Permission[], wanted: Permission): boolean {

@@ -131,3 +131,17 @@ test('without webhook Services, only the Deployment is asked about', async () =>
   expect(permittedRoutes(CLUSTER, answer)).toEqual([]);
   expect(asked.sort()).toEqual(['get deployments', 'list deployments', 'list pods', 'patch deployments']);
 });
+
+test('what only one route requires keeps no other route from being used, although every plan can use it', async () => {
+  const cluster = fakeCluster((_method, _path, body) => {
+    const { verb, resource, subresource } = (body as { spec: { resourceAttributes: Record<string, string> } })
+      .spec.resourceAttributes;
+    return { status: { allowed: `${verb} ${resource} ${subresource ?? ''}`.trim() !== 'get pods' } };
+  });
+  const all = await askPermissions(cluster.api, planAnyTakeOver('shop', { choice: 'auto' }));
+  expect(all.lacking).toEqual([]);
+  expect(all.routes.map(({ plan, lacking }) => [plan.name, lacking.length])).toEqual([
+    ['direct', 0],
+    ['relay', 1],
+  ]);
+});
