@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { otherWriter } from '../machine/own-files.ts';
-import { clueTo, namedVariables } from './named-variables.ts';
+import { cluesTo, namedVariables } from './named-variables.ts';
 
 const AT_ONCE = 16;
 
@@ -32,7 +32,7 @@ async function search(directories: string[], wanted: string[]): Promise<Set<stri
   const open = new Set(wanted);
   for (let at = 0; at < directories.length && open.size > 0; at += AT_ONCE) {
     const packages = await Promise.all(directories.slice(at, at + AT_ONCE).map(readPackage));
-    const clues = [...open].map(clueTo);
+    const clues = cluesTo(open);
     const likely = packages.filter((files) =>
       files.some((file) => clues.some((clue) => file.includes(clue))),
     );

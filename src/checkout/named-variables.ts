@@ -11,7 +11,10 @@ export type PackageTexts = string[];
 
 const NAME = '[A-Za-z_][A-Za-z0-9_]*';
 /** A whole literal, unless it is the name of a variable that the program sets for others. A `%s` at its end stands for the rest. */
-const LITERAL = new RegExp(`(?<!\\b(?:Unset|Set|set)_?[eE]nv\\(\\s*)(["'\`])(${NAME})(?:%[sv])?\\1`, 'g');
+const LITERAL = new RegExp(
+  `(["'\`])(?<!\\b(?:Unset|Set|set)_?[eE]nv\\(\\s*["'\`])(${NAME})(?:%[sv])?\\1`,
+  'g',
+);
 /** Matches `env:"NAME,required"` in the tag of a field, and `env:"A,B"`. */
 const TAG = /\benv\w*:\s*\\?"([\w, =]+)\\?"/gi;
 /** Matches `env:NAME` in the tag of go-arg. */
@@ -25,7 +28,7 @@ const PLACEHOLDER = new RegExp(`\\$\\{(${NAME})[:}]`, 'g');
 
 /** These libraries make the names of variables from the names of fields and settings. */
 const BY_FIELD =
-  /\benvconfig\.(?:Must)?Process\b|\bAutomaticEnv\b|\bSetEnvPrefix\b|\bUseFieldNameByDefault\b|\bBaseSettings\b|\benvy::|#\[(?:clap|arg)\([^)\n]*\benv\b(?!\s*=)/;
+  /\benvconfig\.(?:Must)?Process\b|\bAutomaticEnv\b|\bSetEnvPrefix\b|\bUseFieldNameByDefault\b|\bBaseSettings\b|\benvy::|#\[(?:clap|arg)\([^)\n]{0,500}\benv\b(?!\s*=)/;
 
 /** The names among `wanted` that one of these packages contains. */
 export function namedVariables(packages: PackageTexts[], wanted: Iterable<string>): Set<string> {
@@ -38,7 +41,7 @@ export function namedVariables(packages: PackageTexts[], wanted: Iterable<string
       open.delete(name);
     }
   };
-  const clues = [...open].map(clueTo);
+  const clues = cluesTo(open);
   for (const texts of packages) {
     if (!texts.some((text) => clues.some((clue) => text.includes(clue)))) continue;
     const words = wordsIn(texts);
@@ -50,9 +53,9 @@ export function namedVariables(packages: PackageTexts[], wanted: Iterable<string
   return named;
 }
 
-/** What a package contains if it names the variable, unless a library makes the name from fields: the part in front of the first `_`. */
-export function clueTo(name: string): string {
-  return name.split('_')[0]!;
+/** What a package contains if it names one of the variables, unless a library makes the names from fields: the parts in front of the first `_`. */
+export function cluesTo(names: ReadonlySet<string>): string[] {
+  return [...new Set([...names].map((name) => name.split('_')[0]!))];
 }
 
 /** All names in a package that can be, or begin or end, the name of a variable. */
@@ -95,7 +98,7 @@ interface Parts {
 
 /** Matches the name and the type of a field of a struct or class. */
 const FIELD =
-  /^\s*(?:(?:pub|public|private|final|val|var)\s+)*([A-Za-z_]\w*)\s*(?::|\s[\w.*[\]]+(?:\s*`|\s*$))/gm;
+  /^[ \t]*(?:(?:pub|public|private|final|val|var)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?::|[ \t][\w.*[\]]+[ \t]*(?:`|$))/gm;
 /** Matches a setting such as `"database.url"`. */
 const SETTING = /["']([A-Za-z][\w.-]*)["']/g;
 /** Matches `Process("shop", …)`, `SetEnvPrefix("shop")`, `const prefix = "shop"` and `env_prefix="SHOP_"`. */

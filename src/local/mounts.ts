@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { leadsOut, makePath, writeBelow } from '../machine/own-files.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
+import { isAtOrBelow, withoutTrailingSlashes } from '../operator/path-flags.ts';
 
 /** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
@@ -36,7 +36,7 @@ function rewritePath(path: string, paths: MountedPath[]): string {
 }
 
 function withoutTrailingSlash(path: string): string {
-  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+  return path.length > 1 ? withoutTrailingSlashes(path) : path;
 }
 
 /** A directory that the controller needs on this machine, even an empty one, and the files in it by their relative paths. */

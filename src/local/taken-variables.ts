@@ -17,6 +17,9 @@ interface TakenFrom {
   keptProgram: string;
 }
 
+/** A ConfigMap can contain thousands of names, and each is looked for in all sources. */
+export const MOST_VARIABLES = 300;
+
 /**
  * The names of those variables of the container that the program gets. Whoever edits the Deployment, or a ConfigMap that it names, chooses
  * names and values, and the program that reads a variable decides what it does. So a variable has to be one of the program's own:
@@ -31,7 +34,9 @@ export async function takenVariables(
   variables: Readonly<Record<string, string>>,
   { root, run, linked, keptProgram }: TakenFrom,
 ): Promise<Set<string>> {
-  const names = Object.keys(variables).filter((name) => !isOfTheMachine(name));
+  const names = Object.keys(variables)
+    .filter((name) => !isOfTheMachine(name))
+    .slice(0, MOST_VARIABLES);
   if (names.length === 0) return new Set();
   const isBuilt = linked !== undefined;
   const files = await programSources(root, isBuilt ? /\.go$/ : PROGRAM_SOURCE);

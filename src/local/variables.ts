@@ -9,7 +9,7 @@ import type { Emit } from '../report/events.ts';
 import { variablesOnFreePorts } from './busy-ports.ts';
 import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
 import { isOfTheMachine } from './machine-variables.ts';
-import { takenVariables } from './taken-variables.ts';
+import { MOST_VARIABLES, takenVariables } from './taken-variables.ts';
 
 export interface VariableInputs {
   api: ClusterApi;
@@ -129,7 +129,11 @@ function noteLeftOut(
   if (names.length === 0) return;
   const why =
     'its sources do not name them, or this machine or a library could take them for something to load or run';
-  const message = `The controller runs without ${names.join(', ')} from the Deployment:\n${why}. To set them: controller: {env: {${names.map((name) => `${name}: …`).join(', ')}}} in devloop.yaml.`;
+  const limit =
+    Object.keys(values).length > MOST_VARIABLES
+      ? ` devloop looks only for the first ${MOST_VARIABLES} variables.`
+      : '';
+  const message = `The controller runs without ${names.join(', ')} from the Deployment:\n${why}.${limit} To set them: controller: {env: {${names.map((name) => `${name}: …`).join(', ')}}} in devloop.yaml.`;
   emit({ type: 'note', message });
 }
 

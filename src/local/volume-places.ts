@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { isFree, isOpenPlace, isPlaceable } from '../machine/places.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
+import { isAtOrBelow, withoutTrailingSlashes } from '../operator/path-flags.ts';
 import type { MountedVolume, MountPoint } from '../operator/volumes.ts';
 
 /** A part of a volume that the program finds at its path in the Pod. */
@@ -52,7 +52,7 @@ function isOpen(directory: string): boolean {
 
 /** The paths in the sources at or below a mount point. */
 export function namedIn(paths: ReadonlySet<string>, mountPoint: string): string[] {
-  const all = [...paths].map((path) => path.replace(/(?<=.)\/+$/, ''));
+  const all = [...paths].map((path) => withoutTrailingSlashes(path) || '/');
   return [...new Set(all)].filter((path) => isAtOrBelow(path, mountPoint));
 }
 

@@ -3,6 +3,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Secret } from '../cluster/api/objects.ts';
 import type { Container, Volume, Workload } from '../cluster/api/workloads.ts';
 import { projectedSources } from './downward.ts';
+import { withoutTrailingSlashes } from './path-flags.ts';
 import { splitName, type Target } from './target.ts';
 
 /** A Secret or ConfigMap that the container sees as files. */
@@ -27,7 +28,7 @@ export function mountsOf(workload: Workload, container: Container): Mount[] {
     return sourcesOf(volume).map(
       (source): Mount => ({
         ...source,
-        path: mount.mountPath.replace(/\/+$/, ''),
+        path: withoutTrailingSlashes(mount.mountPath),
         ...(mount.subPath === undefined ? {} : { file: mount.subPath }),
       }),
     );
@@ -95,11 +96,11 @@ export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
 /** Mounts of Secrets, the likeliest to hold the webhook's key pair first. */
 export function certificateMounts(mounts: Mount[], container: Container): Mount[] {
   const words = [...(container.command ?? []), ...(container.args ?? [])].join('\n');
-  const named = /(?<![\w-])--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/
-    .exec(words)?.[1]
-    ?.replace(/\/+$/, '');
+  const [, written = ''] =
+    /(?<![\w-])--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/.exec(words) ?? [];
+  const named = withoutTrailingSlashes(written);
   const weight = (mount: Mount): number =>
-    (mount.path === named ? 8 : 0) +
+    (named !== '' && mount.path === named ? 8 : 0) +
     (mount.path.endsWith(DEFAULT_CERTIFICATE_DIRECTORY) ? 4 : 0) +
     (/webhook|serving/.test(mount.path + mount.name) ? 2 : 0) -
     (/metrics/.test(mount.path + mount.name) ? 1 : 0);

@@ -60,12 +60,21 @@ function byDefault(
 ): Map<string, Map<string, Set<string>>> {
   const found = new Map<string, Map<string, Set<string>>>();
   for (const { flag, value, directory } of defaults) {
-    const path = (value.startsWith('/') ? value : constants.get(value))?.replace(/\/+$/, '');
-    if (path === undefined || !isWanted(path)) continue;
+    const written = value.startsWith('/') ? value : constants.get(value);
+    if (written === undefined) continue;
+    const path = withoutTrailingSlashes(written);
+    if (!isWanted(path)) continue;
     const flags = found.get(path) ?? new Map<string, Set<string>>();
     found.set(path, flags.set(flag, (flags.get(flag) ?? new Set()).add(directory)));
   }
   return found;
+}
+
+/** A loop, because an expression such as `/\/+$/` takes quadratic time where other characters follow the slashes. */
+export function withoutTrailingSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 /** Compares whole segments: /certs-old is not below /certs. */

@@ -3,6 +3,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
 import { downwardValue, entryOf, type OwnPod, projectedSources } from './downward.ts';
+import { withoutTrailingSlashes } from './path-flags.ts';
 
 export interface MountedVolume {
   /** The mount point, as the container sees it. */
@@ -27,7 +28,7 @@ export function mountPointsIn({ object, container }: OwnPod['manager']): MountPo
   const volumes = new Map((object.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]));
   return (container.volumeMounts ?? []).flatMap(({ name, mountPath, subPath }) => {
     const volume = volumes.get(name);
-    return volume ? [{ path: mountPath.replace(/\/+$/, '') || '/', subPath, volume }] : [];
+    return volume ? [{ path: withoutTrailingSlashes(mountPath) || '/', subPath, volume }] : [];
   });
 }
 

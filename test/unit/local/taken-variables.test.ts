@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isOfTheMachine } from '../../../src/local/machine-variables.ts';
-import { takenVariables } from '../../../src/local/taken-variables.ts';
+import { MOST_VARIABLES, takenVariables } from '../../../src/local/taken-variables.ts';
 import { directoryWith, put } from '../controller/support/places.ts';
 
 /** Variables with which programs load code, run commands, or say where they send what they know. */
@@ -74,6 +74,18 @@ test.each(
         { root, run: ['make'], keptProgram: join(root, 'kept'), ...more },
       )),
     ]).toEqual([]);
+});
+
+test('of thousands of variables, only the first are looked for', async () => {
+  const names = Array.from({ length: 2 * MOST_VARIABLES }, (_, at) => `SHOP_${at}`);
+  const text = names.map((name) => `var _ = os.Getenv("${name}")\n`).join('');
+  const root = await directoryWith({ 'main.go': `package main\n\n${text}` });
+  const linked = async () => new Map([['example.com/shop', root]]);
+  const taken = await takenVariables(valued(['LD_PRELOAD', ...names]), {
+    ...{ root, run: ['make'], keptProgram: join(root, 'kept') },
+    linked,
+  });
+  expect([...taken]).toEqual(names.slice(0, MOST_VARIABLES));
 });
 
 /** A program with a library of each kind, and a package of the standard library. */
