@@ -233,15 +233,17 @@ function lastApplied(text: string, place: Place): string {
 
 function textAt(text: string, place: Place): string {
   const { hides, isSecret, counter } = place;
-  work(counter, text.length / TEXT_OF_UNIT);
   if (hides === 'nothing') return shown(text, place, false);
+  work(counter, text.length / TEXT_OF_UNIT);
   return hides !== 'everything' && !isSecret && isNoSecret(text) ? text : hidden(text, place);
 }
 
 /** The text without the secrets in it. `isProse`: see `Hiding`. */
 function shown(text: string, place: Place, isProse: boolean): string {
   const hide = (secret: string): string => hidden(secret, place);
-  return jsonText(text, place) ?? hideInText(text, { hide, isProse });
+  const read = (characters: number): void => work(place.counter, characters / TEXT_OF_UNIT);
+  read(text.length);
+  return jsonText(text, place) ?? hideInText(text, { hide, isProse, read });
 }
 
 /**

@@ -83,12 +83,12 @@ const ENCODED_PEM = 'LS0tLS1CRUdJTi';
 /** Anything else is not a text. */
 const PRINTABLE = /^[\t\n\r\x20-\x7e\x80-\ufffc]*$/;
 
-/** Replaces base64 if its text, with its own secrets replaced, is another text. */
+/** Replaces base64 if its text, with its own secrets replaced, is another text. One text of each run is looked at, which is shorter than it. */
 export function hideEncoded(text: string, hide: Hide, isSafe: (decoded: string) => boolean): string {
   return text.replaceAll(ENCODED, (run) => {
     const pem = run.indexOf(ENCODED_PEM);
-    const hides = [0, pem].some((from) => from >= 0 && !isSafe(decoded(run.slice(from))));
-    return hides ? hide(run) : run;
+    const inner = decoded(run) || (pem > 0 ? decoded(run.slice(pem)) : '');
+    return isSafe(inner) ? run : hide(run);
   });
 }
 

@@ -3,6 +3,8 @@ import { isNoSecret, namesSecret, REFERENCES } from './secret-names.ts';
 /** Finds the values of fields that a text has on one line: JSON, flow maps of YAML, inline tables of TOML, data source names. */
 
 type Hide = (secret: string) => string;
+/** Counts characters that are read again. */
+type Read = (characters: number) => void;
 
 /** The beginning of a field after a bracket or a comma: `{"token": `, `{user: ann, token: `, `{ user = "ann", token = `. */
 const FIELD = /([{,[(;])[ \t]*(["']?)([A-Za-z_][\w./-]*)\2(?:[ \t]*=[ \t]*|(?<=["'])[ \t]*:[ \t]*|:[ \t]+)/g;
@@ -14,25 +16,37 @@ const ASSIGNED_VALUE = new RegExp(`${HIDDEN}|"[^"\\n]*"|'[^'\\n]*'|["']?[^\\s"']
 /** `User Id=ann`, as a part of `Server=db;User Id=ann;Password=x`. */
 const PART = /^\s*([\w.-]+(?: [\w.-]+)*)\s*=/;
 
-/** `isProse`: see `Hiding`. Prose has commas before words that are no fields. */
-export function hideFields(text: string, hide: Hide, isProse: boolean): string {
+/**
+ * `isProse`: see `Hiding`. Prose has commas before words that are no fields. Each value is passed over, whether it is replaced or not, so
+ * that none is read once for each value that it is in.
+ */
+export function hideFields(
+  text: string,
+  { hide, read, isProse }: { hide: Hide; read: Read; isProse: boolean },
+): string {
   if (!/[{,[(;]/.test(text)) return text;
   return replaceValues(text, FIELD, ([, before, quote, name], at) => {
     if (!namesSecret(name!) || (isProse && before !== '{' && quote === '')) return undefined;
     const end = endOfValue(text, at);
+    read(end - at);
     const value = text.slice(at, end).trimEnd();
-    if (value === '' || isNoSecret(value) || isReference(value)) return undefined;
+    const kept = { end: at + value.length, text: value };
+    if (value === '' || isNoSecret(value) || isReference(value)) return kept;
     const [open, close] = [value[0]!, value.at(-1)!];
     const isQuoted = value.length > 1 && open === close && (open === '"' || open === "'");
-    if (isQuoted && isNoSecret(value.slice(1, -1))) return undefined;
-    return { end: at + value.length, text: isQuoted ? open + hide(value.slice(1, -1)) + close : hide(value) };
+    if (isQuoted && isNoSecret(value.slice(1, -1))) return kept;
+    return { ...kept, text: isQuoted ? open + hide(value.slice(1, -1)) + close : hide(value) };
   });
 }
 
-/** `{secretName: db}` and the like only say where a secret is. */
+/** Every field that `FIELD` would find, and more. */
+const KEY = /[{,[(;][ \t]*(["']?)([A-Za-z_][\w./-]*)\1[ \t]*[:=]/g;
+
+/** `{secretName: db}` and the like only say where a secret is, and have no other field at any depth. */
 function isReference(value: string): boolean {
-  const keys = [...value.matchAll(/[{,][ \t]*["']?([A-Za-z]+)["']?[ \t]*:/g)];
-  return value.startsWith('{') && keys.length > 0 && keys.every(([, key]) => REFERENCES.has(key!));
+  if (!value.startsWith('{')) return false;
+  const keys = [...value.matchAll(KEY)];
+  return keys.length > 0 && keys.every(([, , key]) => REFERENCES.has(key!));
 }
 
 export function hideAssigned(text: string, hide: Hide): string {

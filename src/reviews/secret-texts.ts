@@ -13,6 +13,8 @@ export interface Hiding {
    * value.
    */
   isProse: boolean;
+  /** Counts characters that are read in addition to those of the text, so that the work has a limit. May throw. */
+  read: (characters: number) => void;
 }
 
 /** A single command-line argument: `--token=x`. */
@@ -40,18 +42,20 @@ export function isCredentials(value: string): boolean {
 }
 
 export function hideInText(text: string, hiding: Hiding): string {
-  const { hide, isProse } = hiding;
+  const { hide, isProse, read } = hiding;
   if (!mayHaveSecret(text)) return text;
   const plain = hideSigned(hidePem(text, hide), hide);
-  const isSafe = (decoded: string): boolean =>
-    decoded === hideInText(decoded, { hide: () => '', isProse: false });
+  const isSafe = (decoded: string): boolean => {
+    read(decoded.length);
+    return decoded === hideInText(decoded, { hide: () => '', isProse: false, read });
+  };
   const safe = hideAuthorization(hideInUrls(hideEncoded(plain, hide, isSafe), hide), hide);
   if (!HINT.test(safe)) return safe;
   const [, flag, name, value] = FLAG.exec(safe) ?? [];
   if (flag !== undefined && namesSecret(name!) && !isNoSecret(value!)) return flag + hide(value!);
   const withoutHeaders = hideHeaders(safe, hiding);
   const withoutLines = hideLines(withoutHeaders, hide, !isProse && safe.includes('\n'));
-  return hideAssigned(hideFields(withoutLines, hide, isProse), hide);
+  return hideAssigned(hideFields(withoutLines, hiding), hide);
 }
 
 function hideAuthorization(text: string, hide: Hiding['hide']): string {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { jsonPath } from '../../../src/config/json-path.ts';
 import type { ServedReview } from '../../../src/gateway/review.ts';
 import { changesIn } from '../../../src/report/review-words.ts';
@@ -11,7 +11,7 @@ import { patched, textDiff, yaml } from '../../../src/reviews/objects.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
-import { redact } from '../../../src/reviews/redact.ts';
+import { redact, TooMuchWork } from '../../../src/reviews/redact.ts';
 import { recordOf } from '../../../src/reviews/summarize.ts';
 
 // What is not bounded takes minutes here, or all memory, and so exceeds the limit for a test.
@@ -52,6 +52,39 @@ it('a review of very many small values is kept as its line', () => {
   const recorded = record(served({ spec: { zeros: times(100_000, () => 0) } }));
   expect(recorded).toMatchObject({ verdict: 'allowed', size: { request: expect.any(Number) } });
   expect([recorded.request, recorded.response]).toEqual([undefined, undefined]);
+});
+
+describe('a text', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const certificate = `-----BEGIN CERTIFICATE-----\n${base64('x')}\n-----END CERTIFICATE-----`;
+  const around = (make: (text: string) => string, least: number) => {
+    let text = 'x';
+    while (text.length < least) text = make(text);
+    return text;
+  };
+  const fields = (length: number) => (field: string) => `x: 1\n${field.repeat(length / field.length)}`;
+  /** The work that reading it once takes. */
+  const once = (text: string) => text.length / 20 + 10;
+
+  it.each([
+    ['values that are not closed', fields(2 ** 18)('{token = {name: x, ')],
+    ['references', fields(2 ** 18)('{token: {name: x, ')],
+    ['lists', fields(2 ** 18)('{token: [{name: ')],
+    ['base64 with a certificate', around((inner) => base64(`abc${certificate} ${inner}`), 2 ** 18)],
+    ['base64', around((inner) => base64(`some more text ${inner}`), 2 ** 18)],
+  ])('that nests %s is read a few times, and each of them is counted', (_, text) => {
+    for (const value of [{ text }, { message: text }]) {
+      redact(value, { mostWork: 6 * once(text) });
+      expect(() => redact(value, { mostWork: once(text) })).toThrow(TooMuchWork);
+    }
+  });
+
+  it('with a reference to a secret shows it only if it has nothing else', () => {
+    const config = 'a: 1\nb: {token: {name: x, at: {name: y}}}\nc: {token: {name: x, my.token = hunter2}}';
+    const { value } = redact({ config: config.replace('at: {name: y}', 'path: {name: y}') });
+    expect(value.config).toContain('{name: x, path: {name: y}}');
+    expect(value.config).not.toContain('hunter2');
+  });
 });
 
 it('a path of the user is followed once, however often its names are nested', () => {
