@@ -239,6 +239,7 @@ it('carries out no undo that devloop cannot have written, and leaves such object
     expect(log).not.toMatch(/^\s+at .+:\d+:\d+\)?$/m);
     const warnings = events.filter(({ type }) => type === 'warning');
     expect(warnings, log).toMatchObject([
+      { message: expect.stringMatching(/Service first\/webhook .*no ready Pod/) },
       { message: expect.stringMatching(/Deployment first\/webhook .*left unchanged/) },
       { message: expect.stringMatching(/Service first\/webhook .*left unchanged/) },
     ]);

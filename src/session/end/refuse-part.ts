@@ -1,6 +1,6 @@
+import type { Lease } from '../../cluster/api/objects.ts';
 import { type Found, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
-import { type Holder, leasedBy } from '../../cluster/takeover/lease.ts';
-import { holdersIn, ownLeases } from '../../cluster/takeover/own-leases.ts';
+import { type Holder, holderOf, leasedBy } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
 
 /** What a session may have changed: its targets, and the objects that point its Services to its route. */
@@ -16,8 +16,9 @@ export function refusePart(
   { marked, unseen }: Pick<Found, 'marked' | 'unseen'>,
   own?: Changing,
 ): void {
-  const leases = ownLeases(marked);
-  const held = holdersIn(marked);
+  // A Lease whose object cannot be seen counts, too: devloop must not report that something is restored which it cannot see.
+  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+  const held = leases.flatMap(({ object }) => holderOf(object as Lease) ?? []);
   const all = own === undefined ? held : [...held, own];
   const isHidden = (one: Unseen): boolean =>
     leases.some((lease) => leasedBy(lease, [one.kind]) && lease.ref.namespace === one.namespace) ||
