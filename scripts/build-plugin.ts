@@ -1,10 +1,55 @@
 import { globSync, readFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Metafile, Plugin } from 'esbuild';
+import type { Metafile, OnResolveResult, Plugin } from 'esbuild';
 
+const CLIENT = '@kubernetes/client-node';
 const STAND_IN = 'stand-in';
 const BUILTIN = 'builtin';
+const RESOLVING = 'resolving';
+
+/** What KubeConfig connects and logs in with, which devloop does itself. */
+const NEVER_CALLED = ['undici', 'socks', 'socks-proxy-agent', 'hpagent', 'openid-client', 'jsonpath-plus'];
+
+/**
+ * devloop uses only KubeConfig of the Kubernetes client, to read the entries of a kubeconfig, but the client's index imports the whole
+ * generated API and undici: 16 MB to ship, and 137 ms to load in every command that talks to a cluster. Therefore:
+ *
+ * - `import('@kubernetes/client-node')` returns only KubeConfig, because a dynamic import would keep every export.
+ * - The modules of the client and of its dependencies count as free of side effects, so tree shaking drops the rest.
+ * - What KubeConfig never calls here is an empty CommonJS module: every name imported from it is undefined and would throw if it were called.
+ */
+export function slimKubernetesClient(): Plugin {
+  return {
+    name: 'slim-kubernetes-client',
+    setup(build) {
+      const ofClient = new Set<string>();
+      build.onLoad({ filter: new RegExp(`^(?:${NEVER_CALLED.join('|')})$`), namespace: STAND_IN }, () => ({
+        contents: 'module.exports = {};',
+      }));
+      build.onLoad({ filter: /^@/, namespace: STAND_IN }, ({ pluginData }) => ({
+        contents: `export { KubeConfig } from '${CLIENT}';`,
+        resolveDir: pluginData,
+      }));
+      build.onResolve(
+        { filter: /.*/ },
+        async ({ path, pluginData, ...from }): Promise<OnResolveResult | undefined> => {
+          // build.resolve calls this function again; pluginData stops the recursion.
+          if (pluginData === RESOLVING || !(path === CLIENT || ofClient.has(from.importer))) return undefined;
+          if (NEVER_CALLED.includes(path)) return { path, namespace: STAND_IN, sideEffects: false };
+          if (from.kind === 'dynamic-import' && path === CLIENT) {
+            return { path, namespace: STAND_IN, pluginData: from.resolveDir };
+          }
+          const found = await build.resolve(path, { ...from, pluginData: RESOLVING });
+          // Optional packages, required inside try/catch, can be missing; esbuild handles those on its own.
+          if (found.errors.length > 0) return undefined;
+          ofClient.add(found.path);
+          return { ...found, sideEffects: false };
+        },
+      );
+    },
+  };
+}
 
 /** Commander loads node:child_process for commands in separate programs. devloop has none, and loading it takes a tenth of the time of `--help`. */
 export function slimCommander(): Plugin {
@@ -127,6 +172,16 @@ function importedLate(src: string): Set<string> {
     );
   });
   return new Set([join(src, 'main.ts'), ...found]);
+}
+
+/** Throws if the bundle contains after all what slimKubernetesClient has to keep out. */
+export function assertSlim({ outputs }: Metafile): void {
+  const inputs = Object.values(outputs).flatMap((output) => Object.keys(output.inputs));
+  const found = inputs.filter((input) =>
+    /node_modules\/(?:undici\/|@kubernetes\/.*\/gen\/models\/)/.test(input),
+  );
+  if (found.length > 0)
+    throw new Error(`the bundle contains undici or the generated API: ${found.slice(0, 3).join(', ')}`);
 }
 
 /** Throws if a module would be loaded together with another one, without being asked for: it has to be imported dynamically. */

@@ -5,11 +5,13 @@ import { build } from 'esbuild';
 import { buildPage } from './build-page.ts';
 import {
   assertLate,
+  assertSlim,
   assertTogether,
   lateLibrary,
   oneStart,
   plainBuiltins,
   slimCommander,
+  slimKubernetesClient,
 } from './build-plugin.ts';
 import { relayProgram } from './build-relay.ts';
 
@@ -54,10 +56,17 @@ const { metafile } = await build({
   },
   // The native parts of ssh2 are optional, and ssh2 works without them.
   external: ['*.node', 'cpu-features'],
-  plugins: [oneStart(ROOT, START), slimCommander(), plainBuiltins(), lateLibrary('yaml')],
+  plugins: [
+    oneStart(ROOT, START),
+    slimCommander(),
+    slimKubernetesClient(),
+    plainBuiltins(),
+    lateLibrary('yaml'),
+  ],
   metafile: true,
   logLevel: 'warning',
 });
+assertSlim(metafile);
 for (const late of [
   'src/page/server.ts',
   'src/page/detail.ts',
@@ -66,6 +75,7 @@ for (const late of [
 ])
   assertLate(metafile, late, 'src/session/up.ts');
 assertLate(metafile, 'src/cli/program.ts', 'src/main.ts');
+assertLate(metafile, 'node_modules/@kubernetes/client-node/dist/config.js', 'src/cluster/api/kubeconfig.ts');
 // The program, what it loads at once, and the command line.
 assertTogether(metafile, 'src/main.ts', 2);
 assertTogether(metafile, 'src/cli/program.ts', 2);

@@ -162,14 +162,14 @@ function identityOf({ certFile, certData, keyFile, keyData }: User): Identity {
   return { cert: read(certData, certFile), key: read(keyData, keyFile) };
 }
 
-function impersonate({ as, asUid, asGroups, asUserExtra }: User): Credential['headers'] {
-  if (as === '') return {};
+function impersonate({ impersonateUser, asUid, asGroups, asUserExtra }: User): Credential['headers'] {
+  if (impersonateUser === '') return {};
   const extra = asUserExtra.map(([name, values]) => [
     `Impersonate-Extra-${headerName(name)}`,
     values.map(headerValue),
   ]);
   return {
-    'Impersonate-User': headerValue(as),
+    'Impersonate-User': headerValue(impersonateUser),
     ...(asUid === '' ? {} : { 'Impersonate-Uid': headerValue(asUid) }),
     ...(asGroups.length === 0 ? {} : { 'Impersonate-Group': asGroups.map(headerValue) }),
     ...Object.fromEntries(extra),

@@ -33,7 +33,9 @@ function userProblems(user: User): string[] {
     ...(hasPassword && (token !== '' || (username !== '' && tokenFile !== ''))
       ? ['its user has a token and also a password']
       : []),
-    ...(impersonates && user.as === '' ? ['its user has as-uid, as-groups or as-user-extra without as'] : []),
+    ...(impersonates && user.impersonateUser === ''
+      ? ['its user has as-uid, as-groups or as-user-extra without as']
+      : []),
     ...(isText(token) ? [] : ['the token of its user contains a line break or another control character']),
   ];
 }

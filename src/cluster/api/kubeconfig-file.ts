@@ -1,7 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import type * as client from '@kubernetes/client-node';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import {
+  base64,
+  type Checked,
+  checked,
+  expectOneOf,
+  flag,
+  list,
+  map,
+  optional,
+  text,
+  texts,
+} from './kubeconfig-values.ts';
 import { parseYamlDocuments } from './yaml-as-in-go.ts';
 
 /** The entries of a kubeconfig. As in client-go, an absent setting is empty. Paths are absolute. */
@@ -12,40 +25,18 @@ export interface Kubeconfig {
   currentContext: string;
 }
 
-export interface Cluster {
-  name: string;
-  server: string;
-  tlsServerName: string;
-  skipTLSVerify: boolean;
-  caFile: string;
-  /** base64 */
-  caData: string;
-  proxyUrl: string;
+/** With what @kubernetes/client-node does not read. */
+export interface Cluster extends Required<client.Cluster> {
   disableCompression: boolean;
   /** What the cluster's entry has for credential plugins. */
   execConfig?: unknown;
 }
 
-export interface Context {
-  name: string;
-  cluster: string;
-  user: string;
-  namespace: string;
-}
+export type Context = Required<client.Context>;
 
-export interface User {
-  name: string;
-  certFile: string;
-  /** base64 */
-  certData: string;
-  keyFile: string;
-  /** base64 */
-  keyData: string;
-  token: string;
+/** With what @kubernetes/client-node does not read, or has no types for. */
+export interface User extends Required<Omit<client.User, 'authProvider' | 'exec'>> {
   tokenFile: string;
-  username: string;
-  password: string;
-  as: string;
   asUid: string;
   asGroups: string[];
   asUserExtra: [name: string, values: string[]][];
@@ -76,12 +67,17 @@ const V1BETA1 = 'client.authentication.k8s.io/v1beta1';
 /** The extension of a cluster entry that is meant for credential plugins. */
 export const FOR_PLUGINS = 'client.authentication.k8s.io/exec';
 
-/** Reads one file. Throws `kubeconfig.invalid` where kubectl refuses the file. */
-export function readKubeconfig(file: string): Kubeconfig {
+/** Reads one file. Rejects with `kubeconfig.invalid` where kubectl refuses the file. */
+export async function readKubeconfig(file: string): Promise<Kubeconfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
   try {
     // kubectl accepts a byte order mark.
-    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
-    return entriesOf(parsed(text) ?? {}, file);
+    const content = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+    const document = documentOf(parsed(content) ?? {});
+    const config = new KubeConfig();
+    config.loadFromString(forClient(document));
+    config.makePathsAbsolute(dirname(file));
+    return completed(config, document, file);
   } catch (error) {
     throw new DevloopError(
       'kubeconfig.invalid',
@@ -91,75 +87,51 @@ export function readKubeconfig(file: string): Kubeconfig {
   }
 }
 
-function parsed(text: string): unknown {
+function parsed(content: string): unknown {
   // Loading the parser of YAML takes longer than everything else here.
-  if (/^\s*\{/.test(text)) {
+  if (/^\s*\{/.test(content)) {
     try {
-      return JSON.parse(text);
+      return JSON.parse(content);
     } catch {
       // It may still be YAML.
     }
   }
-  const [first] = parseYamlDocuments(text);
+  const [first] = parseYamlDocuments(content);
   return first;
 }
 
-function entriesOf(value: unknown, file: string): Kubeconfig {
-  const config = map(value, 'the file');
-  expectOneOf(text(config.kind, 'kind'), ['', 'Config'], 'kind');
-  expectOneOf(text(config.apiVersion, 'apiVersion'), ['', 'v1'], 'apiVersion');
-  const directory = dirname(file);
-  const path = (given: unknown, place: string): string => absolute(text(given, place), directory);
-  return {
-    currentContext: text(config['current-context'], 'current-context'),
-    clusters: named(config, 'clusters', 'cluster', (one, place) => clusterOf(one, place, path)),
-    users: named(config, 'users', 'user', (one, place) => ({ ...userOf(one, place, path), file })),
-    contexts: named(config, 'contexts', 'context', (one, place) => ({
-      cluster: text(one.cluster, `${place}.cluster`),
-      user: text(one.user, `${place}.user`),
-      namespace: text(one.namespace, `${place}.namespace`),
-    })),
-  };
-}
+const CLUSTER = {
+  server: text,
+  'tls-server-name': text,
+  'insecure-skip-tls-verify': flag,
+  'certificate-authority': text,
+  'certificate-authority-data': base64,
+  'proxy-url': text,
+  'disable-compression': flag,
+  extensions: (value: unknown, place: string) => list(value, place).map((entry) => map(entry, place)),
+};
 
-type Place = (given: unknown, place: string) => string;
+const USER = {
+  'client-certificate': text,
+  'client-certificate-data': base64,
+  'client-key': text,
+  'client-key-data': base64,
+  token: text,
+  tokenFile: text,
+  username: text,
+  password: text,
+  as: text,
+  'as-uid': text,
+  'as-groups': texts,
+  'as-user-extra': extraOf,
+  'auth-provider': optional(providerOf),
+  exec: optional(execOf),
+};
 
-function clusterOf(one: Map, place: string, path: Place): Omit<Cluster, 'name'> {
-  const at = (key: string): [unknown, string] => [one[key], `${place}.${key}`];
-  const extension = list(...at('extensions'))
-    .map((entry) => map(entry, `${place}.extensions`))
-    .find(({ name }) => name === FOR_PLUGINS);
-  return {
-    server: text(...at('server')),
-    tlsServerName: text(...at('tls-server-name')),
-    skipTLSVerify: flag(...at('insecure-skip-tls-verify')),
-    caFile: path(...at('certificate-authority')),
-    caData: base64(...at('certificate-authority-data')),
-    proxyUrl: text(...at('proxy-url')),
-    disableCompression: flag(...at('disable-compression')),
-    ...(extension?.extension == null ? {} : { execConfig: extension.extension }),
-  };
-}
+const CONTEXT = { cluster: text, user: text, namespace: text };
 
-function userOf(one: Map, place: string, path: Place): Omit<User, 'name' | 'file'> {
-  const at = (key: string): [unknown, string] => [one[key], `${place}.${key}`];
-  const extra = Object.entries(map(...at('as-user-extra')));
-  return {
-    certFile: path(...at('client-certificate')),
-    certData: base64(...at('client-certificate-data')),
-    keyFile: path(...at('client-key')),
-    keyData: base64(...at('client-key-data')),
-    token: text(...at('token')),
-    tokenFile: path(...at('tokenFile')),
-    username: text(...at('username')),
-    password: text(...at('password')),
-    as: text(...at('as')),
-    asUid: text(...at('as-uid')),
-    asGroups: texts(...at('as-groups')),
-    asUserExtra: extra.map(([name, values]) => [name, texts(values, `${place}.as-user-extra`)]),
-    ...(one['auth-provider'] == null ? {} : { authProvider: providerOf(...at('auth-provider')) }),
-    ...(one.exec == null ? {} : { exec: execOf(map(...at('exec')), `${place}.exec`, path) }),
-  };
+function extraOf(value: unknown, place: string): [string, string[]][] {
+  return Object.entries(map(value, place)).map(([name, values]) => [name, texts(values, place)]);
 }
 
 function providerOf(value: unknown, place: string): AuthProvider {
@@ -171,84 +143,106 @@ function providerOf(value: unknown, place: string): AuthProvider {
   };
 }
 
-function execOf(one: Map, place: string, path: Place): Exec {
-  const at = (key: string): [unknown, string] => [one[key], `${place}.${key}`];
-  const command = text(...at('command'));
-  const apiVersion = text(...at('apiVersion'));
+const EXEC = {
+  command: text,
+  apiVersion: text,
+  args: texts,
+  env: (value: unknown, place: string) => list(value, place).map((one) => checked(one, place, VARIABLE)),
+  installHint: text,
+  provideClusterInfo: flag,
+  interactiveMode: text,
+};
+
+const VARIABLE = { name: text, value: text };
+
+function execOf(value: unknown, place: string): Exec {
+  const exec = checked(value, place, EXEC);
+  const mode = exec.apiVersion === V1BETA1 ? 'IfAvailable' : '';
+  return { ...exec, interactiveMode: exec.interactiveMode || mode };
+}
+
+/** What kubectl would read, after its checks. */
+type Document = ReturnType<typeof documentOf>;
+
+function documentOf(value: unknown) {
+  const config = map(value, 'the file');
+  expectOneOf(text(config.kind, 'kind'), ['', 'Config'], 'kind');
+  expectOneOf(text(config.apiVersion, 'apiVersion'), ['', 'v1'], 'apiVersion');
   return {
-    command: command.includes('/') ? path(command, place) : command,
-    args: texts(...at('args')),
-    env: list(...at('env')).map((entry) => {
-      const { name, value } = map(entry, `${place}.env`);
-      return { name: text(name, `${place}.env`), value: text(value, `${place}.env`) };
-    }),
-    apiVersion,
-    installHint: text(...at('installHint')),
-    provideClusterInfo: flag(...at('provideClusterInfo')),
-    interactiveMode: text(...at('interactiveMode')) || (apiVersion === V1BETA1 ? 'IfAvailable' : ''),
+    currentContext: text(config['current-context'], 'current-context'),
+    clusters: named(config, 'clusters', 'cluster', CLUSTER),
+    users: named(config, 'users', 'user', USER),
+    contexts: named(config, 'contexts', 'context', CONTEXT),
   };
 }
 
-type Map = Record<string, unknown>;
-
 /** kubectl refuses a file in which two entries have the same name. */
 function named<T extends object>(
-  config: Map,
+  config: Record<string, unknown>,
   key: string,
   inner: string,
-  read: (one: Map, place: string) => T,
-): (T & { name: string })[] {
+  settings: T,
+): { name: string; has: Checked<T> }[] {
   const all = list(config[key], key).map((value, index) => {
     const place = `${key}[${index}]`;
     const entry = map(value, place);
-    return { ...read(map(entry[inner], place), place), name: text(entry.name, `${place}.name`) };
+    return { has: checked(entry[inner], place, settings), name: text(entry.name, `${place}.name`) };
   });
   const twice = all.find(({ name }, index) => all.findIndex((other) => other.name === name) !== index);
   if (twice) throw new Error(`two of its ${key} are called ${twice.name || "''"}`);
   return all;
 }
 
-function absolute(path: string, directory: string): string {
-  return path === '' || isAbsolute(path) ? path : join(directory, path);
+/** @kubernetes/client-node refuses entries that lack one of these, which kubectl does not, and shortens the server. */
+const GIVEN_BACK = 'given-back';
+
+/** As text, since JSON is YAML. */
+function forClient({ clusters, users, contexts }: Document): string {
+  return JSON.stringify({
+    clusters: clusters.map(({ has: { extensions: _, ...has } }) => ({
+      name: GIVEN_BACK,
+      cluster: { ...has, server: GIVEN_BACK },
+    })),
+    users: users.map(({ has }) => ({ name: GIVEN_BACK, user: has })),
+    contexts: contexts.map(({ has }) => ({ name: GIVEN_BACK, context: { ...has, cluster: GIVEN_BACK } })),
+  });
 }
 
-function text(value: unknown, place: string): string {
-  if (value == null) return '';
-  if (typeof value === 'string') return value;
-  throw new Error(`${place} is not text`);
+/** Adds what @kubernetes/client-node does not read. */
+function completed(config: client.KubeConfig, document: Document, file: string): Kubeconfig {
+  const absolute = (path: string): string =>
+    path === '' || isAbsolute(path) ? path : join(dirname(file), path);
+  return {
+    currentContext: document.currentContext,
+    clusters: config.clusters.map((cluster, index) => {
+      const { name, has } = document.clusters[index]!;
+      const extension = has.extensions.find((one) => one.name === FOR_PLUGINS)?.extension;
+      return {
+        ...{ ...filled(cluster), name, server: has.server, disableCompression: has['disable-compression'] },
+        ...(extension == null ? {} : { execConfig: extension }),
+      };
+    }),
+    users: config.users.map(({ exec, authProvider, ...user }, index) => {
+      const { name, has } = document.users[index]!;
+      const command = exec?.command.includes('/') ? absolute(exec.command) : exec?.command;
+      return {
+        ...{ ...filled(user), name, file, tokenFile: absolute(has.tokenFile) },
+        ...{ asUid: has['as-uid'], asGroups: has['as-groups'], asUserExtra: has['as-user-extra'] },
+        ...(authProvider == null ? {} : { authProvider }),
+        ...(exec == null ? {} : { exec: { ...exec, command } }),
+      };
+    }),
+    contexts: config.contexts.map((context, index) => {
+      const { name, has } = document.contexts[index]!;
+      return { ...filled(context), name, cluster: has.cluster };
+    }),
+  };
 }
 
-function flag(value: unknown, place: string): boolean {
-  if (value == null) return false;
-  if (typeof value === 'boolean') return value;
-  throw new Error(`${place} is neither true nor false`);
-}
-
-/** Go accepts line breaks in base64, but requires the padding. */
-function base64(value: unknown, place: string): string {
-  const given = text(value, place).replaceAll(/[\r\n]/g, '');
-  if (/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(given)) return given;
-  throw new Error(`${place} is not base64`);
-}
-
-function list(value: unknown, place: string): unknown[] {
-  if (value == null) return [];
-  if (Array.isArray(value)) return value;
-  throw new Error(`${place} is not a list`);
-}
-
-function texts(value: unknown, place: string): string[] {
-  return list(value, place).map((one) => text(one, place));
-}
-
-function map(value: unknown, place: string): Map {
-  if (value == null) return {};
-  if (typeof value === 'object' && !Array.isArray(value)) return value as Map;
-  throw new Error(`${place} is not a map`);
-}
-
-function expectOneOf(value: string, expected: string[], place: string): void {
-  if (!expected.includes(value)) throw new Error(`its ${place} is not ${expected.at(-1)}`);
+/** As in client-go, an absent setting is empty. */
+function filled<T extends object>(entry: T): Required<T> {
+  const settings = Object.entries(entry).map(([key, value]) => [key, value ?? '']);
+  return Object.fromEntries(settings) as Required<T>;
 }
 
 /** The message of a YAML error quotes lines of the file, and may contain part of a token or a key. */

@@ -89,7 +89,7 @@ interface Read {
 async function read(choice: KubeconfigChoice, env: Env, cwd: string): Promise<Read> {
   const wanted = wantedFiles(choice, env, cwd);
   const files = wanted.filter((file) => existsSync(file));
-  const config = merge(files.map(readKubeconfig));
+  const config = merge(await Promise.all(files.map(readKubeconfig)));
   const isMissing = !!choice.kubeconfig && files.length === 0;
   const pod =
     isUnset(config) && !isMissing && choice.context === undefined ? await inClusterConfig(env) : undefined;

@@ -4,5 +4,5 @@ const NONE = { certFile: '', certData: '', keyFile: '', keyData: '' };
 /** Sends requests without credentials. */
 export const NOBODY: User = {
   ...{ ...NONE, name: '', file: '', token: '', tokenFile: '', username: '', password: '' },
-  ...{ as: '', asUid: '', asGroups: [], asUserExtra: [] },
+  ...{ impersonateUser: '', asUid: '', asGroups: [], asUserExtra: [] },
 };

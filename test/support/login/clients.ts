@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { slimKubernetesClient } from '../../../scripts/build-plugin.ts';
 import type { Client } from './compare.ts';
 
 /** The first of these that fits says what failed. */
@@ -34,7 +35,7 @@ export async function devloop(directory: string): Promise<Client> {
   const outfile = join(directory, 'probe.mjs');
   await build({
     ...{ entryPoints: [join(import.meta.dirname, 'probe.ts')], outfile, bundle: true, platform: 'node' },
-    ...{ format: 'esm', target: 'node24', logLevel: 'warning' },
+    ...{ format: 'esm', target: 'node24', logLevel: 'warning', plugins: [slimKubernetesClient()] },
     banner: { js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);" },
   });
   return { command: [process.execPath, outfile], failure: classBy(DEVLOOP, 'bug') };

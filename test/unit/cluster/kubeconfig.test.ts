@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { createCredentials } from '../../../src/cluster/api/credentials.ts';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
+import { readKubeconfig } from '../../../src/cluster/api/kubeconfig-file.ts';
 import { pinnedKubeconfig } from '../../../src/cluster/api/pinned.ts';
 import { clusterEntry } from '../../support/kubeconfig-entries.ts';
 
@@ -173,6 +174,29 @@ describe('an entry', () => {
   it('of another context does no harm when it is incomplete', async () => {
     await writeFile(join(directory, 'a'), config({ token: 't' }, { name: 'x' }, { name: 'z', cluster: {} }));
     expect((await load({ KUBECONFIG: 'a' })).server).toBe('https://c');
+  });
+
+  it('is used as it is in the file, although @kubernetes/client-node refuses or changes it', async () => {
+    const user = { token: 'té\u2028😀', 'token-file': 'nowhere', 'client-key-data': null };
+    const other = { name: 'other', user: { token: '\u007f' } };
+    const [server, proxy] = ['https://c/', 'http://p'];
+    const document = {
+      'current-context': 'one',
+      contexts: [{ name: 'one', context: { user: 'u' } }, { name: 'two' }],
+      clusters: [{ name: '', cluster: { server, 'proxy-url': proxy } }, { name: 'x' }],
+      users: [{ name: '' }, { name: 'u', user }, other],
+    };
+    await writeFile(join(directory, 'a'), JSON.stringify(document));
+    const { server: used, user: read, pinned } = await load({ KUBECONFIG: 'a' });
+    expect([used, pinned.cluster.server, pinned.cluster.proxyUrl]).toEqual([server, server, proxy]);
+    expect(read).toMatchObject({ token: user.token, keyData: '', certFile: '' });
+    const { users, contexts } = await readKubeconfig(join(directory, 'a'));
+    expect(users.map(({ name, token }) => [name, token])).toEqual([
+      ['', ''],
+      ['u', user.token],
+      ['other', other.user.token],
+    ]);
+    expect(contexts[1]).toEqual({ name: 'two', cluster: '', user: '', namespace: '' });
   });
 
   it('of the user that is missing is kubeconfig.invalid', async () => {
