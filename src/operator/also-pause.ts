@@ -7,7 +7,7 @@ import { isNeededByOthers, isRunning, type Surroundings } from './reconcilers.ts
 import { type Reconciler, splitName, type TargetManager, type TargetNames } from './target.ts';
 
 /**
- * The Deployments to pause besides the manager: those that the user named and, unless the user wants no other, the suspects. Throws
+ * The Deployments to pause besides the manager: those that the user or a file named and, unless the user wants no other, the suspects. Throws
  * 'target.not-found' for a name without a Deployment, and 'pause.unsupported' for a Deployment that others need.
  */
 export async function chooseReconcilers(
@@ -20,6 +20,7 @@ export async function chooseReconcilers(
   surroundings: Surroundings,
 ): Promise<Reconciler[]> {
   if (alsoPause === undefined) return suspects;
+  const { file } = alsoPause;
   const named = [...new Set(alsoPause.named)];
   const found = await Promise.all(
     named.map(async (name) => {
@@ -31,7 +32,8 @@ export async function chooseReconcilers(
       if (!isOther || !isRunning(object)) return [];
       if (suspect === undefined && (await isNeededByOthers(api, { ref, object }, surroundings)))
         throw needed(name);
-      return [{ ref, object, ...suspect, isNamed: true as const }];
+      const by = file === undefined ? { isNamed: true as const } : { namedIn: file };
+      return [{ ref, object, ...suspect, ...by }];
     }),
   );
   const chosen = found.flat();

@@ -17,8 +17,8 @@ export interface TargetNames {
   deployment?: string | undefined;
   /** All workloads that are taken over, each in a session of its own; absent if there is only one. */
   deployments?: string[] | undefined;
-  /** The Deployments to pause besides the manager, each as `namespace/name`. `nothingElse`: without asking about any other. */
-  alsoPause?: { named: string[]; nothingElse: boolean } | undefined;
+  /** The Deployments to pause besides the manager, each as `namespace/name`. `file`: the file that names them, if the user does not. `nothingElse`: without asking about any other. */
+  alsoPause?: { named: string[]; file?: string | undefined; nothingElse: boolean } | undefined;
   namespace?: string | undefined;
 }
 
@@ -76,6 +76,8 @@ export interface Reconciler {
   evidence?: Evidence;
   /** Whether the user named it. Anybody who can write to `wrote` can forge the evidence, so without that it only decides whom to ask about. */
   isNamed?: true;
+  /** The file that names it. Anybody who can write to the checkout can have written that. */
+  namedIn?: string;
 }
 
 /** What a Deployment seems to have written, and the name by which managedFields calls the writer. */

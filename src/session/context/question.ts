@@ -80,8 +80,8 @@ export function factsOf(
 }
 
 /** Names who could have forged it, because the user has to judge the evidence. */
-export function whySuspected({ ref, evidence }: Reconciler): string {
-  if (evidence === undefined) return `You asked to pause ${describe(ref)}, too.`;
+export function whySuspected({ ref, evidence, namedIn }: Reconciler): string {
+  if (evidence === undefined) return `${namedIn ?? 'You'} asked to pause ${describe(ref)}, too.`;
   const { wrote, writer } = evidence;
   return [
     `${describe(ref)} seems to have written ${describe(wrote)} (managedFields: ${shellWord(writer)}), and would then overwrite what devloop changes there.`,
@@ -97,10 +97,10 @@ export function questionText(pending: Pending): string {
     : `Pause ${names}, too, until the session ends?`;
 }
 
-/** The flags with which the user agrees without being asked. They replace those that the user has given, so they repeat them. */
+/** The flags with which the user agrees without being asked. They replace those that the user or devloop.yaml has given, so they repeat them. */
 export function flagsFor({ reconcilers }: Question, pending: Pending, pausesOthers = true): string {
   const wanted = reconcilers.filter(
-    (one) => one.isNamed || (pausesOthers && pending.reconcilers.includes(one)),
+    (one) => one.isNamed || (pending.reconcilers.includes(one) ? pausesOthers : one.namedIn !== undefined),
   );
   const others = pausesOthers || pending.reconcilers.length === 0 ? [] : ['none'];
   const also = [...wanted.map(({ ref }) => `${ref.namespace}/${ref.name}`), ...others];

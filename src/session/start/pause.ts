@@ -25,10 +25,14 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
   return options.pause ?? config.pause ?? 'auto';
 }
 
-/** The Deployments to pause besides the manager, as discovery takes them; undefined if the user has named none. */
-export function alsoPause(options: PauseOptions, { config }: CommandContext): TargetNames['alsoPause'] {
+/** The Deployments to pause besides the manager, as discovery takes them; undefined if neither the user nor devloop.yaml names any. */
+export function alsoPause(
+  options: PauseOptions,
+  { config, settingsFile }: Pick<CommandContext, 'config' | 'settingsFile'>,
+): TargetNames['alsoPause'] {
   const wanted = options.alsoPause ?? config.alsoPause;
-  return wanted && { named: wanted.filter((one) => one !== NONE), nothingElse: wanted.includes(NONE) };
+  const file = options.alsoPause === undefined ? settingsFile : undefined;
+  return wanted && { named: wanted.filter((one) => one !== NONE), file, nothingElse: wanted.includes(NONE) };
 }
 
 /** The target without what is not paused with this choice: a user who wants the manager to run wants nothing else to be paused. */

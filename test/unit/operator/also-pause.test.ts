@@ -3,6 +3,7 @@ import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { AGAIN } from '../../../src/errors.ts';
 import { discover } from '../../../src/operator/discover.ts';
+import { alsoPause as alsoPauseOf } from '../../../src/session/start/pause.ts';
 import { checkoutFacts, clusterWithTable, install } from '../../support/operators.ts';
 
 const NAMESPACE = 'shop-system';
@@ -51,6 +52,21 @@ test('the user can name others, or want no other', async () => {
   expect(await paused('elsewhere/hub')).toEqual(['hub, named', 'operator']);
   expect(await paused('elsewhere/hub', 'none')).toEqual(['hub, named']);
   expect(await paused('none')).toEqual([]);
+});
+
+test('what a file names is not named by the user', async () => {
+  const { api } = cluster();
+  const alsoPause = { named: ['elsewhere/hub'], file: 'devloop.yaml', nothingElse: true };
+  const { reconcilers } = await discover({ api, names: { services: [], alsoPause }, facts, emit: () => {} });
+  expect(reconcilers).toEqual([expect.objectContaining({ namedIn: 'devloop.yaml' })]);
+  expect(reconcilers![0]).not.toHaveProperty('isNamed');
+});
+
+test('only a flag is the word of the user', () => {
+  const context = { config: { alsoPause: ['bank/ledger', 'none'] }, settingsFile: '/shop/devloop.yaml' };
+  const named = ['bank/ledger'];
+  expect(alsoPauseOf({}, context)).toEqual({ named, file: '/shop/devloop.yaml', nothingElse: true });
+  expect(alsoPauseOf({ alsoPause: named }, context)).toEqual({ named, nothingElse: false });
 });
 
 test('the manager, and a Deployment that does not run, need no pause', async () => {

@@ -108,6 +108,33 @@ test('what managedFields names is paused only if the user agrees to that Deploym
   }
 });
 
+test('what devloop.yaml names is asked about once, in any cluster, and --yes is no answer', async () => {
+  const { evidence: _, ...named } = { ...suspect, namedIn: '/shop/devloop.yaml' };
+  const settings = question({ cluster: KIND, reconcilers: [named] });
+  const script = await user();
+  await expect(script.up(settings, { yes: true })).rejects.toMatchObject({
+    code: 'consent.missing',
+    message: expect.stringMatching(/devloop\.yaml.*bank\/ledger/),
+    hint: `If that is right: ${AGAIN} --also-pause bank/ledger\nTo leave it running: ${AGAIN} --also-pause none`,
+  });
+  const { asked, up } = await user(true);
+  await up(settings);
+  await up(settings);
+  expect(asked).toEqual([expect.stringContaining('bank/ledger')]);
+});
+
+test('the suggested flags repeat what devloop.yaml names, once that is agreed to', async () => {
+  const { up } = await user();
+  const named = { ...suspect, ref: { ...STRANGER, name: 'hub' }, namedIn: '/shop/devloop.yaml' };
+  await up(question({ reconcilers: [{ ...named, isNamed: true }] }), { yes: true });
+  await expect(up(question({ reconcilers: [named, suspect] }), { yes: true })).rejects.toMatchObject({
+    hint: [
+      `If that is right: ${AGAIN} --also-pause bank/hub --also-pause bank/ledger`,
+      `To leave it running: ${AGAIN} --also-pause bank/hub --also-pause none`,
+    ].join('\n'),
+  });
+});
+
 test('the suggested flags repeat what the user has named, which they would replace otherwise', async () => {
   const { up } = await user();
   const named = { ...suspect, ref: { ...STRANGER, name: 'hub' }, isNamed: true as const };
