@@ -1,5 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, readlinkSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { found } from './places.ts';
 import { runTool } from './tool.ts';
 
 /** A file or directory that one program also finds at another path. */
@@ -59,6 +60,9 @@ function enter(): string[] {
  * nothing may be run are first mounted over themselves with noexec, because a mount of a mount has the same flags from the start, unless it
  * sets any. If that fails, nothing is mounted.
  *
+ * Nothing is mounted through a symbolic link: those that may lead to the place were followed before, and another user could have made the
+ * others since.
+ *
  * The variables of the program's environment are also variables of this script, so the script's own are local to a function.
  */
 const PLACE = `again() {
@@ -112,13 +116,19 @@ make() {
   fi
   if [ -d "$1" ]; then "$mkdir" -p "$3"; else { [ -d "\${above:-/}" ] || "$mkdir" -p "$above"; } && : > "$3"; fi
 }
+# Whether no part of a path is a symbolic link.
+straight() {
+  local at
+  at=$1
+  while [ -n "$at" ]; do [ ! -L "$at" ] || return 1; at=\${at%/*}; done
+}
 place() {
   local scratch mount umount pivot_root mkdir rmdir cp count own all
   scratch=$1 mount=$2 umount=$3 pivot_root=$4 mkdir=$5 rmdir=$6 cp=$7 count=0 own= all=
   shift 7
   while [ "$1" != -- ]; do
     count=$((count + 1))
-    if [ -e "$1" ] && make "$1" "$2" "$3" "$count"; then own=$own$4 all=$all$5; fi
+    if [ -e "$1" ] && straight "$2" && make "$1" "$2" "$3" "$count"; then own=$own$4 all=$all$5; fi
     shift 5
   done
   [ -d "$scratch" ] || "$mkdir" -p "$scratch" || return 1
@@ -138,7 +148,9 @@ exec "$@"`;
 /** The command that runs `command` with these files in their places. `scratch`: a directory that only this command uses. */
 export function withPlaced(placed: Placed[], scratch: string, command: string[]): string[] {
   if (placed.length === 0) return command;
-  const outerFirst = placed.toSorted((a, b) => a.to.length - b.to.length);
+  const outerFirst = placed
+    .map((one) => ({ ...one, to: followed(one.to) }))
+    .toSorted((a, b) => a.to.length - b.to.length);
   const words = outerFirst.flatMap((one) => {
     const { from, to, mayRun = false } = one;
     const own = mayRun ? '' : mountLine(from, from, 'bind,noexec,nosuid,nodev');
@@ -156,6 +168,30 @@ export function withPlaced(placed: Placed[], scratch: string, command: string[])
     '--',
     ...command,
   ];
+}
+
+/** As many as Linux follows. */
+const MOST_LINKS = 40;
+
+/** Where a path leads if only links of root and of this user are on the way; otherwise the path itself. */
+function followed(path: string): string {
+  const owners = [0, process.getuid?.()];
+  const ahead = path.split('/');
+  let real = '/';
+  for (let links = 0; ahead.length > 0; ) {
+    const next = join(real, ahead.shift()!);
+    const there = found(next);
+    if (!there?.isSymbolicLink()) {
+      real = next;
+      continue;
+    }
+    links += 1;
+    if (!owners.includes(there.uid) || links > MOST_LINKS) return path;
+    const target = readlinkSync(next);
+    if (isAbsolute(target)) real = '/';
+    ahead.unshift(...target.split('/'));
+  }
+  return real;
 }
 
 /** Where a file's mount point is created: if the file is in the place of another one, in that one's own directory. */

@@ -58,7 +58,7 @@ function nearest(path: string): string {
 }
 
 /** Undefined where nothing is, or where this user is not allowed to look. */
-function found(path: string): Stats | undefined {
+export function found(path: string): Stats | undefined {
   try {
     return lstatSync(path);
   } catch {

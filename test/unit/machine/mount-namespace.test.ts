@@ -1,6 +1,16 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  lchown,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -96,6 +106,25 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     const to = join(place, 'there/new/own');
     const inner = withPlaced([{ from, to }], await directoryWith(), ['cat', to, file]);
     expect(await run([{ from: join(place, 'mounted'), to: file }], inner)).toBe('podmachine');
+  });
+
+  test('but not through a link that was made since it was planned', async () => {
+    const place = await directoryWith({ own: 'pod', 'others/own': 'machine' });
+    const others = join(place, 'others/own');
+    const placed = [{ from: join(place, 'own'), to: join(place, 'new/own') }];
+    const [program, ...args] = withPlaced(placed, await directoryWith(), ['cat', others]);
+    await symlink(join(place, 'others'), join(place, 'new'));
+    expect((await execute(program!, args)).stdout).toBe('machine');
+  });
+
+  test.runIf(isRoot)('nor through a link of another user', async () => {
+    const place = await directoryWith({ own: 'pod', 'others/own': 'machine' });
+    await symlink('others', join(place, 'new'));
+    const others = join(place, 'others/own');
+    const placed = [{ from: join(place, 'own'), to: join(place, 'new/own') }];
+    expect(await run(placed, ['cat', others])).toBe('pod');
+    await lchown(join(place, 'new'), 65534, 65534);
+    expect(await run(placed, ['cat', others])).toBe('machine');
   });
 
   test('or does without it, where a file is in the way', async () => {
