@@ -319,7 +319,7 @@ describe('the key of the host', () => {
     const error = await refusal({ env: home.env });
     expect(error.code).toBe('ssh.host-key');
     expect(error.message).toContain(`${home.knownHosts}:2`);
-    expect(error.hint).toContain(`ssh-keygen -f ${home.knownHosts} -R '${sshd.address}'`);
+    expect(error.hint).toContain(`ssh-keygen -f ${home.knownHosts} -R ${sshd.address}`);
   });
 
   it('is refused when it is unknown and there is nobody to ask', async () => {
