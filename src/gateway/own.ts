@@ -1,3 +1,5 @@
+import { shortened } from '../phrases.ts';
+import { oneLine } from '../report/text.ts';
 import { type Answer, jsonAnswer, jsonOf, statusAnswer } from './http.ts';
 
 /**
@@ -57,7 +59,23 @@ const OTHERS =
   'the operator is being restored, so this cannot be answered now: devloop answers only for its own changes, and for what Kubernetes does because of them. Try again.';
 
 function unknown({ userInfo }: NonNullable<Review['request']>): string {
-  return `the operator is being restored, and devloop does not know account ${userInfo?.username}, so this cannot be answered now. If it is an account of the control plane, run devloop down with --trust-account.`;
+  const username = String(userInfo?.username);
+  const hint = isOfKubernetes(username)
+    ? ' If it is an account of the control plane, run devloop down with --trust-account.'
+    : '';
+  return `the operator is being restored, and devloop does not know account ${accountText(username)}, so this cannot be answered now.${hint}`;
+}
+
+const MOST_SHOWN = 100;
+
+/** The name of an account in a review that anybody can have sent: on one line, and cut. */
+export function accountText(username: string): string {
+  return oneLine(shortened(username, MOST_SHOWN));
+}
+
+/** The hint is only for such names: a person's account must not be trusted. */
+export function isOfKubernetes(username: string): boolean {
+  return username.startsWith('system:');
 }
 
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -6,8 +6,8 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { judgeConsequence, type Taken, type TakenObject } from '../../cluster/takeover/consequences.ts';
 import { asksWhoWeAre, relationTo } from '../../cluster/takeover/own-writes.ts';
 import type { Reviewed } from '../../cluster/takeover/reviewed.ts';
-import type { OwnAnswers } from '../../gateway/own.ts';
-import { shellWord } from '../../phrases.ts';
+import { accountText, isOfKubernetes, type OwnAnswers } from '../../gateway/own.ts';
+import { counted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 
 /** Whose changes a session answers for, in place of the operator. */
@@ -22,7 +22,7 @@ export interface OwnChanges {
 /** Answers reviews of the writes that devloop itself has sent: they must not depend on a controller that may be gone. */
 export function ownWrites({ api, trusted, emit }: OwnChanges): OwnAnswers {
   const isOurs = ownAccount(api, trusted);
-  const warned = new Set<string>();
+  const reportUnknown = unknownAccounts(emit);
   return {
     others: 'forward',
     isExpecting: () => api.writes.size > 0,
@@ -33,7 +33,7 @@ export function ownWrites({ api, trusted, emit }: OwnChanges): OwnAnswers {
       if (about.length === 0) return undefined;
       const username = review.userInfo?.username ?? '';
       if (!about.some(({ write }) => asksWhoWeAre(write)) && !(await isOurs(username))) {
-        reportUnknown(username, warned, emit);
+        reportUnknown(username);
         return 'unknown';
       }
       return about.some(({ is }) => is === 'its') ? 'allow' : 'conflict';
@@ -47,7 +47,7 @@ export function consequences(
   objects: TakenObject[],
   others: OwnAnswers['others'],
 ): OwnAnswers {
-  const warned = new Set<string>();
+  const reportUnknown = unknownAccounts(emit);
   const read: Taken['read'] = async (ref) => await api.get<KubeObject>(ref).catch(() => undefined);
   // Somebody may have deployed a new version since the target was read.
   const current = allDone(
@@ -62,21 +62,35 @@ export function consequences(
       const verdict = await judgeConsequence(review, taken, (username) => trusted.includes(username));
       if (verdict === 'other') return undefined;
       if (verdict === 'consequence') return 'allow';
-      reportUnknown(review.userInfo?.username ?? '', warned, emit);
+      reportUnknown(review.userInfo?.username ?? '');
       return 'unknown';
     },
   };
 }
 
-/** Whoever reaches the port can make up names. */
-const MOST_NAMED = 5;
+/** Whoever reaches the port can make up names, of any number and length. */
+const MOST_NAMED = 3;
 
-function reportUnknown(username: string, warned: Set<string>, emit: Emit): void {
-  if (warned.has(username) || warned.size >= MOST_NAMED) return;
-  warned.add(username);
-  const message = `Account ${username} changes what devloop pauses or restores, but devloop does not know this account, so it does not answer the review in place of the operator.`;
-  const hint = `If it is an account of the control plane: devloop down --trust-account ${shellWord(username)} (devloop up has the same flag)`;
-  emit({ type: 'warning', message, hint });
+/** Reports the accounts that devloop does not know: a few by name, then how often there was another one. */
+function unknownAccounts(emit: Emit): (username: string) => void {
+  const named = new Set<string>();
+  let others = 0;
+  return (username) => {
+    const account = accountText(username);
+    if (named.has(account)) return;
+    if (named.size < MOST_NAMED) {
+      named.add(account);
+      const message = `Account ${account} changes what devloop pauses or restores, but devloop does not know this account, so it does not answer the review in place of the operator.`;
+      // A name that was cut is not the account's.
+      const isWhole = account === username;
+      const hint = `If it is an account of the control plane: devloop down --trust-account ${shellWord(username)} (devloop up has the same flag)`;
+      return emit({ type: 'warning', message, ...(isWhole && isOfKubernetes(username) && { hint }) });
+    }
+    others++;
+    if (!/^10*$/.test(String(others))) return;
+    const message = `${counted(others, 'review')} of other accounts that devloop does not know so far`;
+    emit({ type: 'warning', message: `${message}: devloop does not answer them in place of the operator.` });
+  };
 }
 
 /** A proxy in front of the API server may use several accounts for one user. */

@@ -44,21 +44,28 @@ it('answers for what devloop is writing, and only while it writes', async () => 
 it('does not answer for another account at the same moment, and names it once', async () => {
   const { own, write, events } = setUp();
   write();
-  for (const _ of [1, 2]) expect(await own.judge(by('stranger; rm -rf /'))).toBe('unknown');
+  for (const _ of [1, 2]) expect(await own.judge(by('system:stranger; rm -rf /'))).toBe('unknown');
   expect(events).toEqual([
     {
       type: 'warning',
-      message: expect.stringContaining('stranger; rm -rf /'),
-      hint: expect.stringContaining(`--trust-account 'stranger; rm -rf /'`),
+      message: expect.stringContaining('system:stranger; rm -rf /'),
+      hint: expect.stringContaining(`--trust-account 'system:stranger; rm -rf /'`),
     },
   ]);
 });
 
-it('names few accounts, since whoever reaches the port can make them up', async () => {
+it('names few accounts, each in one short line, and only counts the others', async () => {
   const { own, write, events } = setUp();
   write();
-  for (let at = 0; at < 50; at++) expect(await own.judge(by(`made-up-${at}`))).toBe('unknown');
-  expect(events.length).toBeLessThan(10);
+  for (let at = 0; at < 200; at++)
+    expect(await own.judge(by(`system:${at}\nFix: \n${'x'.repeat(10_000)}`))).toBe('unknown');
+  // Three names, then the first, the tenth and the hundredth of the others.
+  expect(events).toHaveLength(6);
+  for (const event of events) {
+    expect(event).toMatchObject({ message: expect.not.stringContaining('\n') });
+    expect(JSON.stringify(event).length).toBeLessThan(500);
+    expect(event).not.toHaveProperty('hint');
+  }
 });
 
 it('answers for a trusted account, and for each account that the API server gives devloop', async () => {
@@ -142,9 +149,7 @@ describe('what Kubernetes does because of a restore', () => {
   it('is not answered for if the account is unknown, which is named, unless it is trusted', async () => {
     const { own, events } = restoring();
     expect(await own.judge(pod('manager-1', 'masterclient'))).toBe('unknown');
-    expect(events).toMatchObject([
-      { type: 'warning', hint: expect.stringContaining('--trust-account masterclient') },
-    ]);
+    expect(events).toEqual([{ type: 'warning', message: expect.stringContaining('masterclient') }]);
     expect(await restoring(['masterclient']).own.judge(pod('manager-1', 'masterclient'))).toBe('allow');
   });
 
