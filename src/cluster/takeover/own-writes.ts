@@ -20,7 +20,7 @@ export function relationTo(review: Reviewed, write: Write): 'its' | 'stale' | un
   const { name, resourceVersion, uid } = namedBy(write.body);
   switch (operation) {
     case 'CREATE':
-      return name !== undefined && object?.metadata?.name === name ? 'its' : undefined;
+      return asksWhoWeAre(write) || isNamed(object, name) ? 'its' : undefined;
     case 'UPDATE': {
       const version = object?.metadata?.resourceVersion;
       if (resourceVersion === undefined || version !== resourceVersion) return undefined;
@@ -31,7 +31,11 @@ export function relationTo(review: Reviewed, write: Write): 'its' | 'stale' | un
   }
 }
 
-/** Whether the write asks for devloop's own account. It stores nothing, and nobody can know the account before it is answered. */
+function isNamed(object: Reviewed['object'], name: unknown): boolean {
+  return name !== undefined && object?.metadata?.name === name;
+}
+
+/** Whether the write asks for devloop's own account. It has no name and stores nothing, and nobody can know the account before it is answered. */
 export function asksWhoWeAre({ method, path }: Write): boolean {
   return method === 'POST' && path === SELF_REVIEWS;
 }

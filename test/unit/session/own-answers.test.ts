@@ -89,11 +89,16 @@ it('answers for nobody if the API server does not say who devloop is', async () 
 
 it('lets the question for the own account pass, since nothing can be known before', async () => {
   const { own, writes } = setUp({ names: [] });
-  const body = { metadata: { name: 'x' } };
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   writes.add({ method: 'POST', path: SELF_REVIEWS, body, isDryRun: false });
   const resource = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
-  const review = { operation: 'CREATE', resource, object: { metadata: { name: 'x' } } };
+  // As kube-apiserver sends it: such an object has no name.
+  const review = { operation: 'CREATE', resource, object: { metadata: {} } };
   expect(await own.judge(review)).toBe('allow');
+  expect(await own.judge({ ...review, operation: 'DELETE' })).toBeUndefined();
+  expect(await own.judge({ ...review, resource: { ...resource, resource: 'tokenreviews' } })).toBeUndefined();
+  writes.clear();
+  expect(await own.judge(review)).toBeUndefined();
 });
 
 describe('what Kubernetes does because of a restore', () => {
