@@ -1,5 +1,4 @@
 import { shortened } from '../phrases.ts';
-import { oneLine } from '../report/text.ts';
 import { type Answer, jsonAnswer, jsonOf, statusAnswer } from './http.ts';
 
 /**
@@ -68,9 +67,9 @@ function unknown({ userInfo }: NonNullable<Review['request']>): string {
 
 const MOST_SHOWN = 100;
 
-/** The name of an account in a review that anybody can have sent: on one line, and cut. */
+/** The name of an account, quoted, on one line, and cut: whoever reaches the port can make one up. */
 export function accountText(username: string): string {
-  return oneLine(shortened(username, MOST_SHOWN));
+  return JSON.stringify(shortened(username, MOST_SHOWN));
 }
 
 /** The hint is only for such names: a person's account must not be trusted. */

@@ -82,7 +82,7 @@ function unknownAccounts(emit: Emit): (username: string) => void {
       named.add(account);
       const message = `Account ${account} changes what devloop pauses or restores, but devloop does not know this account, so it does not answer the review in place of the operator.`;
       // A name that was cut is not the account's.
-      const isWhole = account === username;
+      const isWhole = account === `"${username}"`;
       const hint = `If it is an account of the control plane: devloop down --trust-account ${shellWord(username)} (devloop up has the same flag)`;
       return emit({ type: 'warning', message, ...(isWhole && isOfKubernetes(username) && { hint }) });
     }
