@@ -11,10 +11,7 @@ export type PackageTexts = string[];
 
 const NAME = '[A-Za-z_][A-Za-z0-9_]*';
 /** A whole literal, unless it is the name of a variable that the program sets for others. A `%s` at its end stands for the rest. */
-const LITERAL = new RegExp(
-  `(["'\`])(?<!\\b(?:Unset|Set|set)_?[eE]nv\\(\\s*["'\`])(${NAME})(?:%[sv])?\\1`,
-  'g',
-);
+const LITERAL = new RegExp(`(?<!\\b(?:Unset|Set|set)_?[eE]nv\\(\\s*)(["'\`])(${NAME})(?:%[sv])?\\1`, 'g');
 /** Matches `env:"NAME,required"` in the tag of a field, and `env:"A,B"`. */
 const TAG = /\benv\w*:\s*\\?"([\w, =]+)\\?"/gi;
 /** Matches `env:NAME` in the tag of go-arg. */

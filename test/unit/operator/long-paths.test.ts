@@ -7,7 +7,7 @@ import type { TargetManager } from '../../../src/operator/target.ts';
 import { mountPointsIn } from '../../../src/operator/volumes.ts';
 
 const LENGTH = 150_000;
-/** An expression that takes quadratic time needs a minute for such a text. */
+/** An expression that takes quadratic time needs more than twice as long for such a text. */
 const LIMIT = 10_000;
 const SLASHES = `/a${'/'.repeat(LENGTH)}b`;
 
@@ -34,8 +34,7 @@ test.each<[string, () => unknown]>([
 
 test.each<[string, string]>([
   ['empty lines', '\n'.repeat(LENGTH)],
-  ['blank characters', ' '.repeat(LENGTH)],
-  ['beginnings of an attribute', '#[arg('.repeat(LENGTH / 6)],
+  ['beginnings of an attribute', '#[arg('.repeat(LENGTH / 2)],
 ])('sources with many %s take no quadratic time', { timeout: LIMIT }, (_, text) => {
   const source = `${text}?\nviper.AutomaticEnv()\n"SHOP`;
   expect([...namedVariables([[source]], ['SHOP_MODE'])]).toEqual([]);
