@@ -69,8 +69,21 @@ export async function withCrashed(machine: LocalMachine): Promise<LocalSession[]
 
 /** Whether a session ran on this machine and its process is gone; false if nothing is known about it. */
 export async function isKnownDead(machine: LocalMachine, sessionId: string): Promise<boolean> {
-  const owner = ownerOf(join(machine.stateDirectory, sessionId));
+  const owner = ownerOfSession(machine, sessionId);
   return owner?.host === machine.host && (await isRunning(owner)) === false;
+}
+
+/** As `newSessionId` makes it. A label in a cluster can say anything else. */
+export function isSessionId(text: string): boolean {
+  return /^[0-9a-f]{8}$/.test(text);
+}
+
+/** The owner of a session that the cluster names. */
+export function ownerOfSession(
+  { stateDirectory }: Pick<LocalMachine, 'stateDirectory'>,
+  sessionId: string,
+): Owner | undefined {
+  return isSessionId(sessionId) ? ownerOf(join(stateDirectory, sessionId)) : undefined;
 }
 
 export function ownerOf(directory: string): Owner | undefined {

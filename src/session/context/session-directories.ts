@@ -7,7 +7,7 @@ import { makePath, requireWritable, writeBelow } from '../../machine/own-files.t
 import { shortened } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine, thisMachine } from './local-machine.ts';
-import { OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
+import { isSessionId, OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
 
 /** Returns an id that is short enough for labels and names, and random enough to be unique in a cluster. */
 export function newSessionId(): string {
@@ -96,7 +96,9 @@ async function orphans(machine: LocalMachine): Promise<Orphan[]> {
 
 /** The pids of the controllers that sessions of this machine run. */
 export async function controllersOf(machine: LocalMachine, sessionIds: string[]): Promise<number[]> {
-  const directories = sessionIds.map((sessionId) => join(machine.stateDirectory, sessionId));
+  const directories = sessionIds
+    .filter(isSessionId)
+    .map((sessionId) => join(machine.stateDirectory, sessionId));
   const running = await runningOf(directories.map((directory) => processRecord(directory, 'controller')));
   return running.map(({ pid }) => pid);
 }

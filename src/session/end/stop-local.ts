@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
@@ -6,7 +5,7 @@ import { otherWriter } from '../../machine/own-files.ts';
 import { isSuspended } from '../../machine/system.ts';
 import { ENDING } from '../context/health.ts';
 import { isRunning, type LocalMachine } from '../context/local-machine.ts';
-import { ownerOf } from '../context/local-sessions.ts';
+import { ownerOfSession } from '../context/local-sessions.ts';
 import type { Io } from '../context/options.ts';
 
 /** A slow manager alone may take 90 s to become ready. */
@@ -32,8 +31,7 @@ export async function stopLocalSession(
   const running = await isRunning({ pid, processStart });
   if (running === false) return true;
   if (running === undefined && !isEnding) return false;
-  const { stateDirectory } = machine;
-  const owner = otherWriter(stateDirectory) === undefined && ownerOf(join(stateDirectory, sessionId));
+  const owner = otherWriter(machine.stateDirectory) === undefined && ownerOfSession(machine, sessionId);
   if (!owner || owner.pid !== pid || owner.processStart !== processStart) return false;
   const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
   io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });

@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(machine.stateDirectory, { recursive: true }));
 
-function put(kind: Kind, name: string, session = 's1'): void {
+function put(kind: Kind, name: string, session = '0a1b2c3d'): void {
   cluster.put(kind, { metadata: { name, namespace: 'shop', labels: { [SESSION_LABEL]: session } } });
 }
 
@@ -38,7 +38,7 @@ const LEASE = 'devloop.service.hook';
 
 function putLease(
   pid: number,
-  session = 's1',
+  session = '0a1b2c3d',
   { name = LEASE, namespace = 'shop', targets = [] as object[] } = {},
 ): void {
   const holder = {
@@ -73,16 +73,19 @@ function forbidLeases(but?: string): void {
 async function holder(): Promise<LeaseHolder | undefined> {
   const { marked } = await findMarked(cluster.api, ['own']);
   const observer = { api: cluster.api, emit: () => {}, signal: new AbortController().signal };
-  const traces = { sessionId: 's1', objects: marked.filter(({ sessionId }) => sessionId === 's1') };
+  const traces = {
+    sessionId: '0a1b2c3d',
+    objects: marked.filter(({ sessionId }) => sessionId === '0a1b2c3d'),
+  };
   return await liveHolder(observer, machine, traces, () =>
-    findMarked(cluster.api, ['shop'], { sessionId: 's1' }),
+    findMarked(cluster.api, ['shop'], { sessionId: '0a1b2c3d' }),
   );
 }
 
 it('is alive, or dead, as its Lease shows', async () => {
   put('Service', 'hook');
   putLease(42);
-  expect(await holder()).toMatchObject({ sessionId: 's1', alive: true });
+  expect(await holder()).toMatchObject({ sessionId: '0a1b2c3d', alive: true });
   cluster.drop('Lease', 'devloop.service.hook', 'shop');
   putLease(43);
   expect(await holder()).toBeUndefined();
@@ -91,7 +94,7 @@ it('is alive, or dead, as its Lease shows', async () => {
 describe('a Lease of a stranger, with the label of the session', () => {
   const STRANGE = 'devloop.service.other';
   const strange = (targets: object[] = []): void => {
-    putLease(42, 's1', { name: STRANGE, namespace: 'strange', targets });
+    putLease(42, '0a1b2c3d', { name: STRANGE, namespace: 'strange', targets });
   };
 
   it('says nothing about whether the session is alive', async () => {
@@ -109,13 +112,13 @@ describe('a Lease of a stranger, with the label of the session', () => {
     strange([{ kind: 'Deployment', namespace: 'shop', name: 'victim' }]);
     const { marked } = await findMarked(cluster.api, []);
     const hook = { kind: 'Service', namespace: 'shop', name: 'hook' };
-    expect(takenBy('s1', marked).map(({ ref }) => ref)).toEqual([hook]);
+    expect(takenBy('0a1b2c3d', marked).map(({ ref }) => ref)).toEqual([hook]);
     expect(holdersIn(marked).flatMap(({ targets }) => targets)).toEqual([]);
   });
 
   it('belongs to the session if a Lease of the session names its object, which is restored already', async () => {
     put('Service', 'hook');
-    putLease(43, 's1', { targets: [{ kind: 'Service', namespace: 'strange', name: 'other' }] });
+    putLease(43, '0a1b2c3d', { targets: [{ kind: 'Service', namespace: 'strange', name: 'other' }] });
     strange();
     expect(await holder()).toMatchObject({ alive: true });
   });
@@ -129,7 +132,7 @@ describe('a Lease of a stranger, with the label of the session', () => {
     ],
     [
       'EndpointSlice',
-      'hook-devloop-s1',
+      'hook-devloop-0a1b2c3d',
       ({ metadata }) =>
         Object.assign(metadata.labels!, {
           'kubernetes.io/service-name': 'hook',
@@ -163,7 +166,7 @@ it('is looked for in the namespaces of its objects where Leases cannot be listed
   put('Service', 'hook');
   putLease(42);
   forbidLeases('shop');
-  expect(await holder()).toMatchObject({ sessionId: 's1', alive: true });
+  expect(await holder()).toMatchObject({ sessionId: '0a1b2c3d', alive: true });
 });
 
 it('is unknown, and never taken for dead, where Leases are forbidden', async () => {
@@ -198,17 +201,17 @@ it('is not somebody else who has taken the Lease since', async () => {
 
 it('is dead without a Lease if it ran here and its process is gone', async () => {
   put('Service', 'hook');
-  await mkdir(join(machine.stateDirectory, 's1'));
+  await mkdir(join(machine.stateDirectory, '0a1b2c3d'));
   await writeFile(
-    join(machine.stateDirectory, 's1', 'devloop.json'),
+    join(machine.stateDirectory, '0a1b2c3d', 'devloop.json'),
     JSON.stringify({ host: 'desk', pid: 2 ** 30, processStart: '7' }),
   );
   expect(await holder()).toBeUndefined();
 });
 
 it('does not matter for what doctor creates without a Lease', async () => {
-  put('Service', 'devloop-probe-s1');
-  put('Pod', 'devloop-relay-s1-0b1c');
+  put('Service', 'devloop-probe-0a1b2c3d');
+  put('Pod', 'devloop-relay-0a1b2c3d-0b1c');
   expect(await holder()).toBeUndefined();
 });
 
@@ -226,7 +229,7 @@ it('is gone when everything is restored between two looks', async () => {
 it('of this machine is ended by a command that ends no other session', () => {
   const service = { kind: 'Service', metadata: { name: 'hook', namespace: 'shop' }, spec: {} };
   const target = { services: [{ service }], namespace: 'shop' } as unknown as Target;
-  const live = { sessionId: 's1', identity: 'ann', local: true } as unknown as LeaseHolder;
+  const live = { sessionId: '0a1b2c3d', identity: 'ann', local: true } as unknown as LeaseHolder;
   expect(heldBy(live, target).hint).toBe(
     'Stop it with Ctrl-C in its terminal, or: devloop down --service shop/hook',
   );

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { recordStarted } from '../../../src/controller/orphan.ts';
@@ -12,6 +12,7 @@ import { isKnownDead, localSessions } from '../../../src/session/context/local-s
 import {
   claimDirectory,
   endOrphans,
+  newSessionId,
   reportOrphans,
 } from '../../../src/session/context/session-directories.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -44,15 +45,23 @@ it('a session that starts keeps its directory while another one removes abandone
 it('only directories that this machine abandoned are removed from a home directory that machines share', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
   const machine = { ...(await thisMachine({})), host: 'here', stateDirectory };
-  for (const host of ['here', 'elsewhere']) {
+  const ids = { here: newSessionId(), elsewhere: newSessionId() };
+  for (const host of ['here', 'elsewhere'] as const) {
     const owner = { host, pid: 4_194_304, processStart: `boot-of-${host}/1` };
-    await mkdir(join(stateDirectory, `of-${host}`));
-    await writeFile(join(stateDirectory, `of-${host}`, 'devloop.json'), JSON.stringify(owner));
+    await mkdir(join(stateDirectory, ids[host]));
+    await writeFile(join(stateDirectory, ids[host], 'devloop.json'), JSON.stringify(owner));
   }
-  const dead = await Promise.all(['of-here', 'of-elsewhere'].map((one) => isKnownDead(machine, one)));
-  expect(dead).toEqual([true, false]);
+  // What a label says may be no id at all, and then it is no path either.
+  const odd = `../${basename(stateDirectory)}/${ids.here}`;
+  const asked = [ids.here, ids.elsewhere, odd, `${ids.here}/.`];
+  expect(await Promise.all(asked.map((one) => isKnownDead(machine, one)))).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
   await endOrphans(machine, () => {});
-  expect(await readdir(stateDirectory)).toEqual(['of-elsewhere']);
+  expect(await readdir(stateDirectory)).toEqual([ids.elsewhere]);
   await rm(stateDirectory, { recursive: true });
 });
 

@@ -18,9 +18,9 @@ afterEach(() => rm(stateDirectory, { recursive: true }));
 
 /** As `up` writes it for others. */
 async function recordSession(pid: number, processStart: string): Promise<void> {
-  await mkdir(join(stateDirectory, 's1'));
+  await mkdir(join(stateDirectory, '0a1b2c3d'));
   const owner = { host: 'here', pid, processStart, checkout: '/' };
-  await writeFile(join(stateDirectory, 's1', OWNER), JSON.stringify(owner));
+  await writeFile(join(stateDirectory, '0a1b2c3d', OWNER), JSON.stringify(owner));
 }
 
 const ending = healthAfter(STARTING, { type: 'session.stopping', reason: 'SIGINT' }, []);
@@ -35,7 +35,7 @@ it.each([
   await recordSession(child.pid!, processStart);
   const holder = { pid: child.pid, processStart, health } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
-  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  const session = { sessionId: '0a1b2c3d', identity: 'x', holder, alive: true, local: true };
   expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(true);
   expect((await exited)[1]).toBe(signal);
 });
@@ -49,7 +49,7 @@ it('a suspended session continues, and ends', async () => {
   await expect.poll(() => isSuspended(child.pid!)).toBe(true);
   const holder = { pid: child.pid, processStart, health: 'serving' } as Holder;
   const io = { emit: () => {}, signal: AbortSignal.timeout(20_000), env: {}, cwd: '/' };
-  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  const session = { sessionId: '0a1b2c3d', identity: 'x', holder, alive: true, local: true };
   expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(true);
   expect((await exited)[1]).toBe('SIGTERM');
 });
@@ -62,7 +62,7 @@ it('a process is not signalled if others can write the record that names it', as
   await chmod(stateDirectory, 0o777);
   const holder = { pid: child.pid, processStart, health: 'serving' } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
-  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  const session = { sessionId: '0a1b2c3d', identity: 'x', holder, alive: true, local: true };
   expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(false);
   expect((await exited)[1]).toBeNull();
 });
@@ -79,7 +79,7 @@ it.each([
     health: 'serving',
   } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
-  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  const session = { sessionId: '0a1b2c3d', identity: 'x', holder, alive: true, local: true };
   expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(isGone);
   expect((await exited)[1]).toBeNull();
 });
@@ -94,7 +94,7 @@ it.each([
   if (recorded !== undefined) await recordSession(recorded, processStart);
   const holder = { pid: child.pid, processStart, health: 'serving' } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
-  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  const session = { sessionId: '0a1b2c3d', identity: 'x', holder, alive: true, local: true };
   expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(false);
   expect((await exited)[1]).toBeNull();
 });
