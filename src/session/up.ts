@@ -46,6 +46,9 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   }
   await unlessInterrupted(requireConsent([question, ...(options.questions ?? [])], command), io.signal);
   for (const one of question.reconcilers) io.emit(noteOf(one));
+  // The state before the recovery: a dead session that is restored now had paused the manager.
+  const unready = unreadyManagers(discovered.target, discovered.inTheWay.unready);
+  await unlessInterrupted(reportUnready({ api: context.api, emit: io.emit }, unready), io.signal);
   const found = await recoverSessions(command, discovered);
   // If an object is gone since, something else was found in its place.
   if (found.target !== discovered.target)
@@ -56,9 +59,6 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const checkout = { checkout: context.root, ...(operator === undefined ? {} : { operator }) };
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
-  // The state before the recovery: a session that has just been restored had paused the manager.
-  const unready = unreadyManagers(discovered.target, discovered.inTheWay.unready);
-  await unlessInterrupted(reportUnready({ api: context.api, emit: io.emit }, unready), io.signal);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
   try {
