@@ -1,6 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { isExecutableFile } from '../machine/find-program.ts';
 
 /**
  * Throws 'controller.no-toolchain' if the program of the user's command does not exist, so that a misspelt name changes nothing in the
@@ -35,13 +35,5 @@ export async function requireProgram({
 /** Whether exec would find an executable file with this name. */
 export function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
   const places = name.includes('/') ? [name] : path.split(':').map((one) => `${one || '.'}/${name}`);
-  return places.some((place) => {
-    const file = resolve(cwd, place);
-    try {
-      accessSync(file, constants.X_OK);
-      return statSync(file).isFile();
-    } catch {
-      return false;
-    }
-  });
+  return places.some((place) => isExecutableFile(resolve(cwd, place)));
 }

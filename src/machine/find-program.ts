@@ -31,3 +31,13 @@ function isProgram(file: string): boolean {
     return false;
   }
 }
+
+/** Whether exec would run this file. Go, whose rule `findProgram` follows, also takes anything else that is no directory. */
+export function isExecutableFile(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

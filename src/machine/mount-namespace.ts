@@ -1,5 +1,6 @@
-import { accessSync, constants, readlinkSync, statSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { isExecutableFile } from './find-program.ts';
 import { found } from './places.ts';
 import { runTool } from './tool.ts';
 
@@ -28,16 +29,7 @@ function pathOf(tool: string): string {
 
 function find(name: string): string {
   const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'].filter(isAbsolute);
-  return directories.map((directory) => join(directory, name)).find(isProgram) ?? `/usr/bin/${name}`;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return directories.map((directory) => join(directory, name)).find(isExecutableFile) ?? `/usr/bin/${name}`;
 }
 
 /**

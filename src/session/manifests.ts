@@ -31,8 +31,7 @@ export async function followManifests(
   const report = async (): Promise<ComparedManifest[]> => {
     const compared = await compareManifests({ api, ...what }).then(({ compared }) => compared, notCompared);
     if (compared === undefined || signal.aborted) return [];
-    const said = (one: ComparedManifest) =>
-      known.find((before) => isDeepStrictEqual(before, one)) !== undefined;
+    const said = (one: ComparedManifest) => known.some((before) => isDeepStrictEqual(before, one));
     const wasDifferent = (one: ComparedManifest) =>
       known.some(({ object, is }) => is !== 'same' && isDeepStrictEqual(object, one.object));
     for (const one of compared)
