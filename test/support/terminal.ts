@@ -11,14 +11,17 @@ export interface Terminal extends AsyncDisposable {
 
 export const CTRL_C = '\x03';
 
-/** Runs a line of the shell. */
+/** `script` runs the line with the user's shell, and others end at a Ctrl-C that the line's program handles itself. */
+const SHELL = '/bin/bash';
+
+/** Runs a line of Bash. */
 export function openTerminal(
   line: string,
   { cwd, env }: { cwd: string; env: Record<string, string> },
 ): Terminal {
   const child = spawn('script', ['--quiet', '--flush', '--command', line, '/dev/null'], {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...env, SHELL },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let shown = '';
