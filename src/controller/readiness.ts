@@ -1,7 +1,7 @@
 import { connect } from 'node:tls';
 import { pollUntil, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { UNVERIFIED, wantsClientCertificate } from '../machine/loopback-tls.ts';
+import { requiresClientCertificate, UNVERIFIED } from '../machine/loopback-tls.ts';
 import { describeOwner } from '../machine/port.ts';
 import { groupListensOn, portOwner } from '../machine/system.ts';
 import { exitedError } from './exit-cause.ts';
@@ -48,21 +48,23 @@ function handshake({ host, port }: Endpoint): Promise<Handshake> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, ...UNVERIFIED });
     let otherwise: Handshake = 'refused';
-    const answer = (completed: boolean) => {
-      // The connection is closed in an orderly way, since the controller would log a broken handshake.
-      if (completed) socket.end();
-      else socket.destroy();
-      resolve(completed ? 'completed' : otherwise);
-    };
-    socket.setTimeout(HANDSHAKE_MS, () => answer(false));
+    let code: string | undefined;
+    socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());
     socket.once('connect', () => {
       otherwise = 'failed';
     });
-    socket.once('secureConnect', () => answer(true));
+    socket.once('secureConnect', () => {
+      // The connection is closed in an orderly way, since the controller would log a broken handshake.
+      socket.end();
+      resolve('completed');
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      code = error.code;
+    });
     // A server that requires a client certificate is ready, too; devloop asks for its paths next, and then says so.
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => answer(wantsClientCertificate(code)));
-    // A server can close the connection in the middle of the handshake without an error.
-    socket.once('close', () => resolve(otherwise));
+    socket.once('close', async () => {
+      resolve((await requiresClientCertificate(code, { host, port })) ? 'completed' : otherwise);
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 import { validateHeaderValue } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wantsClientCertificate } from '../machine/loopback-tls.ts';
+import { requiresClientCertificate, type TlsEndpoint } from '../machine/loopback-tls.ts';
 import type { Exchange, Failure } from './controller-connection.ts';
 import { type ControllerPool, createControllerPool } from './controller-pool.ts';
 import type { Waiting } from './gate.ts';
@@ -75,7 +75,8 @@ async function forward(
     const result = await attempt(pool, review, waiting, isNew);
     if ('status' in result) return result;
     const next = afterFailure(result, resends);
-    if (next === 'give-up') return failed(controller, result, resends);
+    if (next === 'give-up')
+      return await failed({ ...controller, serverName: review.serverName }, result, resends);
     const reason = next === 'wait' ? waiting.lastTry() : undefined;
     if (reason !== undefined) return statusAnswer(503, reason);
     if (next === 'resend') {
@@ -100,8 +101,9 @@ export function afterFailure(failure: Failure, resends: number): 'wait' | 'resen
   return resends < MOST_RESENDS ? 'resend' : 'give-up';
 }
 
-function failed({ host, port }: ControllerAddress, failure: Failure, resends: number): Answer {
-  if (wantsClientCertificate(failure.code))
+async function failed(endpoint: TlsEndpoint, failure: Failure, resends: number): Promise<Answer> {
+  const { host, port } = endpoint;
+  if (await requiresClientCertificate(failure.code, endpoint))
     return statusAnswer(
       502,
       `the controller on ${host}:${port} requires a client certificate, and devloop has none to present`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:https';
 import { sleep } from '../async.ts';
-import { wantsClientCertificate } from '../machine/loopback-tls.ts';
+import { requiresClientCertificate } from '../machine/loopback-tls.ts';
 import { postToController } from './controller-post.ts';
 
 /** A path that kube-apiserver calls, and where the controller has to serve it. */
@@ -67,8 +67,9 @@ export async function askForHandlers(
   ): Promise<Answer | undefined> => {
     const body = Buffer.from(sent);
     const limits = { signal: limited, mostBytes: MOST_BYTES };
-    const answer = await post(one, body, limits).catch((error: unknown) => {
-      wantsCertificate ||= wantsClientCertificate((error as NodeJS.ErrnoException | undefined)?.code);
+    const answer = await post(one, body, limits).catch(async (error: unknown) => {
+      const code = (error as NodeJS.ErrnoException | undefined)?.code;
+      if (await requiresClientCertificate(code, { ...one, host: '127.0.0.1' })) wantsCertificate = true;
       return undefined;
     });
     return answer && { status: answer.status, body: answer.body.toString().replaceAll(one.path, '') };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
-import { waitUntilReady } from '../../../src/controller/readiness.ts';
+import { answersTls, waitUntilReady } from '../../../src/controller/readiness.ts';
 import { createForwarder } from '../../../src/gateway/forward.ts';
 import { askForHandlers } from '../../../src/gateway/unserved-paths.ts';
 import { NAME } from './support.ts';
@@ -23,16 +23,19 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function serving(): Promise<{ server: ChildProcess; port: number }> {
+async function serving(...settings: string[]): Promise<{ server: ChildProcess; port: number }> {
   const stdio = ['ignore', 'pipe', 'ignore'] as const;
-  const server = spawn(join(folder, 'server'), [join(folder, 'tls')], { stdio: [...stdio] });
+  const server = spawn(join(folder, 'server'), [join(folder, 'tls'), ...settings], { stdio: [...stdio] });
   onTestFinished(() => void server.kill('SIGKILL'));
   const [line] = await once(server.stdout!, 'data');
   return { server, port: Number(String(line)) };
 }
 
-test('a server in Go that requires a client certificate is recognised', async () => {
-  const { server, port } = await serving();
+test.each([
+  ['', []],
+  [' and speaks only TLS 1.2', ['1.2']],
+])('a server in Go that requires a client certificate%s is recognised', async (_, settings) => {
+  const { server, port } = await serving(...settings);
   // It counts as ready, so that it is asked at once.
   await waitUntilReady(
     { pid: server.pid, exited: new Promise(() => {}), lastLines: () => [] },
@@ -50,4 +53,15 @@ test('a server in Go that requires a client certificate is recognised', async ()
     expect(await askForHandlers([path], signal, own)).toEqual({
       ...{ unserved: [], unclear: [], wantsCertificate: true },
     });
+});
+
+test.each([
+  ['requests a client certificate, but does not require it', 'requests', false],
+  ['has no cipher in common with devloop', 'ciphers', true],
+])('a server in Go that %s is not taken for one that requires it', async (_, setting, fails) => {
+  const { port } = await serving('1.2', setting);
+  const path = { path: '/validate', port, serverName: NAME, reviews: 'admission' } as const;
+  const { wantsCertificate } = await askForHandlers([path], signal);
+  expect(wantsCertificate).toBe(false);
+  expect(await answersTls({ host: '127.0.0.1', port })).toBe(!fails);
 });
