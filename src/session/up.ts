@@ -20,7 +20,7 @@ import { createPage } from './page.ts';
 import { type Answered, createAnswered } from './reviews/answered.ts';
 import { createPrunedNotice } from './reviews/pruned-notice.ts';
 import { noticeUnserved } from './route/user-process.ts';
-import { noteOf, questionFor, requireConsent } from './start/consent.ts';
+import { agreeTo, questionFor } from './start/consent.ts';
 import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
 import { createSessionLeases } from './start/leases.ts';
@@ -44,15 +44,14 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
     options.questions?.push(question);
     return await printPlan(command, discovered);
   }
-  await unlessInterrupted(requireConsent([question, ...(options.questions ?? [])], command), io.signal);
-  for (const one of question.reconcilers) io.emit(noteOf(one));
+  await agreeTo([question, ...(options.questions ?? [])], command);
   // The state before the recovery: a dead session that is restored now had paused the manager.
   const unready = unreadyManagers(discovered.target, discovered.inTheWay.unready);
   await unlessInterrupted(reportUnready({ api: context.api, emit: io.emit }, unready), io.signal);
   const found = await recoverSessions(command, discovered);
   // If an object is gone since, something else was found in its place.
   if (found.target !== discovered.target)
-    await requireConsent([await questionFor(context, question.cluster, found)], command);
+    await agreeTo([await questionFor(context, question.cluster, found)], command, question);
   await endOrphans(machine, io.emit);
   const sessionId = newSessionId();
   const operator = operatorName(found.target);

@@ -10,6 +10,7 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { agreedIn, remember } from '../context/agreed.ts';
 import type { CommandContext } from '../context/context.ts';
 import { targetsOf } from '../context/holders.ts';
+import { unlessInterrupted } from '../context/interrupt.ts';
 import type { UpOptions } from '../context/options.ts';
 import {
   agreementOf,
@@ -79,13 +80,25 @@ export function openQuestion(
 }
 
 /**
- * Asks the user about what is still open, all at once, and remembers the answer. Throws 'consent.missing' if the user does not agree, or
- * cannot be asked.
+ * Asks the user about what is still open, all at once, remembers the answer, and says what else is paused unless that was said `before`.
+ * Throws 'consent.missing' if the user does not agree, or cannot be asked, and 'interrupted' when the signal aborts.
  */
-export async function requireConsent(
+export async function agreeTo(
   questions: [Question, ...Question[]],
   command: UpCommand,
+  before?: Question,
 ): Promise<void> {
+  const { signal, emit } = command.io;
+  await unlessInterrupted(requireConsent(questions, command), signal, NOTHING_TAKEN);
+  const noted = new Set(before?.reconcilers.map(({ ref }) => describe(ref)));
+  const [{ reconcilers }] = questions;
+  for (const one of reconcilers) if (!noted.has(describe(one.ref))) emit(noteOf(one));
+}
+
+/** A dead session may have been restored by now. */
+const NOTHING_TAKEN = 'Nothing was taken over.';
+
+async function requireConsent(questions: [Question, ...Question[]], command: UpCommand): Promise<void> {
   const { machine, io } = command;
   const open = openQuestion(questions, command);
   if (open !== undefined) {
@@ -108,7 +121,7 @@ function missing({ asked, pending }: { asked: Question; pending: Pending }, why:
     ...(byName ? [`Or, by its name: ${AGAIN} --context ${shellWord(asked.cluster.context)}`] : []),
     ...(reconcilers.length > 0 ? [`To leave it running: ${AGAIN} ${flagsFor(asked, pending, false)}`] : []),
   ];
-  return new DevloopError('consent.missing', `${factsOf(asked, pending)}\n${why} Nothing was taken over.`, {
+  return new DevloopError('consent.missing', `${factsOf(asked, pending)}\n${why} ${NOTHING_TAKEN}`, {
     hint: hint.join('\n'),
   });
 }

@@ -6,11 +6,12 @@ import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { AGAIN } from '../../../src/errors.ts';
 import { noCheckoutFacts } from '../../../src/operator/sources.ts';
 import type { Reconciler, Target } from '../../../src/operator/target.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { CommandContext } from '../../../src/session/context/context.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import type { Io, UpOptions } from '../../../src/session/context/options.ts';
 import type { Question } from '../../../src/session/context/question.ts';
-import { plannedConsent, questionFor, requireConsent } from '../../../src/session/start/consent.ts';
+import { agreeTo, plannedConsent, questionFor } from '../../../src/session/start/consent.ts';
 import type { UpCommand } from '../../../src/session/start/session.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
@@ -40,13 +41,19 @@ async function user(answer?: boolean) {
     asked.push(text);
     return answer!;
   };
-  const io = { emit: () => {}, ...(answer !== undefined && { confirm }) } as unknown as Io;
+  const { signal } = new AbortController();
+  const notes: string[] = [];
+  const emit = (event: DevloopEvent): void => void (event.type === 'note' && notes.push(event.message));
+  const io = { emit, signal, ...(answer !== undefined && { confirm }) } as unknown as Io;
   const command = (options: Partial<UpOptions>): UpCommand =>
     ({ machine, io, options: { yes: false, ...options } }) as unknown as UpCommand;
   return {
-    asked,
-    up: (questions: Question | [Question, ...Question[]], options: Partial<UpOptions> = {}) =>
-      requireConsent(Array.isArray(questions) ? questions : [questions], command(options)),
+    ...{ asked, notes },
+    up: (
+      questions: Question | [Question, ...Question[]],
+      options: Partial<UpOptions> = {},
+      before?: Question,
+    ) => agreeTo(Array.isArray(questions) ? questions : [questions], command(options), before),
     plan: (one: Question, options: Partial<UpOptions> = {}) => plannedConsent(command(options), one),
   };
 }
@@ -203,4 +210,28 @@ test('a context that only devloop.yaml names, and an operator elsewhere in the r
     await up(question({ cluster, taken, chosen }));
     expect(shown).toEqual([expect.stringContaining('devloop.yaml')]);
   }
+});
+
+test('Ctrl-C ends the question, and says no more than that nothing was taken over', async () => {
+  const ending = new AbortController();
+  const confirm = (): Promise<boolean> => {
+    ending.abort();
+    return new Promise(() => {});
+  };
+  const io = { emit: () => {}, signal: ending.signal, confirm };
+  const machine = await thisMachine({ XDG_STATE_HOME: await directoryWith({}) });
+  const command = { machine, io, options: { yes: false } } as unknown as UpCommand;
+  await expect(agreeTo([question()], command)).rejects.toMatchObject({
+    code: 'interrupted',
+    message: expect.stringContaining('taken over'),
+  });
+});
+
+test('what else is paused is said once, also if it is found only after another session was restored', async () => {
+  const { notes, up } = await user(true);
+  const hub = { ...suspect, ref: { ...STRANGER, name: 'hub' } };
+  const before = question({ reconcilers: [suspect] });
+  await up(before);
+  await up(question({ reconcilers: [suspect, hub] }), {}, before);
+  expect(notes).toEqual([expect.stringContaining('bank/ledger'), expect.stringContaining('bank/hub')]);
 });
