@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { normalize } from 'node:path';
-import { createInterface } from 'node:readline';
-import { text as textOf } from 'node:stream/consumers';
 import { findProgram } from '../../machine/find-program.ts';
+import { forwardLines } from '../../machine/lines.ts';
+import { boundedText, TooLong } from './bounded-text.ts';
 import { isText } from './header.ts';
 import type { Exec } from './kubeconfig-file.ts';
 import { refusalOf } from './plugin-policy.ts';
@@ -91,13 +91,18 @@ async function outputOf(path: string, interactive: boolean, call: PluginCall): P
     signal,
   });
   const ended = once(child, 'close');
-  if (child.stderr) createInterface(child.stderr).on('line', (line) => host.onLine?.(line));
+  if (child.stderr) void forwardLines(child.stderr, (line) => host.onLine?.(line));
   try {
-    const [output, [code, by]] = await Promise.all([textOf(child.stdout!), ended]);
+    const [output, [code, by]] = await Promise.all([boundedText(child.stdout!), ended]);
     if (code === 0) return output;
     throw new PluginError(by === null ? `which failed with exit code ${code}` : `which ended by ${by}`);
   } catch (error) {
     if (error instanceof PluginError || signal.aborted) throw error;
+    if (error instanceof TooLong) {
+      // It may go on although nobody reads what it prints.
+      child.kill('SIGKILL');
+      throw new PluginError(`which printed ${error.message}`);
+    }
     throw new PluginError(`which could not be run: ${(error as Error).message}`);
   }
 }

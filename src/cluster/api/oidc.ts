@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { text as textOf } from 'node:stream/consumers';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import { messageOf } from '../../errors.ts';
 import { replaceTextFile } from '../../machine/text-file.ts';
+import { boundedText, TooLong } from './bounded-text.ts';
 import { openConnections } from './connections.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
 import type { AuthProvider } from './kubeconfig-file.ts';
@@ -102,7 +102,9 @@ async function ask(
   });
   request.end(form && new URLSearchParams(form).toString());
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
-  const text = await textOf(answer);
+  const text = await boundedText(answer).catch((error) => {
+    throw error instanceof TooLong ? new Error(`${url.origin} answered with ${error.message}`) : error;
+  });
   // The answer may contain tokens, so it is not quoted.
   if (answer.statusCode !== 200) throw new Refusal(`${url.origin} answered ${answer.statusCode}`);
   try {

@@ -12,6 +12,7 @@ import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
 import { createCredentials } from '../../../src/cluster/api/credentials.ts';
 import { isDenied, isTransient } from '../../../src/cluster/api/errors.ts';
 import { loadKubeconfig, type Selected } from '../../../src/cluster/api/kubeconfig.ts';
+import { isRunning } from '../../support/is-running.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -379,6 +380,17 @@ describe('credentials', () => {
     await expect(api({ user: { exec: { ...exec, installHint } } })).rejects.toMatchObject({
       ...{ code: 'cluster.unauthorized', hint: installHint.trim() },
     });
+  });
+
+  it('of a plugin that prints more than a credential are refused, and the plugin is ended', async () => {
+    const { exec } = (await plugin({})) as { exec: { command: string } };
+    const print = 'head -c 67108864 /dev/zero; exec sleep 5';
+    await writeFile(exec.command, `#!/bin/sh\ncd ${directory}\necho $$ > pid\n${print}\n`);
+    await expect(api({ user: { exec } })).rejects.toMatchObject({
+      ...{ code: 'cluster.unauthorized', message: expect.stringContaining('MiB') },
+    });
+    const pid = Number(await readFile(join(directory, 'pid'), 'utf8'));
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
   it('of a plugin that does not answer are given up after a while, and asked for again', async () => {
