@@ -49,21 +49,39 @@ async function search(directories: string[], wanted: string[]): Promise<Set<stri
 }
 
 async function readPackage(directory: string): Promise<Buffer[]> {
-  const names = await readdir(directory).catch(() => []);
-  const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  return await Promise.all(sources.map((name) => readFile(join(directory, name)).catch(() => Buffer.of())));
+  const sources = await sourcesIn(directory);
+  return await Promise.all(sources.map((file) => readFile(file).catch(() => Buffer.of())));
 }
 
-/** A directory in the module cache never changes. Any other one changes its time when files are added or removed there. */
+async function sourcesIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch(() => []);
+  const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
+  return sources.map((name) => join(directory, name));
+}
+
+/** A vendor directory can have more sources than it pays to look at. Of the rest, only added and removed files are noticed. */
+const MOST_STAMPED = 5_000;
+
+/** A directory in the module cache never changes. In any other one, as of a go.work, somebody may be working. */
 async function keyOf(directories: string[]): Promise<string> {
   const hash = createHash('sha256');
+  let stamped = 0;
   for (const directory of directories) {
-    const isFixed = /@v\d/.test(directory);
-    const { mtimeMs } = isFixed ? { mtimeMs: 0 } : await stat(directory).catch(() => ({ mtimeMs: 0 }));
-    hash.update(`${directory}\0${mtimeMs}\n`);
+    const files = /@v\d/.test(directory) ? [] : [directory, ...(await sourcesIn(directory))];
+    const looked = files.slice(0, Math.max(1, MOST_STAMPED - stamped));
+    stamped += looked.length;
+    hash.update(`${[directory, ...(await Promise.all(looked.map(stampOf)))].join('\0')}\n`);
   }
   return hash.digest('hex');
 }
+
+/** A program cannot set the time of change, so a file that was put back with an old time is noticed, too. */
+async function stampOf(path: string): Promise<string> {
+  const { size, mtimeMs, ctimeMs } = await stat(path).catch(() => NONE);
+  return `${path} ${size} ${mtimeMs} ${ctimeMs}`;
+}
+
+const NONE = { size: 0, mtimeMs: 0, ctimeMs: 0 };
 
 /** Ignores a cache that other users can write to, because it decides what the controller gets. */
 async function readCache(file: string, key: string): Promise<Record<string, boolean>> {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { namedByPackages } from '../../../src/checkout/linked-sources.ts';
@@ -17,4 +17,15 @@ test('a cache that other users can write to is not believed, and not written', a
   await chmod(cache, 0o777);
   expect([...(await ask())]).toEqual(['NAMED']);
   expect(await readFile(file, 'utf8')).toBe(forged);
+});
+
+test('an edit in a directory of the developer is noticed, even one that keeps the length and the time of the file', async () => {
+  const root = await directoryWith({ 'lib/a.go': 'package a\nvar x = os.Getenv("FIRST_")\n' });
+  const [file, source] = [join(root, 'cache/program.variables'), join(root, 'lib/a.go')];
+  const ask = async () => [...(await namedByPackages([join(root, 'lib')], ['FIRST_', 'SECOND'], file))];
+  expect(await ask()).toEqual(['FIRST_']);
+  const before = await stat(source);
+  await writeFile(source, 'package a\nvar x = os.Getenv("SECOND")\n');
+  await utimes(source, before.atime, before.mtime);
+  expect(await ask()).toEqual(['SECOND']);
 });
