@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SELF_REVIEWS } from '../../../src/cluster/api/account.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { Write } from '../../../src/cluster/api/writes.ts';
@@ -78,6 +78,21 @@ it('answers for a trusted account, and for each account that the API server give
   for (const name of ['role:monday', 'role:tuesday', 'role:monday'])
     expect(await renewed.own.judge(by(name))).toBe('allow');
   expect(renewed.asked).toEqual([SELF_REVIEWS, SELF_REVIEWS]);
+});
+
+it('asks the API server a few times, however many accounts it does not know, and again a while later', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { own, write, asked } = setUp({
+    names: ['role:monday', 'role:monday', 'role:monday', 'role:tuesday'],
+  });
+  write();
+  const strangers = Array.from({ length: 50 }, (_, at) => own.judge(by(`stranger ${at % 10}`)));
+  expect(new Set(await Promise.all(strangers))).toEqual(new Set(['unknown']));
+  expect(await own.judge(by('stranger 1'))).toBe('unknown');
+  expect(asked).toHaveLength(3);
+  vi.advanceTimersByTime(2_000);
+  expect(await own.judge(by('role:tuesday'))).toBe('allow');
 });
 
 it('answers for nobody if the API server does not say who devloop is', async () => {
