@@ -154,23 +154,26 @@ async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): 
   const signal = AbortSignal.any([ports.signal, disposed]);
   const built = await buildOnce(supervised, 0, signal);
   if (!built.ok) {
-    const advice = [goAdvice(built.output) ?? [], plan.withoutChosen ?? []].flat().join('\n') || undefined;
     if (ifItFails === 'throw') {
       const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
       throw new DevloopError('controller.build-failed', message, {
-        hint:
-          goAdvice(built.output) ??
-          [`Fix the error. Then: ${AGAIN}`, plan.withoutChosen ?? []].flat().join('\n'),
+        hint: adviceFor(built.output, plan, [`Fix the error. Then: ${AGAIN}`]),
       });
     }
     ports.emit({ type: 'build.failed', ms: built.ms, output: built.output });
-    ports.emit({ type: 'warning', message: NOTHING_YET, ...(advice === undefined ? {} : { hint: advice }) });
+    const hint = adviceFor(built.output, plan, []);
+    ports.emit({ type: 'warning', message: NOTHING_YET, ...(hint !== '' && { hint }) });
     await follow(supervised, unstartedState(performance.now()));
     return signal.throwIfAborted();
   }
   ports.emit({ type: 'build.done', ms: built.ms });
   supervised.program = built.program;
   supervised.unchanged = built.unchanged;
+}
+
+/** What to do next. If the go tool's own output shows that, the flags are not the cause. */
+function adviceFor(output: string, { withoutChosen }: ControllerPlan, otherwise: string[]): string {
+  return goAdvice(output) ?? [...otherwise, withoutChosen ?? []].flat().join('\n');
 }
 
 const NOTHING_YET = 'Nothing is taken over yet: devloop builds again when you save a file.';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { BegunBuild } from '../controller/begun-build.ts';
-import { type DebugBuild, goBuildCommand, withoutChosen } from '../controller/go/build-command.ts';
+import { type DebugBuild, goBuildCommand } from '../controller/go/build-command.ts';
 import type { FoundCommand } from '../controller/go/image-command.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
 import {
@@ -148,7 +148,7 @@ export async function planProgram(
   const linked = linkedPackages(program, { emit, signal, known });
   return {
     build,
-    withoutChosen: withoutChosen(main.flags),
+    withoutChosen: main.withoutChosen,
     run: [binary, ARGUMENTS],
     runAs: main.runAs,
     cwd: main.directory,

@@ -1,4 +1,4 @@
-import { shortened } from '../../phrases.ts';
+import { shellWord, shortened } from '../../phrases.ts';
 import { buildsAs, type ChoiceHints, ofImage, programsOf, the } from './choice.ts';
 import type { Dockerfile } from './dockerfile.ts';
 import {
@@ -146,16 +146,17 @@ function nameOnly(flag: string): string {
 
 /**
  * How to build without the flags of a recipe, if a build fails with them; undefined if it has none. A value in GOFLAGS replaces them, even
- * an empty one.
+ * an empty one. The variable replaces what the user has in it, or has set with `go env -w`, so that is repeated.
  */
-export function withoutChosen(flags: BuildFlag[]): string | undefined {
+export function withoutChosen(flags: BuildFlag[], userFlags: string): string | undefined {
   const chosen = flags.filter(({ what, flag }) =>
     what === 'build tags' ? flag !== '-tags=' : what === 'linker flags' && !/^-ldflags=(?:-s)?$/.test(flag),
   );
   if (chosen.length === 0) return undefined;
   const list = chosen.map(({ flag, source }) => `${shortened(flag, MOST_SHOWN)} (${source})`).join(', ');
-  const empty = chosen.map(({ flag }) => flag.replace(/=.*$/s, '=')).join(' ');
-  return `devloop chose ${list}. To build without: GOFLAGS='${empty}' devloop up`;
+  const empty = chosen.map(({ flag }) => flag.replace(/=.*$/s, '='));
+  const goFlags = [userFlags, ...empty].filter((one) => one !== '').join(' ');
+  return `devloop chose ${list}. To build without: GOFLAGS=${shellWord(goFlags)} devloop up`;
 }
 
 /** The tags that GOFLAGS sets. */

@@ -11,6 +11,7 @@ import {
   type FoundRecipe,
   recipeOf,
   tagsIn,
+  withoutChosen,
 } from './build-command.ts';
 import {
   asPackage,
@@ -71,6 +72,8 @@ export interface FoundMain {
   source: string;
   /** The flags for `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
+  /** How to build without those of them that devloop took from a recipe; undefined if there are none. */
+  withoutChosen: string | undefined;
   /**
    * Whether the program is built from packages with paths of webhooks that the cluster calls; always true if the user named the package.
    */
@@ -100,15 +103,16 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   ): Promise<Omit<FoundMain, 'hasWebhooks' | 'rivals' | 'runAs'>> => {
     const { module, directory } = checkout.mains.find((one) => one.package === goPackage)!;
     const recipe = await evaluated(recipeOf(goPackage, clues), hints);
+    const flags = buildFlags(recipe, {
+      ...{ ...hints, userFlags, experiments: process.env.GOEXPERIMENT },
+      ownModules: hints.forDebugger === undefined ? [] : await ownModules(module.directory),
+    });
     return {
       name: goPackage,
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
-      flags: buildFlags(recipe, {
-        ...{ ...hints, userFlags, experiments: process.env.GOEXPERIMENT },
-        ownModules: hints.forDebugger === undefined ? [] : await ownModules(module.directory),
-      }),
+      ...{ flags, withoutChosen: withoutChosen(flags, userFlags) },
       image: imageCommandOf(goPackage, clues),
       imageFiles: filesOfImage(clues),
       imageVariables: variablesOfImage(goPackage, clues),

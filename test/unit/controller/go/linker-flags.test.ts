@@ -55,10 +55,15 @@ test('whoever cannot build with the flags that devloop chose learns which, and h
     const [recipe] = buildRecipes(text, 'example.com/x');
     return buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, { userFlags: '' });
   };
-  const advice = withoutChosen(flagsOf('RUN go build -tags fips -ldflags "-X main.v=1" -o m .'));
+  const chosen = flagsOf('RUN go build -tags fips -ldflags "-X main.v=1" -o m .');
+  const advice = withoutChosen(chosen, '');
   expect(advice).toContain('-tags=fips (the Dockerfile)');
   expect(advice).toContain("GOFLAGS='-tags= -ldflags=' devloop up");
-  expect(withoutChosen(flagsOf('RUN go build -o m .'))).toBeUndefined();
+  // The variable replaces the user's own flags.
+  expect(withoutChosen(chosen, `-mod=mod '-gcflags=-N -l'`)).toContain(
+    `GOFLAGS='-mod=mod '\\''-gcflags=-N -l'\\'' -tags= -ldflags=' devloop up`,
+  );
+  expect(withoutChosen(flagsOf('RUN go build -o m .'), '')).toBeUndefined();
 });
 
 test('of the own modules alone, nothing is optimized for a debugger', async () => {
