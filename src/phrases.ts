@@ -82,10 +82,13 @@ export function imageName(image: string): string {
 /** How many differences of one manifest are named. */
 const NAMED_DIFFERENCES = 4;
 
+const CREATED_BY = '; it is created when this project is deployed (usually with: make deploy)';
+
 /** `CustomResourceDefinition x (config/crd/x.yaml): spec.colour is only here`. */
 export function manifestText({ object, file, is, differences }: ComparedManifest): string {
   const subject = `${object.kind} ${object.name}${file === undefined ? '' : ` (${file})`}`;
-  if (is === 'missing') return `${subject} is not in the cluster`;
+  if (is === 'missing')
+    return `${subject} is not in the cluster${object.kind === 'CustomResourceDefinition' ? '' : CREATED_BY}`;
   if (is === 'extra') return `${subject} is in the cluster, but not in this checkout`;
   if (is === 'same') return `${subject} is the same in the cluster`;
   const named = differences.slice(0, NAMED_DIFFERENCES).map(({ what, is: how }) => `${what} is ${how}`);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { loadConfig } from '../config/load.ts';
 import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
@@ -34,11 +35,12 @@ export async function upEach(deployments: string[], io: Io, upOne: UpOne): Promi
     ending.abort(`the session of ${deployment} has ended`);
   };
   const sessions: Promise<void>[] = [];
+  const isSaid = saidBefore();
   for (const deployment of deployments) {
     if (signal.aborted) break;
     const begun = Promise.withResolvers<void>();
     const emit: Emit = (event) => {
-      io.emit(event, deployment);
+      if (!isSaid(event)) io.emit(event, deployment);
       if (event.type === 'session.ready') begun.resolve();
     };
     const session = upOne(deployment, { ...io, emit, signal }).catch((error) => end(deployment, error));
@@ -47,6 +49,19 @@ export async function upEach(deployments: string[], io: Io, upOne: UpOne): Promi
   }
   await Promise.all(sessions);
   if (failure !== undefined) throw failure.error;
+}
+
+/** The sessions share a checkout, so each finds the same differences of its manifests. Only the first to find one reports it. */
+function saidBefore(): (event: DevloopEvent) => boolean {
+  const last = new Map<string, DevloopEvent>();
+  return (event) => {
+    if (event.type !== 'manifest') return false;
+    const { kind, namespace = '', name } = event.object;
+    const key = `${kind} ${namespace}/${name}`;
+    const isKnown = isDeepStrictEqual(last.get(key), event);
+    last.set(key, event);
+    return isKnown;
+  };
 }
 
 /** Throws `usage.invalid` if devloop.yaml has settings that can apply to one controller only. */

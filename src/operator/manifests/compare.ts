@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
@@ -9,7 +10,9 @@ import { WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
 import type { ComparedManifest } from '../../report/events.ts';
 import { type Configuration, definitionNames, listConfigurations } from '../webhooks.ts';
 import { differencesOf } from './differences.ts';
-import { type ComparedObject, type Manifest, namePrefixes, readManifests } from './read.ts';
+import { readKustomizations } from './kustomizations.ts';
+import { isMissing, type LookedUp } from './missing.ts';
+import { type ComparedObject, type Manifest, readManifests } from './read.ts';
 
 export interface Comparison {
   compared: ComparedManifest[];
@@ -31,41 +34,58 @@ export interface ComparedWith {
  * allowed to read, or that kustomize may leave out, is not compared.
  */
 export async function compareManifests(at: ComparedWith): Promise<Comparison> {
-  const [{ manifests, templates }, prefixes] = await Promise.all([
+  const [{ manifests, templates }, kustomizations] = await Promise.all([
     readManifests(at.root),
-    namePrefixes(at.root),
+    readKustomizations(at.root),
   ]);
   const configurations = await listConfigurations(at.api).catch(undefinedIfForbidden);
-  const found = await Promise.all(
-    manifests.map((manifest) =>
-      compareOne(manifest, { ...at, prefixes, configurations: configurations ?? [] }),
-    ),
-  );
-  const compared = found.filter((one) => one !== undefined);
+  const { prefixes } = kustomizations;
+  const own = manifests.filter((one) => isOfGroups(one, at.groups));
+  const all = await Promise.all(own.map((manifest) => lookUp(manifest, { ...at, prefixes, configurations })));
+  const compared = all.flatMap((one) => comparedOne(one, () => isMissing(one, all, kustomizations)));
   return {
-    compared: [...compared, ...(await onlyInCluster(at, manifests))],
+    compared: [...withoutCopies(compared), ...(await onlyInCluster(at, manifests))],
     templates: manifests.length === 0 ? templates : [],
   };
 }
 
 interface Live extends ComparedWith {
   prefixes: string[];
-  configurations: Configuration[];
+  /** Undefined if the account is not allowed to list them. */
+  configurations: Configuration[] | undefined;
 }
 
-async function compareOne(manifest: Manifest, live: Live): Promise<ComparedManifest | undefined> {
+function isOfGroups({ kind, object }: Manifest, groups: Set<string>): boolean {
+  return kind !== 'CustomResourceDefinition' || groups.has(groupOf(object.metadata.name));
+}
+
+async function lookUp(manifest: Manifest, live: Live): Promise<LookedUp> {
+  const isConfiguration = isWebhookKind(manifest.kind);
+  return {
+    manifest,
+    found: isConfiguration ? configurationFor(manifest, live) : await liveObject(manifest, live),
+  };
+}
+
+function comparedOne({ manifest, found }: LookedUp, isMissing: () => boolean): ComparedManifest[] {
   const { kind, file, object } = manifest;
   const { name } = object.metadata;
-  const isDefinition = kind === 'CustomResourceDefinition';
-  if (isDefinition && !live.groups.has(groupOf(name))) return undefined;
-  const found = isWebhookKind(kind) ? configurationFor(manifest, live) : await liveObject(manifest, live);
-  if (found === 'unknown') return undefined;
-  if (found === undefined)
-    return isDefinition ? { object: { kind, name }, file, is: 'missing', differences: [] } : undefined;
+  if (found === 'unknown') return [];
+  if (found === undefined) {
+    const isLost = kind === 'CustomResourceDefinition' || isMissing();
+    return isLost ? [{ object: { kind, name }, file, is: 'missing', differences: [] }] : [];
+  }
   const { namespace } = found.metadata;
   const ref = { kind, name: found.metadata.name, ...(namespace === undefined ? {} : { namespace }) };
   const differences = differencesOf(manifest, found);
-  return { object: ref, file, is: differences.length === 0 ? 'same' : 'different', differences };
+  return [{ object: ref, file, is: differences.length === 0 ? 'same' : 'different', differences }];
+}
+
+/** What kustomize has built (`deploy/install.yaml`) declares the same objects again, under the names that they have in the cluster. */
+function withoutCopies(compared: ComparedManifest[]): ComparedManifest[] {
+  return compared.filter(
+    ({ object }, index) => compared.findIndex((one) => isDeepStrictEqual(one.object, object)) === index,
+  );
 }
 
 /** The object under one of the names that kustomize can have given to it. */
@@ -89,7 +109,7 @@ async function liveObject(
 function configurationFor(
   { kind, object }: Manifest,
   { configurations, target }: Live,
-): ComparedObject | undefined {
+): ComparedObject | 'unknown' | undefined {
   const { name } = object.metadata;
   const isCalled = (one: Configuration['object']): boolean =>
     (one.webhooks ?? []).some(({ clientConfig: { service } }) =>
@@ -98,13 +118,14 @@ function configurationFor(
           metadata.name === service?.name && metadata.namespace === service.namespace,
       ),
     );
-  const found = configurations.find(
+  const named = configurations?.filter(
     (one) =>
       one.kind === kind &&
-      (one.object.metadata.name === name || one.object.metadata.name.endsWith(`-${name}`)) &&
-      isCalled(one.object),
+      (one.object.metadata.name === name || one.object.metadata.name.endsWith(`-${name}`)),
   );
-  return found && asBefore(found.object);
+  const found = named?.find((one) => isCalled(one.object));
+  if (found !== undefined) return asBefore(found.object);
+  return named?.length === 0 ? undefined : 'unknown';
 }
 
 /** The configuration without what a session changes in it while a controller is debugged. */

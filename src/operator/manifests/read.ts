@@ -1,7 +1,11 @@
 import { relative } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isWebhookKind } from '../../cluster/api/kinds.ts';
-import type { CustomResourceDefinition, WebhookConfiguration } from '../../cluster/api/objects.ts';
+import type {
+  CustomResourceDefinition,
+  KubeObject,
+  WebhookConfiguration,
+} from '../../cluster/api/objects.ts';
 import { manifestFiles } from '../sources.ts';
 import type { PolicyRule } from './rules.ts';
 
@@ -16,7 +20,7 @@ const COMPARED_KINDS = [
 type ComparedKind = (typeof COMPARED_KINDS)[number];
 
 export type ComparedObject = {
-  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+  metadata: Pick<KubeObject['metadata'], 'name' | 'namespace' | 'annotations' | 'managedFields'>;
 } & Partial<Pick<CustomResourceDefinition, 'spec'> & Pick<WebhookConfiguration, 'webhooks'>> & {
     rules?: PolicyRule[] | null;
   };
@@ -68,14 +72,6 @@ async function manifestsIn(file: string, text: string): Promise<Manifest[]> {
   }
   return found;
 }
-
-/** The prefixes that kustomize puts in front of the names of a checkout's objects; the empty one is always among them. */
-export async function namePrefixes(root: string): Promise<string[]> {
-  const files = await manifestFiles(root, NAME_PREFIX);
-  return [...new Set([...files.map(({ text }) => NAME_PREFIX.exec(text)![1]!), ''])];
-}
-
-const NAME_PREFIX = /^namePrefix:\s*["']?([a-z0-9.-]+)/m;
 
 /** `config/` is where controller-gen writes; everything else may be a copy of an earlier version. */
 function byOrigin<T extends { file: string }>(files: T[]): T[] {

@@ -37,13 +37,14 @@ const PREFIX = 'namePrefix: shop-\n';
 const GROUPS = new Set(['shop.example.com']);
 
 /** The checkout's objects as a cluster has them after `make deploy`: renamed, with defaults and injected fields. */
-async function deployed(files: Record<string, string>): Promise<FakeCluster> {
+async function deployed(files: Record<string, string>, mark = {}): Promise<FakeCluster> {
   const cluster = clusterWithTable();
   const { manifests } = await readManifests(await directoryWith(files));
   for (const { kind, object } of structuredClone(manifests)) {
     const { metadata } = object;
     if (kind !== 'CustomResourceDefinition') metadata.name = `shop-${metadata.name}`;
     if (kind === 'Role') metadata.namespace = 'shop-system';
+    Object.assign(metadata, mark);
     for (const webhook of object.webhooks ?? []) {
       webhook.clientConfig = {
         caBundle: 'x',
@@ -177,6 +178,83 @@ it('reports CRDs that only one side has', async () => {
     'CustomResourceDefinition bills.shop.example.com (config/crd/bases/bills.yaml) is not in the cluster',
     'CustomResourceDefinition orders.shop.example.com is in the cluster, but not in this checkout',
   ]);
+});
+
+const applied = (files: Record<string, string>, mark: object = APPLIED) => deployed(files, mark);
+const APPLIED = { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' } };
+const RBAC = (...names: string[]) => `resources:\n${names.map((name) => `- ${name}.yaml\n`).join('')}`;
+const ADDED = role('Role', 'get').replace('manager-role', 'election-role');
+const WITH_ADDED = {
+  ...FILES,
+  'config/rbac/election.yaml': ADDED,
+  'config/rbac/kustomization.yaml': RBAC('role', 'election'),
+};
+const NOT_THERE = (name: string, file: string) =>
+  `${name} (${file}) is not in the cluster; it is created when this project is deployed (usually with: make deploy)`;
+
+it.each([
+  [
+    'a role in the same file',
+    { ...FILES, 'config/rbac/role.yaml': `${FILES['config/rbac/role.yaml']}---\n${ADDED}` },
+    NOT_THERE('Role election-role', 'config/rbac/role.yaml'),
+  ],
+  [
+    'a role in the same kustomization',
+    WITH_ADDED,
+    NOT_THERE('Role election-role', 'config/rbac/election.yaml'),
+  ],
+  [
+    'a configuration',
+    {
+      ...FILES,
+      'config/webhook/manifests.yaml': `${hooks('')}---\n${hooks('').replace('Validating', 'Mutating').replace('validating', 'mutating')}`,
+    },
+    NOT_THERE('MutatingWebhookConfiguration mutating-webhook-configuration', 'config/webhook/manifests.yaml'),
+  ],
+])('reports what is missing: %s', async (_, files, line) => {
+  expect(await compared(await applied(FILES), files)).toEqual([line]);
+});
+
+it.each([
+  ['its kustomization does not list it', { 'config/rbac/kustomization.yaml': RBAC('role') }],
+  [
+    'its line is a comment',
+    { 'config/rbac/kustomization.yaml': RBAC('role', 'election').replace('- e', '#- e') },
+  ],
+  ['there is no kustomization', { 'config/rbac/kustomization.yaml': '' }],
+  ['another kustomization has only the others', { 'config/small/kustomization.yaml': RBAC('../rbac/role') }],
+  ['a patch deletes something', { 'config/default/patch.yaml': 'kind: Role\n$patch: delete\n' }],
+])('reports no role as missing if %s', async (_, change) => {
+  expect(await compared(await applied(FILES), { ...WITH_ADDED, ...change })).toEqual([]);
+});
+
+it.each([
+  ['nothing says that the others were applied', {}],
+  [
+    'the others are of a chart',
+    { annotations: { ...APPLIED.annotations, 'meta.helm.sh/release-name': 'shop' } },
+  ],
+])('reports no role as missing if %s', async (_, metadata) => {
+  expect(await compared(await applied(FILES, metadata), WITH_ADDED)).toEqual([]);
+});
+
+it('reports no configuration as missing that does not call this operator, and no role if only names of others fit', async () => {
+  const cluster = await applied(FILES);
+  const kind = 'MutatingWebhookConfiguration';
+  cluster.put(kind, { metadata: { name: 'other-mutating-webhook-configuration' }, webhooks: [] } as never);
+  const mutating = hooks('').replace('Validating', 'Mutating').replace('validating', 'mutating');
+  const files = { ...FILES, 'config/webhook/manifests.yaml': `${hooks('')}---\n${mutating}` };
+  expect(await compared(cluster, files)).toEqual([]);
+  const others = clusterWithTable();
+  others.put('ClusterRole', { metadata: { name: 'manager-role', ...APPLIED }, rules: [] } as never);
+  const said = await compared(others, WITH_ADDED);
+  expect(said.filter((one) => one.includes('Role ') && one.includes('is not in'))).toEqual([]);
+});
+
+it('compares an object once, although the checkout also contains what kustomize has built', async () => {
+  const cluster = await applied(FILES);
+  const built = role('ClusterRole', 'get').replace('manager-role', 'shop-manager-role');
+  expect(await compared(cluster, { ...FILES, 'install/all.yaml': built })).toEqual([]);
 });
 
 it('compares what controller-gen writes, not a copy of it, nothing of other operators, and no template', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { Io } from '../../../src/session/context/options.ts';
 import { assertForSeveral, planEach, upEach } from '../../../src/session/up-each.ts';
 
@@ -99,4 +100,27 @@ test('settings of devloop.yaml that are about one controller are refused', async
     code: 'usage.invalid',
     message: expect.stringContaining('service, controller.run'),
   });
+});
+
+test('what each session finds in the manifests of their checkout is said once, and again after it has changed', async () => {
+  const { io, interrupt } = subject();
+  const said: string[] = [];
+  const emit: Io['emit'] = (event, deployment) => {
+    if (event.type === 'manifest') said.push(`${deployment}: ${event.is} ${event.object.name}`);
+  };
+  const found = (is: 'missing' | 'same', name: string): DevloopEvent => ({
+    type: 'manifest',
+    object: { kind: 'ClusterRole', name },
+    is,
+    differences: [],
+  });
+  await upEach(['a', 'b'], { ...io, emit }, async (deployment, { emit, signal }) => {
+    emit(found('missing', 'x'));
+    if (deployment === 'b') for (const is of ['same', 'missing'] as const) emit(found(is, 'x'));
+    emit(found('missing', deployment));
+    emit(READY);
+    if (deployment === 'b') setImmediate(interrupt);
+    await aborted(signal);
+  });
+  expect(said).toEqual(['a: missing x', 'a: missing a', 'b: same x', 'b: missing x', 'b: missing b']);
 });
