@@ -14,11 +14,13 @@ import {
   CLOSED_SERVICE,
   closedAtRest,
   deployClosed,
+  deployManager,
   failClosed,
   failOpen,
   type Reviewed,
   webhookFor,
 } from '../support/closed-operator.ts';
+import type { WorkloadKind } from '../support/cluster-waits.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
@@ -83,8 +85,11 @@ async function killedUp(
   return before;
 }
 
-async function expectRestored(before: Awaited<ReturnType<typeof snapshot>>): Promise<void> {
-  await closedAtRest(cluster);
+async function expectRestored(
+  before: Awaited<ReturnType<typeof snapshot>>,
+  kind?: WorkloadKind,
+): Promise<void> {
+  await closedAtRest(cluster, kind);
   expect(await snapshot(cluster, CLOSED)).toEqual(before);
 }
 
@@ -255,3 +260,17 @@ it('where nobody can answer, one error names every webhook, nothing is changed, 
   await run('bash', ['-c', `${tools} ${hint}`], { env: { KUBECONFIG: cluster.kubeconfig } });
   await expectRestored(before);
 });
+
+const KINDS: [WorkloadKind][] = [['StatefulSet'], ['DaemonSet']];
+
+it.each(inSoak(KINDS, 'DaemonSet'))(
+  'a manager in a %s, whose new Pods and revisions are reviewed, too, is restored by down',
+  async (kind) => {
+    await failOpen(cluster);
+    await deployManager(cluster, kind);
+    const before = await killedUp([...ALL, `${kind.toLowerCase()}s`, 'controllerrevisions'], 'direct');
+    const { code, log } = await runDevloop(['down'], elsewhere());
+    expect(code, log).toBe(0);
+    await expectRestored(before, kind);
+  },
+);

@@ -6,7 +6,7 @@ import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts'
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { STRANGER } from './attack.ts';
-import { rolledOut } from './cluster-waits.ts';
+import { rolledOut, type WorkloadKind } from './cluster-waits.ts';
 import { eventually } from './eventually.ts';
 
 /** An operator whose own webhooks review what devloop has to restore, and admit nothing while nobody answers them. */
@@ -24,6 +24,9 @@ const GROUPS: Record<string, string> = {
   deployments: 'apps',
   'deployments/scale': 'apps',
   replicasets: 'apps',
+  statefulsets: 'apps',
+  daemonsets: 'apps',
+  controllerrevisions: 'apps',
   services: '',
   pods: '',
   secrets: '',
@@ -48,10 +51,26 @@ export async function deployClosed(cluster: TestCluster): Promise<string> {
   const secret = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', data };
   await cluster.call('POST', '/api/v1/namespaces', { metadata: { name: CLOSED } });
   await cluster.apply([{ ...secret, metadata: { name: 'webhook-cert', namespace: CLOSED } }]);
-  await cluster.apply(manifests(await readFile(PROGRAM, 'utf8')));
-  await closedAtRest(cluster);
+  await cluster.apply(service());
+  await deployManager(cluster, 'Deployment');
   await answering(cluster, base64(pair.certificate));
   return base64(pair.certificate);
+}
+
+/** Replaces the manager, if there is one, by one in an object of this kind. Nothing may review it. */
+export async function deployManager(cluster: TestCluster, kind: WorkloadKind): Promise<void> {
+  const kinds = 'deployment,statefulset,daemonset';
+  await cluster.kubectl([
+    '-n',
+    CLOSED,
+    'delete',
+    kinds,
+    'manager',
+    '--ignore-not-found',
+    '--cascade=foreground',
+  ]);
+  await cluster.apply(manager(kind, await readFile(PROGRAM, 'utf8')));
+  await closedAtRest(cluster, kind);
 }
 
 /** kube-proxy follows the endpoints within a second; after that, no review is refused. */
@@ -77,8 +96,8 @@ async function answering(cluster: TestCluster, caBundle: string): Promise<void> 
 }
 
 /** Waits until the Pod is ready, and until the Endpoints and the slice list it. */
-export async function closedAtRest(cluster: TestCluster): Promise<void> {
-  await rolledOut(cluster, 'Deployment', `${CLOSED}/manager`);
+export async function closedAtRest(cluster: TestCluster, kind: WorkloadKind = 'Deployment'): Promise<void> {
+  await rolledOut(cluster, kind, `${CLOSED}/manager`);
   await eventually(async () => {
     const slices = `/apis/discovery.k8s.io/v1/namespaces/${CLOSED}/endpointslices`;
     const { items } = (await cluster.read(slices)) as { items: EndpointSlice[] };
@@ -130,13 +149,13 @@ export async function failOpen(cluster: TestCluster): Promise<void> {
     await cluster.call('DELETE', `${ADMISSION}/${kind}?fieldSelector=metadata.name%3D${CLOSED}`);
 }
 
-function manifests(program: string): string {
+function manager(kind: WorkloadKind, program: string): string {
   return `
 apiVersion: apps/v1
-kind: Deployment
+kind: ${kind}
 metadata: {name: manager, namespace: ${CLOSED}}
 spec:
-  replicas: 1
+  ${kind === 'DaemonSet' ? '' : 'replicas: 1'}
   selector: {matchLabels: {app: closed}}
   template:
     metadata: {labels: {app: closed}}
@@ -151,7 +170,11 @@ spec:
         ports: [{name: webhook, containerPort: 9444}]
         volumeMounts: [{name: cert, mountPath: /certs}]
       volumes: [{name: cert, secret: {secretName: webhook-cert}}]
----
+`;
+}
+
+function service(): string {
+  return `
 apiVersion: v1
 kind: Service
 metadata: {name: webhook, namespace: ${CLOSED}}

@@ -110,6 +110,9 @@ export interface Workload extends KubeObject {
     replicas?: number;
     readyReplicas?: number;
     updatedReplicas?: number;
+    /** Only a StatefulSet has these: names of its ControllerRevisions. */
+    currentRevision?: string;
+    updateRevision?: string;
     /** Only a DaemonSet has `numberReady` and `desiredNumberScheduled`. */
     numberReady?: number;
     desiredNumberScheduled?: number;

@@ -1,27 +1,13 @@
 /** What Kubernetes itself writes when a manager is paused or resumed, and when its Services are changed. */
-import type { ObjectRef } from '../api/kinds.ts';
-import type { Json, KubeObject, OwnerReference } from '../api/objects.ts';
-import type { Pod, Workload } from '../api/workloads.ts';
-import { same, sessionOf } from '../marks/marks.ts';
+import type { KubeObject, OwnerReference } from '../api/objects.ts';
+import type { ControllerRevision, Pod, Workload } from '../api/workloads.ts';
+import { sessionOf } from '../marks/marks.ts';
+import { valueAt } from '../marks/paths.ts';
 import { isOurs } from '../names.ts';
 import { SERVICE_NAME } from './endpoints.ts';
 import type { Reviewed } from './reviewed.ts';
-
-/** What a session took over, and how it reads more about it. */
-export interface Taken {
-  sessionId: string;
-  /** The Services and the workloads, as they were read. */
-  objects: TakenObject[];
-  /** Resolves to undefined if there is no such object, or it cannot be read. */
-  read(ref: ObjectRef): Promise<KubeObject | undefined>;
-}
-
-export interface TakenObject {
-  ref: ObjectRef;
-  object: KubeObject;
-  /** A later version of the object, which is also the user's. */
-  now?: KubeObject | undefined;
-}
+import type { Taken, TakenObject } from './taken.ts';
+import { hasTakenTemplate, isOfOwner, isTakenTemplate, keepsWhatRuns } from './templates.ts';
 
 /** Whether a review is about a consequence: `unknown` if it would be one if its account were one of the control plane's. */
 export type Verdict = 'consequence' | 'unknown' | 'other';
@@ -65,15 +51,17 @@ function rule(by: string, operations: string, writes: string, links: Links): Rul
 
 const RULES: Rule[] = [
   rule('deployment-controller', 'UPDATE', 'apps/deployments/status', isTaken),
-  rule('deployment-controller', 'CREATE', 'apps/replicasets', isReplicaSet),
+  rule('deployment-controller', 'CREATE', 'apps/replicasets', isNewReplicaSet),
   rule('deployment-controller', 'UPDATE DELETE', 'apps/replicasets', isOwned),
   rule('replicaset-controller', 'UPDATE', 'apps/replicasets/status', isOwned),
   rule('replicaset-controller', 'CREATE DELETE', '/pods', isPod),
   rule('statefulset-controller', 'UPDATE', 'apps/statefulsets/status', isTaken),
-  rule('statefulset-controller', ALL, REVISIONS, isOwned),
+  rule('statefulset-controller', 'CREATE', REVISIONS, isNewRevision),
+  rule('statefulset-controller', 'UPDATE DELETE', REVISIONS, isOwned),
   rule('statefulset-controller', ALL, '/pods', isPod),
   rule('daemon-set-controller', 'UPDATE', 'apps/daemonsets/status', isTaken),
-  rule('daemon-set-controller', ALL, REVISIONS, isOwned),
+  rule('daemon-set-controller', 'CREATE', REVISIONS, isNewRevision),
+  rule('daemon-set-controller', 'UPDATE DELETE', REVISIONS, isOwned),
   rule('daemon-set-controller', 'CREATE DELETE', '/pods', isPod),
   rule('endpoint-controller', ALL, '/endpoints', isEndpoints),
   rule('endpointslice-controller', ALL, SLICES, isSlice),
@@ -118,8 +106,12 @@ function controllerOf({ ownerReferences = [] }: Partial<KubeObject['metadata']>)
   return ownerReferences.find(({ controller }) => controller);
 }
 
+function ownerOf(review: Reviewed, taken: Taken): TakenObject | undefined {
+  return takenBy(controllerOf(metadataOf(review))?.uid, taken);
+}
+
 function isOwned(review: Reviewed, taken: Taken): boolean {
-  return takenBy(controllerOf(metadataOf(review))?.uid, taken) !== undefined;
+  return ownerOf(review, taken) !== undefined && keepsWhatRuns(review);
 }
 
 function isService(namespace: string | undefined, name: string | undefined, { objects }: Taken): boolean {
@@ -139,46 +131,43 @@ function isSlice(review: Reviewed, taken: Taken): boolean {
 async function isPod(review: Reviewed, taken: Taken): Promise<boolean> {
   const { namespace = '', name = '', operation, object, oldObject } = review;
   const pod = (oldObject ?? object) as Pod | null | undefined;
-  if (!pod?.metadata) return false;
-  return (await isOfManager(pod, namespace, taken, operation === 'CREATE')) || isOwnPod(pod, name, taken);
+  if (!pod?.metadata || !keepsWhatRuns(review)) return false;
+  if (operation === 'CREATE') return await isOfManager(pod, namespace, taken, true);
+  return (await isOfManager(pod, namespace, taken)) || isOwnPod(pod, name, taken);
 }
 
-/** The relay's Pod, and the stand-in. */
+/** The relay's Pod, and the stand-in. Only devloop itself creates them: a StatefulSet of anybody can have Pods of such a name and label. */
 function isOwnPod(pod: Pod, name: string, { sessionId }: Taken): boolean {
   return sessionOf(pod) === sessionId && isOurs({ kind: 'Pod', name }, pod, sessionId);
 }
 
 /**
  * Whether the Pod belongs to a workload that the session took over, directly or through a ReplicaSet. Anybody can create a ReplicaSet that
- * names the Deployment as its owner, so new Pods have to be of a template of the Deployment.
+ * names the Deployment as its owner, and change a StatefulSet or DaemonSet, so new Pods have to be of the template that was taken over.
  */
 async function isOfManager(pod: Pod, namespace: string, taken: Taken, isNew = false): Promise<boolean> {
   const owner = controllerOf(pod.metadata);
-  if (owner?.kind !== 'ReplicaSet') return takenBy(owner?.uid, taken) !== undefined;
+  if (owner?.kind !== 'ReplicaSet') {
+    const manager = takenBy(owner?.uid, taken);
+    return manager !== undefined && (!isNew || isOfOwner(pod, manager, await taken.read(manager.ref)));
+  }
   const between = await taken.read({ kind: 'ReplicaSet', namespace, name: owner.name });
   if (between === undefined || between.metadata.uid !== owner.uid) return false;
   const manager = takenBy(controllerOf(between.metadata)?.uid, taken);
   if (manager === undefined) return false;
-  return !isNew || isOfTemplate(between, manager);
+  return !isNew || hasTakenTemplate(between as Workload, manager);
 }
 
-function isReplicaSet(review: Reviewed, taken: Taken): boolean {
-  const manager = takenBy(controllerOf(metadataOf(review))?.uid, taken);
-  return manager !== undefined && isOfTemplate(review.object as KubeObject, manager);
+function isNewReplicaSet(review: Reviewed, taken: Taken): boolean {
+  const manager = ownerOf(review, taken);
+  return manager !== undefined && hasTakenTemplate(review.object as Workload, manager);
 }
 
-/** Compares as the Deployment's controller does when it looks for the ReplicaSet of a template. */
-function isOfTemplate(replicaSet: KubeObject, { object, now = object }: TakenObject): boolean {
-  const { template } = (replicaSet as Partial<Workload>).spec ?? {};
-  if (template === undefined) return false;
-  const { [TEMPLATE_HASH]: _, ...labels } = template.metadata?.labels ?? {};
-  const plain = { ...template, metadata: { ...template.metadata, labels } };
-  return [object, now].some((deployment) =>
-    same(plain as unknown as Json, (deployment as Workload).spec.template as unknown as Json),
-  );
+function isNewRevision(review: Reviewed, taken: Taken): boolean {
+  const manager = ownerOf(review, taken);
+  const { data } = review.object as ControllerRevision;
+  return manager !== undefined && isTakenTemplate(valueAt(data, ['spec', 'template']), manager);
 }
-
-const TEMPLATE_HASH = 'pod-template-hash';
 
 async function readPod(name: string | undefined, { namespace }: Reviewed, taken: Taken) {
   if (!name || !namespace) return undefined;

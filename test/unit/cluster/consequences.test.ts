@@ -1,91 +1,41 @@
 import { expect, it } from 'vitest';
-import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
-import type { KubeObject } from '../../../src/cluster/api/objects.ts';
-import { judgeConsequence, type Taken } from '../../../src/cluster/takeover/consequences.ts';
 import type { Reviewed } from '../../../src/cluster/takeover/reviewed.ts';
-
-const namespace = 'shop';
-const template = (image: string, labels: object = {}) => ({
-  metadata: { labels: { app: 'foo', ...labels } },
-  spec: { containers: [{ name: 'manager', image }] },
-});
-const workload = (name: string, uid: string, image = 'foo:1'): KubeObject =>
-  ({ metadata: { name, namespace, uid }, spec: { template: template(image) } }) as KubeObject;
-const owned = (kind: string, name: string, uid: string, more: object = {}) => ({
-  metadata: { name: 'x', uid: 'of-x', ownerReferences: [{ kind, name, uid, controller: true }] },
-  ...more,
-});
-
-const replicaSet = (name: string, owner: string, image: string) => ({
-  ...owned('Deployment', 'foo', owner),
-  metadata: { ...owned('Deployment', 'foo', owner).metadata, name, uid: `of-${name}` },
-  spec: { template: template(image, { 'pod-template-hash': name.slice(4) }) },
-});
-const POD_OF_FOO = owned('ReplicaSet', 'foo-66d9f8', 'of-foo-66d9f8', { spec: { nodeName: 'n1' } });
-
-const EXISTING = new Map<string, unknown>([
-  ['ReplicaSet shop/foo-66d9f8', replicaSet('foo-66d9f8', 'foo-uid', 'foo:1')],
-  // What anybody can create: a name and an owner that look right.
-  ['ReplicaSet shop/foo-forged', replicaSet('foo-forged', 'foo-uid', 'evil:1')],
-  ['ReplicaSet shop/foo-new', replicaSet('foo-new', 'foo-uid', 'foo:2')],
-  ['ReplicaSet shop/foo-other', replicaSet('foo-other', 'other-uid', 'foo:1')],
-  ['Pod shop/foo-66d9f8-x7k2p', POD_OF_FOO],
-  ['Pod shop/other', owned('ReplicaSet', 'foo-other', 'of-foo-other', { spec: { nodeName: 'n1' } })],
-]);
-const TAKEN: Taken = {
-  sessionId: 's1',
-  objects: [
-    { ref: { kind: 'Service', namespace, name: 'webhook' }, object: workload('webhook', 'webhook-uid') },
-    {
-      ref: { kind: 'Deployment', namespace, name: 'foo' },
-      object: workload('foo', 'foo-uid'),
-      now: workload('foo', 'foo-uid', 'foo:2'),
-    },
-    { ref: { kind: 'DaemonSet', namespace, name: 'agent' }, object: workload('agent', 'agent-uid') },
-  ],
-  read: async (ref: ObjectRef) => EXISTING.get(describe(ref)) as KubeObject | undefined,
-};
-
-const by = (controller: string) => ({ username: `system:serviceaccount:kube-system:${controller}` });
-const REPLICA_SETS = by('replicaset-controller');
-const SCHEDULER = { username: 'system:kube-scheduler' };
-const KUBELET = { username: 'system:node:n1' };
-
-const review = (what: string, operation: string, more: Partial<Reviewed>): Reviewed => {
-  const [group = '', resource = '', subResource] = what.split('/');
-  return {
-    resource: { group, resource },
-    ...(subResource && { subResource }),
-    operation,
-    namespace,
-    ...more,
-  };
-};
-const pod = (replica: string, more: Partial<Reviewed> = {}): Reviewed => {
-  const object = owned('ReplicaSet', replica, `of-${replica}`);
-  return review('/pods', 'CREATE', { name: 'x', userInfo: REPLICA_SETS, object, ...more });
-};
-const token = (name: string, uid: string, more: Partial<Reviewed> = {}): Reviewed => {
-  const spec = { boundObjectRef: { kind: 'Pod', name, uid } };
-  const object = { metadata: { name: 'default' }, spec };
-  return review('/serviceaccounts/token', 'CREATE', { name: 'default', userInfo: KUBELET, object, ...more });
-};
-const slice = { metadata: { name: 'webhook-x', labels: { 'kubernetes.io/service-name': 'webhook' } } };
-const relay = {
-  metadata: { name: 'devloop-relay-s1-ab', labels: { 'devloop.dev/session': 's1' } },
-  spec: { nodeName: 'n1' },
-};
-
-const judge = (one: Reviewed, trusted: string[] = []) =>
-  judgeConsequence(one, TAKEN, (username) => trusted.includes(username));
+import {
+  by,
+  CONTROLLERS,
+  judge,
+  KUBELET,
+  labelled,
+  owned,
+  PAUSED,
+  POD_OF_FOO,
+  paused,
+  pod,
+  podOfAgent,
+  podOfSet,
+  relay,
+  replicaSet,
+  review,
+  revision,
+  SCHEDULER,
+  slice,
+  template,
+  token,
+  update,
+} from '../../support/taken-operator.ts';
 
 it.each<[string, Reviewed]>([
   [
     'a ReplicaSet of the Deployment',
-    review('apps/replicasets', 'UPDATE', {
+    {
+      ...update(
+        'apps/replicasets',
+        owned('Deployment', 'foo', 'foo-uid'),
+        { replicas: 0, template: template('foo:1') },
+        { replicas: 1, template: template('foo:1') },
+      ),
       userInfo: by('deployment-controller'),
-      object: owned('Deployment', 'foo', 'foo-uid'),
-    }),
+    },
   ],
   [
     'a new ReplicaSet of the Deployment',
@@ -104,12 +54,26 @@ it.each<[string, Reviewed]>([
     'the deletion of a Pod of an earlier template',
     pod('foo-forged', { operation: 'DELETE', object: null, oldObject: pod('foo-forged').object! }),
   ],
+  ['a Pod of the DaemonSet, whose template is as before the pause', podOfAgent('3')],
+  ['a Pod of the StatefulSet', podOfSet('set-1')],
+  ['a Pod of the StatefulSet that belongs to the partition of its rollout', podOfSet('set-canary')],
+  ['the revision of the paused template', revision(paused('foo:1'))],
   [
-    'a Pod of the DaemonSet',
-    review('/pods', 'CREATE', {
-      userInfo: by('daemon-set-controller'),
-      object: owned('DaemonSet', 'agent', 'agent-uid'),
-    }),
+    "the revision of the DaemonSet's own template, as earlier versions of Kubernetes write it",
+    revision({ ...template('foo:1'), metadata: { ...template('foo:1').metadata, creationTimestamp: null } }),
+  ],
+  ["the revision of the StatefulSet's template", revision(template('foo:1'), 'StatefulSet', 'set')],
+  [
+    'a change of the labels of a Pod of the StatefulSet',
+    {
+      ...update(
+        '/pods',
+        owned('StatefulSet', 'set', 'set-uid'),
+        template('foo:1').spec,
+        template('foo:1').spec,
+      ),
+      userInfo: by('statefulset-controller'),
+    },
   ],
   [
     'the binding of a Pod',
@@ -139,10 +103,6 @@ it.each<[string, Reviewed]>([
   expect(await judge(stranger, ['ann'])).toBe('consequence');
 });
 
-const CONTROLLERS = ['deployment', 'replicaset', 'endpointslice', 'endpoint'].map((one) =>
-  by(`${one}-controller`),
-);
-
 it.each<[string, Reviewed]>([
   ['another image of the Deployment', review('apps/deployments', 'UPDATE', { name: 'foo' })],
   ['the deletion of the Deployment', review('apps/deployments', 'DELETE', { name: 'foo' })],
@@ -161,6 +121,37 @@ it.each<[string, Reviewed]>([
   ['a Pod of another Deployment', pod('foo-other')],
   ['a Pod of a ReplicaSet that is gone', pod('foo-gone')],
   ['a Pod that only has the label', review('/pods', 'CREATE', { name: 'x', object: relay })],
+  [
+    'a new Pod of a StatefulSet of anybody, with the label and a name that look right',
+    review('/pods', 'CREATE', {
+      name: 'evil-devloop-s1-0',
+      object: {
+        metadata: { ...owned('StatefulSet', 'evil-devloop-s1', 'evil-uid').metadata, ...relay.metadata },
+      },
+    }),
+  ],
+  ['a Pod that the Deployment owns directly', labelled('Deployment', 'foo', {})],
+  ['a Pod of an earlier template of the DaemonSet', podOfAgent('1')],
+  ['a Pod of the DaemonSet that shows no generation', labelled('DaemonSet', 'agent', {})],
+  ['a Pod of another revision of the StatefulSet', podOfSet('set-evil')],
+  ['a Pod of the StatefulSet that shows no revision', labelled('StatefulSet', 'set', {})],
+  ['a revision of another image', revision(template('evil:1'))],
+  ['a revision with another node selector', revision(paused('foo:1', { ...PAUSED, disk: 'ssd' }))],
+  ['a revision of nothing', revision({})],
+  ['a revision of another image, of the StatefulSet', revision(template('evil:1'), 'StatefulSet', 'set')],
+  [
+    'another image of a Pod that exists',
+    update('/pods', owned('StatefulSet', 'set', 'set-uid'), template('foo:1').spec, template('evil:1').spec),
+  ],
+  [
+    'another image of a ReplicaSet that exists',
+    update(
+      'apps/replicasets',
+      owned('Deployment', 'foo', 'foo-uid'),
+      { template: template('foo:1') },
+      { template: template('evil:1') },
+    ),
+  ],
   ['slices of another Service', review('discovery.k8s.io/endpointslices', 'CREATE', { object: relay })],
   ['a ServiceAccount', { ...token('foo-66d9f8-x7k2p', 'of-x'), subResource: '' }],
   ['a conversion', {}],
