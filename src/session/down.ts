@@ -1,7 +1,10 @@
+import { undefinedIfForbidden } from '../cluster/api/errors.ts';
 import { describe, isWorkload } from '../cluster/api/kinds.ts';
+import type { Lease } from '../cluster/api/objects.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
+import { ownLeases } from '../cluster/takeover/own-leases.ts';
 import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
 import type { Left } from '../cluster/takeover/restore-steps.ts';
 import type { Work } from '../cluster/work.ts';
@@ -50,7 +53,9 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   // They are awaited below; until then, a failure must not count as unhandled.
   for (const { holder } of judged) holder.catch(() => {});
   for (const { session, holder } of judged) {
-    const ending = holder.then((one) => endSession(command, session, one));
+    const ending = holder
+      .then((one) => one ?? holderSince(command, session))
+      .then((one) => endSession(command, session, one));
     // If one session cannot be restored, the next one still is.
     const outcome = await ending.catch((error): Outcome => {
       io.signal.throwIfAborted();
@@ -100,6 +105,24 @@ async function holderOf(command: DownCommand, session: Traces): Promise<LeaseHol
   const { emit, signal } = io;
   const look = (): Promise<Found> => findAgain(command, session);
   return await liveHolder({ api: context.api, emit, signal }, machine, session, look);
+}
+
+/**
+ * The holder of a session that was judged dead, if it is alive after all. Sessions are restored one after another, so the verdict may be
+ * minutes old, and a computer that was asleep may have woken up. Only a Lease that has changed since it was listed is judged again.
+ */
+async function holderSince(command: DownCommand, session: Traces): Promise<LeaseHolder | undefined> {
+  const { api } = command.context;
+  const isAsListed = ownLeases(session.objects).map(async ({ ref, object }) => {
+    const now = await api.get<Lease>(ref).catch(undefinedIfForbidden);
+    return now === undefined || isSameTerm(now, object as Lease);
+  });
+  const areAsListed = (await Promise.all(isAsListed)).every(Boolean);
+  return areAsListed ? undefined : await holderOf(command, session);
+}
+
+function isSameTerm(now: Lease, before: Lease): boolean {
+  return now.metadata.uid === before.metadata.uid && now.spec.renewTime === before.spec.renewTime;
 }
 
 function placesOf({ namespaces }: DownCommand, { objects }: Traces): string[] {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Lease, Service } from '../../../src/cluster/api/objects.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -79,6 +79,49 @@ it('sessions are judged side by side', async () => {
   interrupt.abort();
   await ending;
 }, 20_000);
+
+it('a session that is renewed again while others are restored is left alone', async () => {
+  await using server = await fakeApiServer();
+  const { cluster, writes } = server;
+  const fields = [{ path: ['spec', 'selector'], before: { app: 'shop' } }];
+  const annotations = { [UNDO_ANNOTATION]: JSON.stringify({ v: 1, fields }) };
+  for (const session of ['s1', 's2']) {
+    const labelled = { namespace: 'shop', labels: { [SESSION_LABEL]: session } };
+    cluster.put<Service>('Service', {
+      metadata: { ...labelled, name: session, annotations },
+      spec: { ports: [] },
+    });
+    const spec = { holderIdentity: `holder of ${session}`, renewTime: '2026-01-01T00:00:00.000000Z' };
+    cluster.put<Lease>('Lease', { metadata: { ...labelled, name: `devloop.service.${session}` }, spec });
+  }
+  const createAgain = (session: string): void =>
+    cluster.edit<Lease>('Lease', `devloop.service.${session}`, 'shop', ({ metadata }) => {
+      metadata.uid = 'created again';
+    });
+  // The first session is being restored, and the second one was judged dead ten seconds earlier.
+  writes.push = (...some) => {
+    cluster.edit<Lease>('Lease', 'devloop.service.s2', 'shop', ({ spec }) => {
+      spec.renewTime = '2026-01-01T09:00:00.000000Z';
+    });
+    return Array.prototype.push.apply(writes, some);
+  };
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const began = performance.now();
+  const clock = setInterval(() => {
+    vi.advanceTimersByTime(250);
+    if (performance.now() - began > 10_000) createAgain('s1');
+  }, 50);
+  onTestFinished(() => {
+    clearInterval(clock);
+    vi.useRealTimers();
+  });
+  const { io, events } = await ioWith(server);
+  await expect(down({ services: [], takeOver: false, dryRun: false }, io)).rejects.toThrow('shop/s1');
+  expect(writes.length).toBeGreaterThan(0);
+  expect(writes.filter((one) => one.includes('s2'))).toEqual([]);
+  const message = expect.stringContaining('holder of s2');
+  expect(events).toContainEqual(expect.objectContaining({ type: 'warning', message }));
+}, 60_000);
 
 it('a session that has left only a Lease comes last, since anybody can create one', async () => {
   await using server = await fakeApiServer();
