@@ -163,6 +163,21 @@ test('the Lease of another Pod, or of a new one with the same name, is left alon
   expect(holderOf(cluster)).toContain(`${POD}0`);
 });
 
+test.each([
+  ['is left alone', undefined, POD],
+  ['is freed if that Pod cannot be seen, since the account is not allowed to list Pods there', 'Pod *', ''],
+])('a Lease that a Pod of that name in another namespace may hold %s', async (_, forbidden, holder) => {
+  const { cluster, recorder, election } = begin([pod([terminated])]);
+  cluster.put('Pod', { metadata: { name: POD, namespace: 'other', uid: 'u2' } });
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'list' && what === forbidden) throw refusal(403, 'Forbidden', 'pods is forbidden');
+  };
+  put(cluster, held(`${POD}_${randomUUID()}`));
+  election.attend().reads(CANDIDATE);
+  await recorder.waitFor(forbidden === undefined ? 'leader.waiting' : 'leader.released');
+  expect(holderOf(cluster) ?? '').toContain(holder);
+});
+
 test('the Lease of another namespace is left alone: a Pod of that name may hold it there', async () => {
   const { cluster, recorder, election } = begin([pod([terminated], { namespace: 'other' })]);
   put(cluster, held(`${POD}_${randomUUID()}`));

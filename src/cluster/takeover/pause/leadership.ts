@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../api/client.ts';
-import { conflictIfGone } from '../../api/errors.ts';
+import { conflictIfGone, undefinedIfForbidden } from '../../api/errors.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import type { Lease } from '../../api/objects.ts';
 import type { Pod } from '../../api/workloads.ts';
@@ -44,10 +44,14 @@ export function hasEnded({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined && isOver;
 }
 
-/** Whether no other Pod has taken the name of one that has ended, as that of a StatefulSet does. */
+/**
+ * Whether no other Pod has the name of one that has ended, as the next one of a StatefulSet does. A Pod of another namespace can be a
+ * candidate for the same Lease; an account that is not allowed to list Pods there does not see it.
+ */
 export async function isLastOfItsName(api: ClusterApi, { metadata }: Pod): Promise<boolean> {
   const query = { fieldSelector: `metadata.name=${metadata.name}` };
-  const found = await api.list<Pod>('Pod', metadata.namespace, { query });
+  const everywhere = await api.list<Pod>('Pod', undefined, { query }).catch(undefinedIfForbidden);
+  const found = everywhere ?? (await api.list<Pod>('Pod', metadata.namespace, { query }));
   return found.every((one) => one.metadata.name !== metadata.name || one.metadata.uid === metadata.uid);
 }
 
