@@ -26,7 +26,7 @@ export const MOST_VARIABLES = 300;
  *
  * - The sources of the checkout name it, or the user's own command does, or a source file that this command names.
  * - Or, for a program that devloop builds, a package that it links names it, and the value is plain: a library can take a path or a command
- *   for something to load or run.
+ *   for something to load or run. A secret that its SDK only sends may contain what base64 does.
  *
  * Variables that the machine interprets are never taken.
  */
@@ -47,7 +47,9 @@ export async function takenVariables(
   const taken = namedVariables(packages, names);
   if (!isBuilt)
     for (const name of names) if (run.some((word) => wordsIn(word).includes(name))) taken.add(name);
-  const others = names.filter((name) => !taken.has(name) && isPlain(variables[name]!));
+  const others = names.filter(
+    (name) => !taken.has(name) && (isPlain(variables[name]!) || isSecret(name, variables[name]!)),
+  );
   if (!isBuilt || others.length === 0) return taken;
   const directories = [...(await linked())]
     .filter(([path, directory]) => !isStandard(path, directory) && !isOwn(directory, root))
@@ -96,4 +98,19 @@ function isOfServer(text: string): boolean {
   const isSegment = (one: string, at: number): boolean =>
     SEGMENT.test(one) && (one !== '' || at === segments.length - 1);
   return segments.every(isSegment) && Boolean(URL.parse(text)?.hostname);
+}
+
+/**
+ * What the SDKs of AWS and Azure define as a secret: they sign requests with it, or send it, and never take it for a path or a command. A
+ * variable that only might be a secret does not belong here.
+ */
+const SECRETS = [
+  /^AWS_(?:SECRET_ACCESS_KEY|SECRET_KEY|SESSION_TOKEN|SECURITY_TOKEN)$/,
+  /^AZURE_(?:CLIENT_SECRET|STORAGE_KEY)$/,
+];
+/** Base64 has `/`, and secrets of Azure have `~`. What begins with one of them looks like a path. */
+const SECRET = /^[A-Za-z0-9+][\w+/=~.-]*$/;
+
+function isSecret(name: string, value: string): boolean {
+  return SECRETS.some((row) => row.test(name)) && SECRET.test(value) && !value.includes('..');
 }

@@ -99,7 +99,8 @@ async function withLibraries() {
       'package otlpconfig\n\nvar _ = Reader{Namespace: "OTEL_EXPORTER_OTLP"}\n',
     'otel@v1.0.0/otlpconfig/options.go': 'package otlpconfig\n\nvar _ = envconfig.WithURL("ENDPOINT", f)\n',
     'aws@v1.0.0/config/env_config.go':
-      'package config\n\nconst (\n\ta = "AWS_REGION"\n\tb = "AWS_CONFIG_FILE"\n\tc = "AWS_SECRET_ACCESS_KEY"\n)\n',
+      'package config\n\nconst (\n\ta = "AWS_REGION"\n\tb = "AWS_CONFIG_FILE"\n\tc = "AWS_SECRET_ACCESS_KEY"\n\td = "AWS_SESSION_TOKEN"\n)\n',
+    'azure@v1.0.0/azidentity/env.go': 'package azidentity\n\nconst secret = "AZURE_CLIENT_SECRET"\n',
     'editor@v1.0.0/editor.go': 'package editor\n\nvar _ = os.Getenv("KUBE_EDITOR")\n',
     'editor@v1.0.0/editor_test.go': 'package editor\n\nvar _ = os.Getenv("ONLY_TESTED")\n',
   });
@@ -108,6 +109,7 @@ async function withLibraries() {
     'operator-lib@v1.0.0/conditions',
     'otel@v1.0.0/otlpconfig',
     'aws@v1.0.0/config',
+    'azure@v1.0.0/azidentity',
     'editor@v1.0.0',
   ];
   const packages = new Map(paths.map((path) => [`example.com/${path}`, join(modules, path)]));
@@ -207,6 +209,35 @@ test.each([
   'a@b.example',
 ])('it can have the value %j', async (value) => {
   expect([...(await takenVariables({ AWS_REGION: value }, await withLibraries()))]).toEqual(['AWS_REGION']);
+});
+
+test.each([
+  ['AWS_SECRET_ACCESS_KEY', 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'],
+  ['AWS_SESSION_TOKEN', 'IQoJb3JpZ2luX2VjE//a/b+c=='],
+  ['AZURE_CLIENT_SECRET', 'abc8Q~Ab.c_d-e~f'],
+])('a secret that only its SDK names can have what base64 and secrets contain: %s', async (name, value) => {
+  const program = await withLibraries();
+  expect([
+    ...(await takenVariables({ [name]: value, AWS_REGION: value, KUBE_EDITOR: value }, program)),
+  ]).toEqual([name]);
+});
+
+test.each([
+  '/etc/shop',
+  '//h/x',
+  '~/x',
+  './x',
+  '../x',
+  'a/../../x',
+  '.x/y',
+  'sh -c x',
+  'x$(y)',
+  'file:///x',
+  'x:/y',
+  'x\ny/z',
+])('a secret that only its SDK names has no value like %j', async (value) => {
+  const variables = { AWS_SECRET_ACCESS_KEY: value, AZURE_CLIENT_SECRET: value };
+  expect([...(await takenVariables(variables, await withLibraries()))]).toEqual([]);
 });
 
 test("the machine keeps whatever Go's runtime, standard library and toolchain read", () => {
