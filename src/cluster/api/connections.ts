@@ -59,6 +59,15 @@ type Done = (error: Error | null, socket: Duplex) => void;
 const NONE = undefined as unknown as Duplex;
 type Target = ConnectionOptions & { host: string; port: number };
 
+/** Passes the connection that the proxy has opened to the server, as `over` changes it, to Node. */
+function dial(proxy: URL, options: object, done: Done, over: (socket: Duplex) => Duplex): undefined {
+  const target = options as Target;
+  dialThrough(proxy, { host: target.host, port: Number(target.port) }, target).then(
+    (socket) => done(null, over(socket)),
+    (error) => done(error, NONE),
+  );
+}
+
 /** TLS to the server through a tunnel of the proxy. */
 class TunnelAgent extends HttpsAgent {
   readonly #proxy: URL;
@@ -69,12 +78,8 @@ class TunnelAgent extends HttpsAgent {
   }
 
   override createConnection(options: object, done?: Done): undefined {
-    const target = options as Target;
-    dialThrough(this.#proxy, { host: target.host, port: Number(target.port) }, target).then(
-      (socket) => done!(null, super.createConnection({ ...target, socket } as never)!),
-      (error) => done!(error, NONE),
-    );
-    return undefined;
+    const secured = (socket: Duplex) => super.createConnection({ ...options, socket } as never)!;
+    return dial(this.#proxy, options, done!, secured);
   }
 }
 
@@ -88,12 +93,7 @@ class SocksAgent extends HttpAgent {
   }
 
   override createConnection(options: object, done?: Done): undefined {
-    const { host, port } = options as Target;
-    dialThrough(this.#proxy, { host, port: Number(port) }, {}).then(
-      (socket) => done!(null, socket),
-      (error) => done!(error, NONE),
-    );
-    return undefined;
+    return dial(this.#proxy, options, done!, (socket) => socket);
   }
 }
 
