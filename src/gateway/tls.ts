@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
 import { listenOn } from '../machine/port.ts';
-import { serverTls } from '../machine/server-tls.ts';
+import { type ServerTls, serverTls } from '../machine/server-tls.ts';
 
 /** A certificate with its chain, and its key, in PEM. */
 export interface KeyPair {
@@ -65,23 +65,22 @@ export function createTlsServer({ warn, stranger }: HandshakeEvents): TlsServer 
     server,
     present(serverName, pair) {
       const name = serverName.toLowerCase();
-      contexts.set(name, contextOf(serverName, pair));
+      const { context, options } = tlsOf(serverName, pair);
+      contexts.set(name, context);
       // Node does not call the SNICallback for clients that send no server name.
-      if (contexts.keys().next().value === name) {
-        server.setSecureContext(serverTls(pair));
-      }
+      if (contexts.keys().next().value === name) server.setSecureContext(options);
     },
     presentOnly(serverName, pair) {
       const name = serverName.toLowerCase();
-      exact.set(name, contextOf(serverName, pair));
+      exact.set(name, tlsOf(serverName, pair).context);
       return { [Symbol.dispose]: () => void exact.delete(name) };
     },
   };
 }
 
-function contextOf(serverName: string, pair: KeyPair): SecureContext {
+function tlsOf(serverName: string, pair: KeyPair): ServerTls {
   try {
-    return createSecureContext(serverTls(pair));
+    return serverTls(pair);
   } catch (error) {
     throw new DevloopError(
       'certificate.invalid',
