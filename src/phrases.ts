@@ -1,4 +1,3 @@
-import type { ComparedManifest } from './report/events.ts';
 /** Wording that messages and the printer share. */
 
 export function counted(count: number, noun: string): string {
@@ -84,8 +83,16 @@ const NAMED_DIFFERENCES = 4;
 
 const CREATED_BY = '; it is created when this project is deployed (usually with: make deploy)';
 
+/** How an object of the checkout compares with the cluster's. */
+interface ManifestWords {
+  object: { kind: string; name: string };
+  file?: string;
+  is: 'same' | 'different' | 'missing' | 'extra';
+  differences: { what: string; is: string }[];
+}
+
 /** `CustomResourceDefinition x (config/crd/x.yaml): spec.colour is only here`. */
-export function manifestText({ object, file, is, differences }: ComparedManifest): string {
+export function manifestText({ object, file, is, differences }: ManifestWords): string {
   const subject = `${object.kind} ${object.name}${file === undefined ? '' : ` (${file})`}`;
   if (is === 'missing')
     return `${subject} is not in the cluster${object.kind === 'CustomResourceDefinition' ? '' : CREATED_BY}`;
