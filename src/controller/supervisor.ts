@@ -176,7 +176,12 @@ function adviceFor(output: string, { withoutChosen }: ControllerPlan, otherwise:
   return goAdvice(output) ?? [...otherwise, withoutChosen ?? []].flat().join('\n');
 }
 
-const NOTHING_YET = 'Nothing is taken over yet: devloop builds again when you save a file.';
+/**
+ * The wait for the fix has no limit: whoever works on the code may take an hour. What exists in the cluster then serves nobody else, and the
+ * Leases are renewed all the time, so a session that was killed shows itself as dead after seconds, and `down` removes the rest.
+ */
+const NOTHING_YET =
+  'Nothing is taken over yet: devloop builds again when you save a file. Until then, its Leases stay in the cluster, and so do the objects of the route and the stand-in Pod, if there are any. Ctrl-C removes them.';
 
 async function firstStart(supervised: Supervised): Promise<void> {
   const { ports, program, disposed } = supervised;
