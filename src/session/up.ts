@@ -109,7 +109,7 @@ async function run(session: Session): Promise<void> {
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { control, recorder }));
-  observers.push(answered, control, page, createPrunedNotice(context.root, emit));
+  observers.push(answered, control, page, createPrunedNotice(context, emit));
   if (options.open) void page.open();
   const { directory } = session.files;
   if (io.onSuspend) followers.use(io.onSuspend(() => standing.route && emit(SUSPENDED)));

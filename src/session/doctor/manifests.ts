@@ -9,24 +9,25 @@ export const manifestsCheck: Check = {
   name: 'manifests',
   limitSeconds: 30,
   optional: true,
-  async run({ context, operator, root }) {
+  async run({ context, operator }) {
     const {
       target,
       facts: { groups },
     } = await neededOperator(operator);
-    const { api } = await context;
-    return await manifestFindings(root, await compareManifests({ api, root, groups, target }));
+    const place = await context;
+    const { api, root } = place;
+    return await manifestFindings(place, await compareManifests({ api, root, groups, target }));
   },
 };
 
 /** One finding for each object that differs, or one for all if none does. */
 export async function manifestFindings(
-  root: string,
+  place: { root: string; cwd: string },
   { compared, templates }: Comparison,
 ): Promise<Finding | Finding[]> {
   const different = compared.filter(({ is }) => is !== 'same');
   if (different.length > 0) {
-    const apply = await crdCommand(root);
+    const apply = await crdCommand(place);
     return different.map((one) => ({ verdict: 'warn', answer: manifestText(one), ...next(one, apply) }));
   }
   const files = compared.map(({ object: { kind, name } }) => `${kind} ${name}`);

@@ -2,7 +2,10 @@ import { crdCommand } from '../../checkout/crd-command.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 
 /** Warns once for each kind whose CRD in the cluster lacks a field that a webhook sets, with the command that updates the CRD. */
-export function createPrunedNotice(root: string, emit: Emit): { observe(event: DevloopEvent): void } {
+export function createPrunedNotice(
+  checkout: { root: string; cwd: string },
+  emit: Emit,
+): { observe(event: DevloopEvent): void } {
   const known = new Set<string>();
   return {
     observe(event) {
@@ -12,7 +15,7 @@ export function createPrunedNotice(root: string, emit: Emit): { observe(event: D
       if (fields.length === 0 || known.has(`${kind}.${group}`)) return;
       known.add(`${kind}.${group}`);
       const message = `kube-apiserver drops ${fields.join(', ')} of each ${kind}, because the cluster's CRD does not have ${fields.length === 1 ? 'that field' : 'those fields'}.`;
-      void crdCommand(root).then((hint) => emit({ type: 'warning', message, hint }));
+      void crdCommand(checkout).then((hint) => emit({ type: 'warning', message, hint }));
     },
   };
 }

@@ -17,7 +17,7 @@ export const RUNS_HERE =
  * whether the program has webhooks: these would then not be redirected.
  */
 export async function requireRunnable(
-  { api, config, root }: Pick<CommandContext, 'api' | 'config' | 'root'>,
+  { api, config, root, cwd }: Pick<CommandContext, 'api' | 'config' | 'root' | 'cwd'>,
   { groups, hasSources }: Pick<CheckoutFacts, 'groups' | 'hasSources'>,
   { command, package: main, controller = true, webhooks = true }: Wanted,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function requireRunnable(
   throw new DevloopError(
     'target.not-found',
     `No operator in the cluster matches this checkout, and the cluster has no CRD of its API groups (${list}).`,
-    { hint: await crdCommand(root) },
+    { hint: await crdCommand({ root, cwd }) },
   );
 }
 

@@ -81,7 +81,10 @@ it('finds no difference between a checkout and what it deployed', async () => {
   const root = await directoryWith(FILES);
   const comparison = await compareManifests({ api: cluster.api, root, groups: GROUPS, target: TARGET });
   expect(comparison.compared).toHaveLength(4);
-  expect(await manifestFindings(ROOT, comparison)).toMatchObject({ verdict: 'ok', proof: expect.any(Array) });
+  expect(await manifestFindings({ root: ROOT, cwd: ROOT }, comparison)).toMatchObject({
+    verdict: 'ok',
+    proof: expect.any(Array),
+  });
 });
 
 it.each([
@@ -270,7 +273,7 @@ it('compares what controller-gen writes, not a copy of it, nothing of other oper
     groups: GROUPS,
     target: TARGET,
   });
-  expect(await manifestFindings(ROOT, comparison)).toMatchObject({
+  expect(await manifestFindings({ root: ROOT, cwd: ROOT }, comparison)).toMatchObject({
     verdict: 'unknown',
     proof: ['chart/templates/crd.yaml'],
   });
@@ -290,7 +293,7 @@ it('doctor names the command that applies CRDs only for CRDs, and none for what 
     found('ClusterRole', 'different'),
     found(crd, 'extra'),
   ];
-  expect(await manifestFindings(root, { compared, templates: [] })).toEqual([
+  expect(await manifestFindings({ root, cwd: root }, { compared, templates: [] })).toEqual([
     expect.objectContaining({ hint: 'make install' }),
     expect.objectContaining({ hint: 'make install' }),
     expect.objectContaining({ hint: expect.stringContaining('make deploy') }),

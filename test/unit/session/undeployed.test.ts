@@ -15,7 +15,12 @@ test('an operator that is not deployed needs its CRDs, unless the user names wha
   convert(cluster, 'carts', 'other.example.com', 'x', 'x');
   const { api } = cluster;
   const root = await directoryWith({ Makefile: 'manifests:\ninstall: manifests\n' });
-  const context = (controller: Config['controller'] = {}) => ({ api, root, config: { controller } });
+  const context = (controller: Config['controller'] = {}) => ({
+    api,
+    root,
+    cwd: root,
+    config: { controller },
+  });
   await expect(requireRunnable(context(), FACTS, {})).rejects.toMatchObject({
     code: 'target.not-found',
     message: expect.stringContaining('shop.example.com'),
@@ -34,17 +39,17 @@ test('an account that is not allowed to list CRDs runs the operator all the same
   const { api } = fakeCluster(() => {
     throw new ApiError('forbidden', 403, 'Forbidden');
   });
-  await requireRunnable({ api, root, config: {} }, FACTS, {});
+  await requireRunnable({ api, root, cwd: root, config: {} }, FACTS, {});
 });
 
 test('a command of which no source is known, or no controller at all, runs only if something matches', async () => {
   const { api } = clusterWithTable();
   const unknown = { groups: new Set<string>(), hasSources: false };
-  const context = { api, root, config: {} };
+  const context = { api, root, cwd: root, config: {} };
   const refused = { code: 'target.not-found', hint: expect.stringContaining('--service') };
   const command = ['python', 'main.py'];
   await expect(requireRunnable(context, unknown, { command })).rejects.toMatchObject(refused);
-  const configured = { api, root, config: { controller: { run: command } } };
+  const configured = { api, root, cwd: root, config: { controller: { run: command } } };
   await expect(requireRunnable(configured, unknown, {})).rejects.toMatchObject(refused);
   await expect(requireRunnable(context, FACTS, { controller: false })).rejects.toMatchObject(refused);
   await requireRunnable(context, unknown, { command, webhooks: false });

@@ -6,7 +6,10 @@ import { eventually } from '../../../support/eventually.ts';
 
 it('warns once for each kind, and not of what a new CRD does not mend', async () => {
   const events: DevloopEvent[] = [];
-  const notice = createPrunedNotice('/nowhere', (event) => void events.push(event));
+  const notice = createPrunedNotice(
+    { root: '/nowhere', cwd: '/nowhere' },
+    (event) => void events.push(event),
+  );
   const review = (kind: string, ...pruned: PrunedField[]): void => {
     const ms = { held: 0, controller: 1, total: 1, budget: 1 };
     notice.observe({
