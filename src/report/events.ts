@@ -74,6 +74,8 @@ export type DevloopEvent =
   | { type: 'leader.elected'; lease: ObjectName; ms: number }
   /** devloop has freed the Lease of a leader that has ended, so that the next one does not wait until it expires. */
   | { type: 'leader.released'; lease: ObjectName; holder: string }
+  /** Files that pin the session's cluster for a controller that the user starts, in the order in which KUBECONFIG lists them. */
+  | { type: 'controller.kubeconfig'; files: string[] }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
   /** Editors can connect to the debugger on this port of 127.0.0.1. */
@@ -197,7 +199,6 @@ export interface Progress {
   total?: number;
 }
 
-/** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
 /** A CRD, role or webhook configuration that the checkout or the cluster declares. */
 export interface ComparedManifest {
   object: ObjectName;
@@ -215,6 +216,7 @@ export interface ManifestDifference {
   is: 'only here' | 'only in the cluster' | 'different';
 }
 
+/** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
 export interface ObjectName {
   kind: string;
   namespace?: string;

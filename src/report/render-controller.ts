@@ -1,3 +1,4 @@
+import { delimiter } from 'node:path';
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import { duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
@@ -24,6 +25,8 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
         // If the main package is in another module, the commands work only in that module's directory.
         row('in', event.cwd),
       ].join('\n');
+    case 'controller.kubeconfig':
+      return row('run it with', `KUBECONFIG=${shellWord(event.files.join(delimiter))}`);
     case 'controller.started':
       return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
     case 'controller.restarting':

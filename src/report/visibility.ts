@@ -19,6 +19,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.done': 'normal',
   'build.failed': 'quiet',
   'build.reverted': 'quiet',
+  'controller.kubeconfig': 'normal',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
   'controller.restarting': 'normal',

@@ -15,6 +15,8 @@ export interface Serving {
   pairs: KeyPairs;
   /** Where the controller looks for its key pair. */
   keyPairDirectories: string[];
+  /** What KUBECONFIG lists for a controller that the user starts. */
+  kubeconfig: string[] | undefined;
   route: OpenRoute | undefined;
   supervisor: Supervisor | undefined;
   /** The Services with all their calls as they are now. */
@@ -25,10 +27,11 @@ export interface Serving {
 
 /** Runs until the signal aborts: builds changed sources, replaces the controller, and uses renewed certificates. */
 export async function serve(session: Session, serving: Serving): Promise<void> {
-  const { work, pairs, called, supervisor, gate } = serving;
+  const { work, pairs, called, supervisor, gate, kubeconfig } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
   if (!supervisor) emit({ type: 'note', message: invitation(session) });
+  if (kubeconfig) emit({ type: 'controller.kubeconfig', files: kubeconfig });
   const ended = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

@@ -62,7 +62,8 @@ export async function takeOver(running: Running): Promise<void> {
   const { target, moved } = session;
   const connection = await connectionFor(session);
   if (connection) running.followers.use(connection);
-  const { pairs, keyPairDirectories, controller: planned, dlv } = await prepareLocally(session, connection);
+  const parts = await prepareLocally(session, connection);
+  const { pairs, keyPairDirectories, controller: planned, dlv, kubeconfig } = parts;
   const debug = dlv === undefined ? undefined : await debuggerOf(session, dlv, work);
   standing.debug = debug;
   const late = { standsFor: UID_OF_STAND_IN, value: () => running.standIn?.uid() };
@@ -105,7 +106,7 @@ export async function takeOver(running: Running): Promise<void> {
   await announceReady(running, pausing);
   const called = (): TargetService[] => running.called;
   await serve(session, {
-    ...{ work, pairs, keyPairDirectories, called, route, supervisor },
+    ...{ work, pairs, keyPairDirectories, kubeconfig, called, route, supervisor },
     gate: gate ?? debug?.gate,
   });
   ending.signal.throwIfAborted();

@@ -15,7 +15,7 @@ import {
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
-import { readsOneFile } from '../../local/plan-kubeconfig.ts';
+import { type KubeconfigInputs, planKubeconfig, readsOneFile } from '../../local/plan-kubeconfig.ts';
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { homeDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
@@ -50,6 +50,8 @@ export interface LocalParts {
   /** Where the controller looks for its key pair. */
   keyPairDirectories: string[];
   controller: ControllerPlan | undefined;
+  /** What KUBECONFIG lists for a controller that the user starts. */
+  kubeconfig?: string[] | undefined;
   dlv?: string | undefined;
 }
 
@@ -116,8 +118,10 @@ export async function prepareLocally(
   if (!options.controller && context.config.certificates?.directory === undefined)
     await recordOutside(files.directory, [files.keyPairDirectory]);
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
-  if (controller === undefined)
-    return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined };
+  if (controller === undefined) {
+    const kubeconfig = await writeKubeconfig({ api: context.api, files });
+    return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined, kubeconfig };
+  }
   for (const [port, here] of controller.moved) session.moved.set(port, here);
   await writeNeededFiles(controller.needed);
   const written = pair ? await writeHardCoded(files, controller.hardCoded, pair, io.emit) : [];
@@ -127,6 +131,15 @@ export async function prepareLocally(
     controller: controller.plan,
     dlv,
   };
+}
+
+/** For a process that the user starts, which is probably written in Go and so reads a list of files; undefined in a Pod. */
+export async function writeKubeconfig(
+  inputs: Pick<KubeconfigInputs, 'api' | 'files'>,
+): Promise<string[] | undefined> {
+  const planned = planKubeconfig(inputs, false);
+  await writeNeededFiles(planned?.needed ?? []);
+  return planned?.paths;
 }
 
 /** Where a session's files are, given its directory. */
