@@ -2,6 +2,7 @@ import { apiGroupOf, WEBHOOK_KINDS } from '../src/cluster/api/kinds.ts';
 import { guardPermissions, type Permission, resourceOf } from '../src/cluster/api/permissions.ts';
 import { leasePausePermissions } from '../src/cluster/takeover/pause/leader-lease.ts';
 import { PAUSES } from '../src/cluster/takeover/pause/strategies.ts';
+import { handMadePermissions } from '../src/cluster/takeover/service.ts';
 import { webhookTimePermissions } from '../src/cluster/takeover/webhook-time.ts';
 import { ROUTE_KINDS } from '../src/session/route/kinds.ts';
 import { permissionsOf } from '../src/session/route/routing.ts';
@@ -26,7 +27,7 @@ const DEBUG = besidesCommon(
   ]),
 );
 
-/** What devloop needs to pause a manager in another way, in addition to what the plan's Deployment needs. */
+/** What devloop needs in addition to pause a manager in another way than the plan's Deployment, or to adopt a Service. */
 const MANAGERS = {
   ...Object.fromEntries(
     PAUSES.filter(({ kind }) => kind !== anyTarget(NAMESPACE).manager.ref.kind).map((pause) => [
@@ -35,6 +36,7 @@ const MANAGERS = {
     ]),
   ),
   'for `--pause lease`': besidesCommon(leasePausePermissions(NAMESPACE)),
+  'for `--adopt`': besidesCommon(handMadePermissions(NAMESPACE)),
 };
 
 function besidesCommon(permissions: Permission[]): Permission[] {

@@ -81,6 +81,11 @@ export const CATALOGUE = {
     about:
       'devloop cannot redirect the webhook Service, for example because it is headless or of type ExternalName.',
   },
+  'service.selectorless': {
+    exit: 2,
+    about:
+      'The webhook Service has no selector, and its endpoints were written by hand. The error has the command that restores the selector; `up --adopt` takes the Service over as it is.',
+  },
   'pause.unsupported': {
     exit: 2,
     about: 'devloop cannot pause the in-cluster manager, for example because its Pods belong to a Job.',

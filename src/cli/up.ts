@@ -35,6 +35,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, Tru
   yes?: true;
   webhooks: boolean;
   takeOver?: true;
+  adopt?: true;
   dryRun?: true;
   stamp?: true;
   onTimeout?: OnTimeoutChoice;
@@ -78,7 +79,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
         "which lines of the controller's log to show: all (the default), warnings and errors, or none",
       ).choices(CONTROLLER_LOG_CHOICES),
     );
-  addPackageFlag(addDebugFlags(addReviewFlags(command)));
+  addPackageFlag(addDebugFlags(addReviewFlags(addAdoptFlag(command))));
   addCommonFlags(addTrustFlag(addRouteFlags(addPauseFlags(command)))).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
@@ -101,6 +102,13 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--debug', 'Stop at breakpoints in webhooks'],
   ]);
+}
+
+function addAdoptFlag(command: Command): Command {
+  return command.option(
+    '--adopt',
+    'also take over a webhook Service without a selector, and restore its hand-made endpoints at the end',
+  );
 }
 
 /** Adds the flags for the recording of reviews, and for what is done with the recorded ones. */
@@ -142,6 +150,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
     ...(flags.package === undefined ? [] : ['--package']),
     ...(flags.service === undefined ? [] : ['--service']),
     ...(flags.port === undefined ? [] : ['--port']),
+    ...(flags.adopt ? ['--adopt'] : []),
     ...(flags.controller ? [] : ['--no-controller']),
     ...(flags.debug === undefined ? [] : ['--debug']),
   ];
@@ -154,7 +163,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
   const { controller, webhooks, yes = false, takeOver = false, dryRun = false, open = false } = flags;
-  const { stamp = false, redact = [], replay = false, failFast = false } = flags;
+  const { adopt = false, stamp = false, redact = [], replay = false, failFast = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -179,6 +188,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     yes,
     webhooks,
     takeOver,
+    adopt,
     dryRun,
     failFast,
     stamp,

@@ -27,6 +27,8 @@ export const PROBE_WEBHOOK = 'probe.devloop.dev';
 /** Kubernetes' label for the manager of an EndpointSlice, and devloop's value for it. */
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const SLICE_MANAGER = 'devloop.dev';
+/** Copies hand-made Endpoints to slices. */
+export const MIRRORING = 'endpointslicemirroring-controller.k8s.io';
 /** Kubernetes' label for Endpoints that must not be mirrored to an EndpointSlice. devloop sets it on its own Endpoints. */
 export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
 
@@ -187,8 +189,10 @@ export function isOwnService(ref: ObjectRef, sessionId: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${sessionId}`);
 }
 
-function isOurSlice({ metadata }: KubeObject): boolean {
-  return metadata.labels?.[MANAGED_BY] === SLICE_MANAGER;
+/** Either devloop's own, or one that somebody made by hand: a mirrored slice can have its labels and annotations from Endpoints. */
+function isOurSlice({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {
+  const isHandMade = annotations[UNDO_ANNOTATION] !== undefined && labels[MANAGED_BY] !== MIRRORING;
+  return labels[MANAGED_BY] === SLICE_MANAGER || isHandMade;
 }
 
 function isOurEndpoints({ metadata }: KubeObject): boolean {

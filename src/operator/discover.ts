@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { describe } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
-import { originalSelector } from '../cluster/marks/selector.ts';
+import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord, withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
@@ -144,8 +144,10 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
 
 /** Whether the Service belongs to the manager. A session runs one manager, so it cannot answer reviews for a Service of another one. */
 function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
-  if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
   const { namespace, name } = service.metadata;
+  if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
+  // Without a selector, only the place of the Service can contradict that.
+  if (isSelectorless(service) && namespace === manager.ref.namespace) return true;
   const message = `Service ${namespace}/${name} also matches this checkout, but does not select the Pods of ${manager.ref.kind} ${manager.ref.name}. It stays unchanged.`;
   emit({ type: 'note', message });
   return false;

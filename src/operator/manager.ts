@@ -4,12 +4,11 @@ import { describe, type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds
 import { hasLabels, type Labels, labelQuery } from '../cluster/api/labels.ts';
 import type { Metadata, OwnerReference, Service } from '../cluster/api/objects.ts';
 import type { Pod, Workload } from '../cluster/api/workloads.ts';
-import { originalSelector } from '../cluster/marks/selector.ts';
-import { AGAIN, DevloopError } from '../errors.ts';
-import { shellWord } from '../phrases.ts';
+import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
+import { DevloopError } from '../errors.ts';
 import { BUILT_IN_PATH } from './match.ts';
 import { hintOfMissing } from './missing.ts';
-import { mountsOf } from './mounts.ts';
+import { bestOf, unselectedManager } from './rival-workloads.ts';
 import { runsImage, similarWorkload } from './similar-workload.ts';
 import type { CheckoutFacts } from './sources.ts';
 import { type ChosenService, splitName, type TargetManager, type TargetNames } from './target.ts';
@@ -66,7 +65,7 @@ export async function findManager(
   { listed, chosen, names }: { listed: WebhookService[]; chosen: ChosenService[]; names: TargetNames },
   facts: CheckoutFacts,
 ): Promise<Located | undefined> {
-  const service = chosen[0]?.service;
+  const service = (chosen.find((one) => !isSelectorless(one.service)) ?? chosen[0])?.service;
   if (names.deployment !== undefined) {
     const namespace = service?.metadata.namespace ?? names.namespace ?? api.namespace;
     return {
@@ -86,13 +85,21 @@ export async function findManager(
     return found && { ...found, source: 'its name or image matches this checkout' };
   }
   const { name, namespace } = service.metadata;
+  if (isSelectorless(service)) {
+    const workloads = [
+      ...(await list(api, ['Deployment'], namespace)),
+      ...(await list(api, OTHERS, namespace).catch(noneIfForbidden)),
+    ];
+    return unselectedManager(workloads, { service, ports: chosen.flatMap(calledPorts) }, facts);
+  }
   const isSelected = ({ object }: FoundWorkload): boolean => isSelectedBy(object, originalSelector(service));
   const all = await list(api, ['Deployment'], namespace);
   if (!all.some(isSelected)) all.push(...(await list(api, OTHERS, namespace)));
   const selected = all.filter(isSelected);
   if (selected.length === 0) return await podBehind(api, service, all);
   if (selected.length === 1) return { ...selected[0]!, source: `selected by Service ${name}` };
-  const best = bestOf(selected, service, chosen.flatMap(calledPorts));
+  const behind = { service, ports: chosen.flatMap(calledPorts) };
+  const best = bestOf(selected, behind, (kinds) => `selects the Pods of several ${kinds}`);
   return { ...best, source: `the best match of those that Service ${name} selects` };
 }
 
@@ -207,37 +214,6 @@ function workloadOf(
       ? kind === 'ReplicaSet' && name === `${ref.name}-${labels['pod-template-hash']}`
       : kind === ref.kind && name === ref.name;
   return workloads.find(isOwner);
-}
-
-/** Old scaffolds all select `control-plane: controller-manager`, so a namespace with two operators has two matches. */
-function bestOf(selected: FoundWorkload[], service: Service, ports: (number | string)[]): FoundWorkload {
-  const alike = ({ ref }: FoundWorkload): number => commonParts(ref.name, service.metadata.name);
-  const most = Math.max(...selected.map(alike));
-  const named = selected.filter((one) => alike(one) === most);
-  const mounting = named.filter(({ object }) =>
-    mountsOf(object, managerContainer(object, ports)).some((mount) => mount.kind === 'Secret'),
-  );
-  const left = mounting.length > 0 ? mounting : named;
-  if (left.length === 1) return left[0]!;
-  const { namespace, name } = service.metadata;
-  const names = left.map(({ ref }) => ref.name);
-  throw new DevloopError(
-    'target.ambiguous',
-    `Service ${namespace}/${name} selects the Pods of several ${left[0]!.ref.kind}s: ${names.join(', ')}.`,
-    {
-      hint: [
-        'Choose one:',
-        ...names.map((one) => `${AGAIN} --deployment ${shellWord(namespace)}/${shellWord(one)}`),
-      ].join('\n'),
-    },
-  );
-}
-
-/** The number of leading dash-separated parts that two names have in common. */
-function commonParts(a: string, b: string): number {
-  const [left, right] = [a.split('-'), b.split('-')];
-  const differs = left.findIndex((part, index) => part !== right[index]);
-  return differs < 0 ? left.length : differs;
 }
 
 /** The Pods that the Service selects, or selected before a session changed it; none if it has no selector. */

@@ -25,6 +25,12 @@ export function ownersOf(object: KubeObject, path: string[]): Owner[] {
     .map(ownerIn);
 }
 
+/** Whether devloop was the last to set a field: the API server can store a list in another order than it was sent. */
+export function isOnlyOurs(object: KubeObject, path: string[]): boolean {
+  const isOwned = entriesOf(object).some((one) => isOwn(one) && partOf(one.fieldsV1, path) !== undefined);
+  return isOwned && ownersOf(object, path).length === 0;
+}
+
 /** The owners in the object's managedFields that have one of these ids. */
 export function ownersWithIds(object: KubeObject, ids: string[]): Owner[] {
   return othersIn(object)

@@ -11,7 +11,7 @@ import {
   sessionOf,
   write,
 } from './marks.ts';
-import { type Owner, ownersOf, ownersWithIds } from './owners.ts';
+import { isOnlyOurs, type Owner, ownersOf, ownersWithIds } from './owners.ts';
 import { covers, hasPlace, valueAt } from './paths.ts';
 
 /** What a restore does with one field. */
@@ -85,11 +85,12 @@ function undoField(object: KubeObject, change: FieldChange): FieldUndo {
   const { path, before, after } = change;
   const now = valueAt(object, path);
   const theirs = withoutOwn(change, now);
-  const isOwn = same(now, after) || (same(theirs, undefined) && !same(now, undefined));
+  const isAsLeft = same(now, after) || isOnlyOurs(object, path);
+  const isOwn = isAsLeft || (same(theirs, undefined) && !same(now, undefined));
   const kept = !isOwn && !same(theirs, before);
   const owners = ownersOf(object, path);
   // A restore in two steps has already written the old value.
-  const isOurs = same(now, after) || (same(now, before) && owners.length === 0);
+  const isOurs = isAsLeft || (same(now, before) && owners.length === 0);
   return {
     path,
     now,

@@ -7,8 +7,10 @@ import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objec
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { firstKnown, inRounds } from '../marks/change.ts';
 import { same, sessionOf } from '../marks/marks.ts';
+import { isSelectorless } from '../marks/selector.ts';
 import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, sliceRef } from '../names.ts';
 import type { Work } from '../work.ts';
+import { HAND_MADE_ENDPOINTS, withUndo } from './hand-made.ts';
 
 /** Where the reviews for one Service go: an address, and a port there for each Service port (by the port's name). */
 export interface Destination {
@@ -180,7 +182,7 @@ export function ourEndpoints(
   existing: Endpoints | undefined,
 ): Endpoints {
   const { namespace, name } = service.metadata;
-  return {
+  const next: Endpoints = {
     apiVersion: 'v1',
     kind: 'Endpoints',
     metadata: {
@@ -198,4 +200,5 @@ export function ourEndpoints(
       },
     ],
   };
+  return existing && isSelectorless(service) ? withUndo(existing, next, HAND_MADE_ENDPOINTS) : next;
 }

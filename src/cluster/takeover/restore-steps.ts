@@ -7,12 +7,13 @@ import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objec
 import { answered } from '../api/while-away.ts';
 import type { Workload } from '../api/workloads.ts';
 import { restoreChange } from '../marks/change.ts';
-import { type OwnChange, sessionOf } from '../marks/marks.ts';
+import { type OwnChange, same, sessionOf } from '../marks/marks.ts';
 import { SELECTOR } from '../marks/selector.ts';
 import type { Kept } from '../marks/undo.ts';
 import { isOwnService, isProbeConfiguration, isRelayPod, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
 import type { Marked } from './find-marked.ts';
+import { handMadeChange, isHandMade } from './hand-made.ts';
 import type { Pause } from './pause/pause.ts';
 import { isUnansweredWebhook } from './pause/refusals.ts';
 import { pauseOf } from './pause/strategies.ts';
@@ -37,16 +38,16 @@ export interface Left {
   isLate?: boolean;
 }
 
-/** What devloop itself changes in objects of a kind; undefined for kinds that it creates and deletes as a whole. */
+/** What devloop itself changes in the user's objects of a kind; undefined for kinds that it creates and deletes as a whole. */
 export function ownChangeOf(kind: Kind): OwnChange | undefined {
   if (isWebhookKind(kind)) return WEBHOOKS;
-  return kind === 'Service' ? SELECTOR : pauseOf(kind)?.own;
+  return kind === 'Service' ? SELECTOR : (handMadeChange(kind) ?? pauseOf(kind)?.own);
 }
 
-/** Whether the object is the user's, changed by the session, and not one of devloop's own. */
+/** Whether the object is the user's, changed by the session, and not one of devloop's own; for endpoints, `isHandMade` decides. */
 export function isChanged(ref: ObjectRef, sessionId: string): boolean {
   const isOwn = isWebhookKind(ref.kind) ? isProbeConfiguration(ref, sessionId) : isOwnService(ref, sessionId);
-  return ownChangeOf(ref.kind) !== undefined && !isOwn;
+  return ownChangeOf(ref.kind) !== undefined && handMadeChange(ref.kind) === undefined && !isOwn;
 }
 
 /** How to wait for resumed managers. */
@@ -173,14 +174,16 @@ async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: 
   }
 }
 
-/** The second step: the Services get their selectors back, and Kubernetes recreates their endpoints. */
+/** The second step: the Services get their selectors back, and Kubernetes recreates their endpoints; hand-made endpoints are restored. */
 export async function restoreServices(work: Work, marked: Marked[]): Promise<Left[]> {
+  const restored = marked.filter((one) => one.ref.kind === 'Service' || isHandMade(one));
   return await allDone(
-    of(marked, 'Service').map(async (one) => {
-      if (!isOwnService(one.ref, work.sessionId))
-        return { ref: one.ref, kept: await restoreChange(work, one.ref, SELECTOR, one.object) };
+    restored.map(async (one) => {
+      const { ref, object } = one;
+      if (!isOwnService(ref, work.sessionId))
+        return { ref, kept: await restoreChange(work, ref, ownChangeOf(ref.kind)!, object) };
       await remove(work, one);
-      return { ref: one.ref, kept: [] };
+      return { ref, kept: [] };
     }),
   );
 }
@@ -201,7 +204,8 @@ export async function waitForControllerSlices(
     (endpoints ?? []).some(({ targetRef }) => relays.has(`${metadata.namespace}/${targetRef?.name}`));
   const isBack = async (ref: ObjectRef): Promise<boolean> => {
     const [service, all] = await Promise.all([api.get<Service>(ref), slicesOf(api, { metadata: ref })]);
-    if (service === undefined) return true;
+    // A Service that had no selector before the session has hand-made endpoints, which are already restored.
+    if (service === undefined || same(service.spec.selector, undefined)) return true;
     const slices = all.filter(isControllerSlice);
     return slices.some(isReadySlice) && !slices.some(pointsToRelay);
   };
@@ -222,10 +226,11 @@ export async function waitForControllerSlices(
 /** The third step: deletes everything that the session created for its endpoints and probes. */
 export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
   const probes = webhooksIn(marked).filter((one) => isProbeConfiguration(one.ref, work.sessionId));
-  const created = [...of(marked, 'EndpointSlice'), ...probes];
+  const own = marked.filter((one) => !isHandMade(one));
+  const created = [...of(own, 'EndpointSlice'), ...probes];
   await allDone([
     ...created.map((one) => remove(work, one)),
-    ...of(marked, 'Endpoints').map((one) => restoreEndpoints(work, one)),
+    ...of(own, 'Endpoints').map((one) => restoreEndpoints(work, one)),
   ]);
 }
 

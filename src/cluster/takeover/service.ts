@@ -5,7 +5,8 @@ import { labelQuery } from '../api/labels.ts';
 import type { Service } from '../api/objects.ts';
 import { guardPermissions, type Permission, permissionsOn } from '../api/permissions.ts';
 import { applyChange } from '../marks/change.ts';
-import { same, sessionOf } from '../marks/marks.ts';
+import { same } from '../marks/marks.ts';
+import { isSelectorless } from '../marks/selector.ts';
 import { ANY_SESSION, sliceRef } from '../names.ts';
 import type { Step } from '../step.ts';
 import type { Work } from '../work.ts';
@@ -19,8 +20,9 @@ import {
 import {
   controllerSlices,
   emptyControllerSlices,
+  emptyHandMade,
   REFILLED_LATER,
-  slicesCommand,
+  RESTORED_LATER,
   turnControllerSlices,
 } from './slices.ts';
 
@@ -39,12 +41,6 @@ export function assertTakeable(service: Service, address?: string): void {
     throw unsupported(
       'is headless: without endpoint routing, kube-apiserver cannot call a webhook through it.',
       'Give the Service a cluster IP.',
-    );
-  }
-  if (sessionOf(service) === undefined && same(service.spec.selector, undefined)) {
-    throw unsupported(
-      'already has no selector, so somebody else manages its endpoints.',
-      `${slicesCommand(service.metadata)} lists them; restore the selector first.`,
     );
   }
   if (service.spec.internalTrafficPolicy === 'Local') {
@@ -68,6 +64,12 @@ function servicePermissions(namespace: string): Permission[] {
     namespace,
     why: 'point the webhook Service to this machine',
   });
+}
+
+/** The endpoints that somebody has written by hand are restored in a patch, with their undo. */
+export function handMadePermissions(namespace: string): Permission[] {
+  const rest = { namespace, why: 'restore the endpoints that were written by hand' };
+  return [...permissionsOn('Endpoints', 'patch', rest), ...permissionsOn('EndpointSlice', 'patch', rest)];
 }
 
 /**
@@ -96,24 +98,29 @@ export function pointToAddress(
   const ref = refOf('Service', service.metadata);
   const detail = `to ${place}`;
   const pointers = [{ ...ref, kind: 'Endpoints' } as const, sliceRef(ref, ANY_SESSION)];
+  const isAdopted = isSelectorless(service);
+  const slices = isAdopted ? { ...controllerSlices(service), name: '*' } : controllerSlices(service);
   return {
     changes: [
-      { action: 'update', object: ref, detail: selectorDetail(undefined) },
+      { action: 'update', object: ref, detail: isAdopted ? ADOPTED : selectorDetail(undefined) },
       { action: 'update', object: pointers[0]!, detail },
       { action: 'create', object: pointers[1]!, detail },
-      { action: 'update', object: controllerSlices(service), detail: REFILLED_LATER },
+      { action: 'update', object: slices, detail: isAdopted ? RESTORED_LATER : REFILLED_LATER },
     ],
     permissions: [
       ...servicePermissions(ref.namespace!),
       ...endpointPermissions(ref.namespace!),
+      ...(isAdopted ? handMadePermissions(ref.namespace!) : []),
       ...guardPermissions(pointers),
     ],
     async apply(work, to, onPointed) {
       await writeOldEndpoints(work, service, to);
       await swapSelector(work, service, undefined);
-      const areTurned = await turnControllerSlices(work, service, to);
+      // What Kubernetes does not fill again is never without an undo, so it is emptied below, beside devloop's slice.
+      const areTurned = isAdopted || (await turnControllerSlices(work, service, to));
       // Writes the Endpoints again, since Kubernetes may have overwritten them before the selector was removed.
       await writeEndpoints(work, service, to);
+      await emptyHandMade(work, service);
       if (areTurned) onPointed?.();
       await emptyControllerSlices(work, service);
     },
@@ -131,7 +138,7 @@ export async function swapSelector(
   await applyChange(work, {
     ref,
     fields: [labels === undefined ? { path } : { path, value: labels }],
-    detail: selectorDetail(labels),
+    detail: isSelectorless(service) && labels === undefined ? ADOPTED : selectorDetail(labels),
     seen: service,
     check: (now) => {
       if (same((now as Service).spec.selector, service.spec.selector)) return;
@@ -145,6 +152,8 @@ export async function swapSelector(
     },
   });
 }
+
+const ADOPTED = 'adopted as it is, without a selector';
 
 function selectorDetail(labels: Record<string, string> | undefined): string {
   if (labels === undefined) return 'selector removed';

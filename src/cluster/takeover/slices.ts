@@ -3,15 +3,17 @@ import { allDone, backOff, reportWhileWaiting, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from '../api/client.ts';
-import { isConflict, isNotFound, isTransient } from '../api/errors.ts';
+import { conflictIfGone, isConflict, isNotFound, isTransient } from '../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Service } from '../api/objects.ts';
+import { inRounds } from '../marks/change.ts';
 import { same, sessionOf } from '../marks/marks.ts';
-import { MANAGED_BY } from '../names.ts';
+import { isSelectorless } from '../marks/selector.ts';
+import { MANAGED_BY, MIRRORING, SLICE_MANAGER } from '../names.ts';
 import type { Work } from '../work.ts';
 import { type Destination, ourSlice, SERVICE_NAME } from './endpoints.ts';
+import { emptied } from './hand-made.ts';
 
-const MIRRORING = 'endpointslicemirroring-controller.k8s.io';
 const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', MIRRORING]);
 /** When the API server was away, Kubernetes' controllers can wait for a minute before they watch again. Until then, they go by what they knew. */
 export const CATCH_UP_MS = 60_000;
@@ -85,11 +87,43 @@ async function isStillPointed(work: Work, { metadata }: Service): Promise<boolea
 export async function emptyLateSlices(work: Work, service: Service): Promise<boolean> {
   const { api, sessionId } = work;
   const slices = await slicesOf(api, service);
-  const late = slices.filter(hasControllerEndpoints);
-  if (late.length === 0 || !slices.some((slice) => sessionOf(slice) === sessionId)) return false;
+  const late = slices.filter((slice) => isLateSlice(service, slice));
+  const isOwn = (slice: EndpointSlice): boolean =>
+    sessionOf(slice) === sessionId && managerOf(slice) === SLICE_MANAGER;
+  if (late.length === 0 || !slices.some(isOwn)) return false;
   if (!(await isStillPointed(work, service))) return false;
-  await allDone(late.map((slice) => emptySlice(work, slice)));
+  await emptyHandMade(work, service);
+  await allDone((await filledSlices(api, service)).map((slice) => emptySlice(work, slice)));
   return true;
+}
+
+/** Whether a slice still sends calls of a Service that the session has pointed here somewhere else. */
+export function isLateSlice(service: Service, slice: EndpointSlice): boolean {
+  return hasControllerEndpoints(slice) || (isSelectorless(service) && isFilledByHand(slice));
+}
+
+/**
+ * Takes the endpoints out of the slices of a Service that has no selector of its own. Kubernetes does not fill them again, so each keeps an
+ * undo, whoever made it. Mirrored slices follow the Endpoints.
+ */
+export async function emptyHandMade(work: Work, service: Service): Promise<void> {
+  if (!isSelectorless(service)) return;
+  const filled = (await slicesOf(work.api, service)).filter(isFilledByHand);
+  await allDone(filled.map(({ metadata }) => emptyWithUndo(work, refOf('EndpointSlice', metadata))));
+}
+
+async function emptyWithUndo(work: Work, ref: ObjectRef): Promise<void> {
+  const { api, sessionId, emit } = work;
+  await inRounds(work, ref, async () => {
+    const slice = await api.get<EndpointSlice>(ref);
+    if (slice === undefined || !isFilledByHand(slice)) return;
+    await api.replace(ref, emptied(slice, sessionId)).catch(conflictIfGone);
+    emit({ type: 'change', action: 'update', object: ref, detail: RESTORED_LATER });
+  });
+}
+
+function isFilledByHand(slice: EndpointSlice): boolean {
+  return ![MIRRORING, SLICE_MANAGER].includes(managerOf(slice)) && (slice.endpoints ?? []).length > 0;
 }
 
 /**
@@ -123,6 +157,8 @@ export function isWithoutSelector(service: Service | undefined, { sessionId }: W
   return service !== undefined && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
 }
 
+/** For display. */
+export const RESTORED_LATER = 'without endpoints; devloop restores them later';
 export const REFILLED_LATER = 'without endpoints; Kubernetes adds them again later';
 
 /** Something writes endpoints although the Service has no selector, for longer than a controller needs to see that. */

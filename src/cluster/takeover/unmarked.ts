@@ -12,7 +12,7 @@ import type { Left } from './restore-steps.ts';
 
 /**
  * Finds objects that a session took over, or has a Lease for, and that still look taken over but have no label: somebody removed it, so
- * nothing restores them. `isExpected`: whether the manager had 0 replicas before the session.
+ * nothing restores them. `isExpected`: whether the manager had 0 replicas, or the Service no selector, before the session.
  */
 export async function findUnmarked(
   { api }: Work,
@@ -28,17 +28,18 @@ export async function findUnmarked(
     // Missing permissions are reported elsewhere.
     const object = await api.get<KubeObject>(ref).catch(undefinedIfForbidden);
     if (object === undefined || sessionOf(object) !== undefined) return [];
-    const trace = ref.kind === 'Service' ? ofService(object) : ofManager(ref, object, isExpected(ref));
+    const trace =
+      ref.kind === 'Service' ? ofService(object, isExpected(ref)) : ofManager(ref, object, isExpected(ref));
     return trace === undefined ? [] : [{ ref, kept: [{ fault: trace, isUnmarked: true }] }];
   });
   return (await Promise.all(judged)).flat();
 }
 
-function ofService(object: KubeObject): string | undefined {
+function ofService(object: KubeObject, isExpected: boolean): string | undefined {
   const { selector = {} } = (object as Service).spec;
   if (object.metadata.annotations?.[UNDO_ANNOTATION] !== undefined) return `still has ${UNDO_ANNOTATION}`;
   if (RELAY_LABEL in selector) return 'still selects a relay of devloop';
-  return Object.keys(selector).length === 0 ? 'has no selector' : undefined;
+  return Object.keys(selector).length === 0 && !isExpected ? 'has no selector' : undefined;
 }
 
 function ofManager(ref: ObjectRef, object: KubeObject, isExpected: boolean): string | undefined {

@@ -48,6 +48,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, Tr
   webhooks: boolean;
   /** Whether to take over even if a live session holds the operator. */
   takeOver: boolean;
+  /** Whether Services without a selector are taken over as they are. */
+  adopt: boolean;
   /** Whether the user has agreed to changes in this cluster. */
   yes: boolean;
   dryRun: boolean;

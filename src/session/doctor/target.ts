@@ -1,3 +1,4 @@
+import { allDone } from '../../async.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import { describe } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
@@ -7,6 +8,7 @@ import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { withNames } from '../../phrases.ts';
 import { targetsOf } from '../context/holders.ts';
+import { selectorMissing } from '../start/selectorless.ts';
 import { requireRunnable } from '../start/undeployed.ts';
 import { type Check, type DiscoveredOperator, type Finding, findingOf, NotChecked } from './check.ts';
 import { targetWithServices } from './shared-work.ts';
@@ -58,16 +60,19 @@ export const serviceCheck: Check = {
   limitSeconds: 60,
   async run(run) {
     const { target, refusals } = await targetWithServices(run);
+    const { api } = await run.context;
     const wrong = refusals.map(({ error }) => findingOf(error));
     const others = target.services.filter((one) => !refusals.some(({ service }) => service === one.service));
-    return [...wrong, ...others.map((one) => serviceFinding(one))];
+    const missing = await allDone(others.map(({ service }) => selectorMissing(api, service, target.manager)));
+    return [...wrong, ...others.map((one, index) => serviceFinding(one, missing[index]))];
   },
 };
 
-export function serviceFinding(service: TargetService): Finding {
+export function serviceFinding(service: TargetService, missing?: DevloopError): Finding {
   const { namespace, name } = service.service.metadata;
   try {
     assertTakeable(service.service);
+    if (missing !== undefined) throw missing;
   } catch (error) {
     if (!(error instanceof DevloopError)) throw error;
     return findingOf(error);

@@ -1,5 +1,6 @@
 import { keptBy, planUndo } from '../../cluster/marks/undo.ts';
 import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
+import { isHandMade } from '../../cluster/takeover/hand-made.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { isChanged, type Left, ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
@@ -58,7 +59,7 @@ export interface PlannedRestore {
 }
 
 export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
-  const action = plannedAction(one.ref, sessionId);
+  const action = plannedAction(one, sessionId);
   const plan = planOf(one, sessionId);
   if (plan === undefined) return { action };
   if ('fault' in plan) return { action, fault: plan.fault };
@@ -71,12 +72,15 @@ export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
 }
 
 /** The plan that undoes the session's changes of an object; undefined for an object that is deleted as a whole. */
-function planOf({ ref, object }: Marked, sessionId: string): ReturnType<typeof planUndo> | undefined {
-  const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
+function planOf(one: Marked, sessionId: string): ReturnType<typeof planUndo> | undefined {
+  const { ref, object } = one;
+  const own = isChanged(ref, sessionId) || isHandMade(one) ? ownChangeOf(ref.kind) : undefined;
   return own && planUndo(object, own);
 }
 
-/** The user's objects are restored, devloop's own are deleted. Kubernetes itself restores Endpoints. */
-export function plannedAction(ref: Marked['ref'], sessionId: string): 'restore' | 'delete' {
-  return isChanged(ref, sessionId) || ref.kind === 'Endpoints' ? 'restore' : 'delete';
+/** The user's objects are restored, devloop's own are deleted. Kubernetes itself restores Endpoints, unless they are hand-made. */
+export function plannedAction(one: Marked, sessionId: string): 'restore' | 'delete' {
+  return isChanged(one.ref, sessionId) || isHandMade(one) || one.ref.kind === 'Endpoints'
+    ? 'restore'
+    : 'delete';
 }

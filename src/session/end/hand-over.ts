@@ -4,6 +4,7 @@ import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
 import { isReadyPod, type Pod, type Workload } from '../../cluster/api/workloads.ts';
 import { same, sessionOf } from '../../cluster/marks/marks.ts';
+import { isSelectorless } from '../../cluster/marks/selector.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import { type Destination, familyOf, pointAgain, SERVICE_NAME } from '../../cluster/takeover/endpoints.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
@@ -21,9 +22,10 @@ import { targetPortOf } from '../../operator/workload.ts';
 export function notRestored(marked: Marked[], restored: Left[], sessionId: string): ObjectRef[] {
   const done = restored.filter(({ kept }) => !kept.some((one) => 'fault' in one));
   const names = new Set(done.map(({ ref }) => describe(ref)));
-  return marked
-    .map(({ ref }) => ref)
-    .filter((ref) => ref.kind === 'Service' && isChanged(ref, sessionId) && !names.has(describe(ref)));
+  const services = marked.filter(({ ref }) => ref.kind === 'Service' && isChanged(ref, sessionId));
+  // The endpoints of a Service that has no selector of its own are restored without it.
+  const pointed = services.filter(({ object }) => !isSelectorless(object as Service));
+  return pointed.map(({ ref }) => ref).filter((ref) => !names.has(describe(ref)));
 }
 
 /** Whether an object of devloop points one of these Services somewhere. */

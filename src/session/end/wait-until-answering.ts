@@ -4,6 +4,7 @@ import { isForbidden, undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { answered } from '../../cluster/api/while-away.ts';
+import { isSelectorless } from '../../cluster/marks/selector.ts';
 import { createProber, type Prober } from '../../cluster/takeover/probe.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -21,7 +22,8 @@ const POLL_MS = 100;
 /** Waits, at the end of `up`, until kube-apiserver gets its answers from the in-cluster Pods. The gateway stays open until then. */
 export async function waitUntilLetGo(work: Work, { services }: Target): Promise<void> {
   const waitForOne = async (service: TargetService): Promise<void> => {
-    if (!(await hasReadyPods(work.api, service.service))) return;
+    // Nobody in the cluster has to answer what somebody points elsewhere by hand.
+    if (isSelectorless(service.service) || !(await hasReadyPods(work.api, service.service))) return;
     await using prober = await serviceProber(work, service);
     await verifyElsewhere(work, prober);
   };
@@ -56,7 +58,7 @@ export async function waitUntilAnswering(
     services.map(async ({ ref, object }) => {
       const called = webhooks.find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
       const call = called?.calls[0];
-      if (call === undefined) return;
+      if (call === undefined || (object && isSelectorless(object as Service))) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle, count: PROBES };
       // These run in parallel; a failure is rethrown below.

@@ -1,4 +1,6 @@
 import { createWarner } from '../../async.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import { isSelectorless } from '../../cluster/marks/selector.ts';
 import type { HeldLease, Holder } from '../../cluster/takeover/lease.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
@@ -82,6 +84,9 @@ function takenOver(target: Target, by: string): DevloopError {
 }
 
 function holderOf({ machine, target, plan, unready }: Session): Holder {
+  // Neither a manager without replicas nor a Service without a selector looks taken over when its mark is gone.
+  const adopted = target.services.map(({ service }) => service).filter(isSelectorless);
+  const before = [...unready, ...adopted.map(({ metadata }) => refOf('Service', metadata))];
   return {
     user: machine.user,
     host: machine.host,
@@ -94,7 +99,7 @@ function holderOf({ machine, target, plan, unready }: Session): Holder {
       ...targetsOf(target),
       ...plan.webhookTime.flatMap(({ changes }) => changes.map(({ object }) => object)),
     ],
-    ...(unready.length > 0 && { unready }),
+    ...(before.length > 0 && { unready: before }),
     health: 'starting',
   };
 }

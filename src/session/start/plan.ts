@@ -2,6 +2,7 @@ import { describe, isWebhookKind, type ObjectRef, refOf, WEBHOOK_KINDS } from '.
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Container, Workload } from '../../cluster/api/workloads.ts';
+import { isSelectorless } from '../../cluster/marks/selector.ts';
 import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
@@ -17,6 +18,7 @@ import { namespacesOf, targetsOf } from '../context/holders.ts';
 import type { DebugOptions } from '../context/options.ts';
 import type { Guarded } from '../guard/react.ts';
 import { planRoutes } from '../route/kinds.ts';
+import { relay } from '../route/relay.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
 import { type verifyRoute, verifyStep } from '../route/verify-route.ts';
 import { planStandIn } from './stand-in.ts';
@@ -56,7 +58,7 @@ export function planTakeOver(
     discovery: hasWebhooks ? namespacesOf({ ...target, reconcilers: [] }).flatMap(discoveryPermissions) : [],
     leases: targetsOf(target).map((one) => holdLease(one)),
     verify: hasWebhooks ? [verifyStep(target)] : [],
-    routes: planRoutes(target, settings),
+    routes: planRoutes(target, settings).filter((one) => one.name !== relay.name || !hasAdopted(target)),
     reconcilers: (target.reconcilers ?? []).map(planReconciler),
     pause,
     standIn: planStandIn(target),
@@ -75,6 +77,11 @@ function planReconciler({ ref, object, evidence }: Reconciler): PauseStep {
   const changes = evidence ? `the changes to ${describe(evidence.wrote)}` : "devloop's changes";
   const why = `pause what would overwrite ${changes}`;
   return { ...step, permissions: step.permissions.map((one) => ({ ...one, why })) };
+}
+
+/** The relay works by the selector of the Service. While there is one, Kubernetes overwrites hand-made Endpoints. */
+function hasAdopted({ services }: Target): boolean {
+  return services.some(({ service }) => isSelectorless(service));
 }
 
 /** One step for each webhook configuration that calls the Services. */
@@ -116,7 +123,7 @@ export function planAnyTakeOver(
  */
 export function anyTarget(namespace: string): Target & { manager: TargetManager } {
   const metadata = { namespace, name: '*' };
-  const service: Service = { metadata, spec: { ports: [] } };
+  const service: Service = { metadata, spec: { selector: { '*': '*' }, ports: [] } };
   const object: Workload = { metadata, spec: { selector: {}, template: { spec: { containers: [] } } } };
   const container: Container = { name: '*', env: [{ name: '*', valueFrom: { fieldRef: OWN_NAME } }] };
   return {

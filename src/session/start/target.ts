@@ -28,6 +28,7 @@ import { type RouteSettings, routeSettings } from '../route/routing.ts';
 import { alsoPause, isCreatorPaused, pauseChoice, pausedBy, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
+import { requireSelectors } from './selectorless.ts';
 import { reportServedApis } from './served-apis.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
@@ -45,6 +46,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const found = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
   const target = await withoutPausedReconcilers(observer, found, machine);
   assertAllTakeable(target, settings);
+  await requireSelectors(api, target, { ...settings, adopt: options.adopt });
   assertNoWebhooks(target, options);
   if (target.services.length === 0 && target.manager === undefined) {
     await requireRunnable(context, await facts, options);
@@ -76,6 +78,8 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   const target =
     (await readAgain(context.api, before.target)) ??
     (await lookUp(command, settings, before.facts, () => {}));
+  // A dead session may have adopted a Service.
+  await requireSelectors(context.api, target, { ...settings, adopt: options.adopt });
   const permitted = before.plan.routes.map(({ name }) => name);
   const observer = { api: context.api, emit: io.emit, signal: io.signal };
   const pause = await planPause(observer, target, pauseChoice(options, context), true);

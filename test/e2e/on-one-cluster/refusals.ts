@@ -802,7 +802,6 @@ describe('devloop refuses', () => {
           { type: 'ExternalName', externalName: 'example.com', ports },
           'ordinary Service',
         ],
-        ['already has no selector', { ports }, 'endpointslices'],
         ['has no port 443', { selector, ports: [{ port: 8443 }] }, 'get service'],
       ])('%s', async (what, spec, hint) => {
         await service(spec);

@@ -20,6 +20,7 @@ import { createSessionLeases } from '../../../src/session/start/leases.ts';
 import { planPause } from '../../../src/session/start/pause.ts';
 import { planTakeOver } from '../../../src/session/start/plan.ts';
 import { recoverSessions } from '../../../src/session/start/recover.ts';
+import { requireSelectors } from '../../../src/session/start/selectorless.ts';
 import type { Discovered } from '../../../src/session/start/session.ts';
 import { NAMESPACE } from './objects.ts';
 import { clientOf, newProcess, type Process, type World } from './world.ts';
@@ -155,6 +156,7 @@ async function discover(command: Command, api: ClusterApi): Promise<Discovered> 
   const emit: Emit = (event) => world.tell(event);
   const target = await targetIn(api);
   for (const { service } of target.services) assertTakeable(service);
+  await requireSelectors(api, target, { ...SETTINGS, adopt: false });
   const observer = { api, emit, signal };
   const plan = planTakeOver(target, SETTINGS, await planPause(observer, target, 'auto'));
   const inTheWay = await sessionsInTheWay(observer, target, ELSEWHERE, options.takeOver);

@@ -62,8 +62,6 @@ describe('a Service', () => {
   it.each([
     ['headless', { clusterIP: 'None', selector: { a: 'b' } }],
     ['of type ExternalName', { type: 'ExternalName' }],
-    ['without a selector', { clusterIP: '10.0.0.1' }],
-    ['with an empty selector', { clusterIP: '10.0.0.1', selector: {} }],
   ])('%s cannot be taken over', (_name, spec) => {
     expect(() => assertTakeable(service(spec))).toThrow(
       expect.objectContaining({ code: 'service.unsupported' }),

@@ -80,7 +80,7 @@ describe('an undo that devloop cannot have written', () => {
     [{ path: ['metadata', 'finalizers'], before: ['x/y'] }, 'names metadata.finalizers'],
     [{ path: ['spec'], before: {} }, 'names spec,'],
     [{ path: [...path, 'app'], before: 'x' }, 'names spec.selector.app'],
-    [{ path }, 'values of spec.selector'],
+    [{ path, after: relayLabels('s1') }, 'values of spec.selector'],
     [{ path, before: {} }, 'values of spec.selector'],
     [{ path, before: ['app'] }, 'values of spec.selector'],
     [{ path, before: 'app=x' }, 'values of spec.selector'],

@@ -221,6 +221,44 @@ describe('the operator of the checkout', () => {
   });
 });
 
+describe('a Service without a selector', () => {
+  const withoutSelector = (name: string): void =>
+    cluster.edit<Service>('Service', name, 'shop-system', ({ spec }) => void delete spec.selector);
+  const installed = {
+    namespace: 'shop-system',
+    service: 'shop-webhook-service',
+    deployment: 'shop-controller-manager',
+    webhooks: shopWebhooks,
+  };
+  const found = { services: ['shop-system/shop-webhook-service'], deployment: 'shop-controller-manager' };
+
+  beforeEach(() => {
+    install(cluster, installed);
+    withoutSelector('shop-webhook-service');
+  });
+
+  it('belongs to the Deployment in its namespace that looks like its manager', async () => {
+    install(cluster, { ...installed, service: 'db', deployment: 'db', webhooks: [], labels: { app: 'db' } });
+    expect(names(await find(shop))).toEqual(found);
+  });
+
+  it('belongs to the Deployment that is named, in its own namespace', async () => {
+    expect(names(await find(shop, { deployment: 'shop-controller-manager' }))).toEqual(found);
+    const other = { namespace: 'other', service: 'other', deployment: 'other', webhooks: [] };
+    install(cluster, other);
+    expect(names(await find(shop, { deployment: 'other/other' })).services).not.toEqual(found.services);
+  });
+
+  it('belongs to the Deployment that another Service of the operator selects', async () => {
+    const webhooks = [{ path: '/validate-shop-example-com-v2-order', group: 'shop.example.com' }];
+    install(cluster, { ...installed, service: 'z-second', webhooks, labels: { app: 'shop' } });
+    expect(names(await find(shop))).toEqual({
+      ...found,
+      services: ['shop-system/shop-webhook-service', 'shop-system/z-second'],
+    });
+  });
+});
+
 describe('a foreign operator', () => {
   const refused = { code: 'target.no-webhook' };
 

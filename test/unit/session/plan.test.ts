@@ -9,7 +9,7 @@ import { planTakeOver } from '../../../src/session/start/plan.ts';
 
 const service = (namespace: string, name: string): Service => ({
   metadata: { namespace, name },
-  spec: { ports: [{ port: 443 }] },
+  spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
 });
 const manager = (labels: Record<string, string> = {}, replicas?: number): Workload => ({
   metadata: { namespace: 'shop', name: 'manager', labels },
@@ -70,6 +70,16 @@ describe('a route', () => {
       },
       { action: 'update', object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-*' } },
     ]);
+  });
+
+  it('of a Service without a selector is no relay, and its endpoints may be patched', () => {
+    const bare = { ...service('shop', 'hook'), spec: { ports: [{ port: 443 }] } };
+    const { routes } = planTakeOver(target(manager(), [bare]), { choice: 'auto' }, []);
+    expect(routes.map(({ name }) => name)).toEqual(['direct']);
+    const patched = routes[0]!.point.flatMap(({ permissions }) =>
+      permissions.filter(({ verb }) => verb === 'patch').map(({ kind }) => kind),
+    );
+    expect(patched).toEqual(['Service', 'Endpoints', 'EndpointSlice']);
   });
 
   it('over the relay creates one Pod and Secret for each namespace, and no endpoints', () => {

@@ -13,5 +13,12 @@ it.each<[Kind, string, 'restore' | 'delete']>([
   ['Lease', 'devloop.service.webhook', 'delete'],
   ['ValidatingWebhookConfiguration', 'devloop-probe-4f2a-0b1c', 'delete'],
 ])('a dry run of down plans for %s %s: %s', (kind, name, action) => {
-  expect(plannedAction({ kind, namespace: 'shop', name }, '4f2a')).toBe(action);
+  const ref = { kind, namespace: 'shop', name };
+  expect(plannedAction({ ref, sessionId: '4f2a', object: { metadata: ref } }, '4f2a')).toBe(action);
+});
+
+it('a dry run of down restores a slice that somebody made by hand', () => {
+  const ref = { kind: 'EndpointSlice', namespace: 'shop', name: 'by-hand' } as const;
+  const object = { metadata: { ...ref, annotations: { 'devloop.dev/undo': '{}' } } };
+  expect(plannedAction({ ref, sessionId: '4f2a', object }, '4f2a')).toBe('restore');
 });
