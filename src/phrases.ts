@@ -77,28 +77,3 @@ export function jsonEscape(character: string): string {
 export function imageName(image: string): string {
   return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;
 }
-
-/** How many differences of one manifest are named. */
-const NAMED_DIFFERENCES = 4;
-
-const CREATED_BY = '; it is created when this project is deployed (usually with: make deploy)';
-
-/** How an object of the checkout compares with the cluster's. */
-interface ManifestWords {
-  object: { kind: string; name: string };
-  file?: string;
-  is: 'same' | 'different' | 'missing' | 'extra';
-  differences: { what: string; is: string }[];
-}
-
-/** `CustomResourceDefinition x (config/crd/x.yaml): spec.colour is only here`. */
-export function manifestText({ object, file, is, differences }: ManifestWords): string {
-  const subject = `${object.kind} ${object.name}${file === undefined ? '' : ` (${file})`}`;
-  if (is === 'missing')
-    return `${subject} is not in the cluster${object.kind === 'CustomResourceDefinition' ? '' : CREATED_BY}`;
-  if (is === 'extra') return `${subject} is in the cluster, but not in this checkout`;
-  if (is === 'same') return `${subject} is the same in the cluster`;
-  const named = differences.slice(0, NAMED_DIFFERENCES).map(({ what, is: how }) => `${what} is ${how}`);
-  const others = differences.length - named.length;
-  return `${subject}: ${[...named, ...(others > 0 ? [`${counted(others, 'more difference')}`] : [])].join('; ')}`;
-}

@@ -1,12 +1,13 @@
 /** Finds out which callers of a Service trust a certificate, because `up` verifies the route only with the first caller's caBundle. */
 import { inspect, subjectsOf } from '../certificates/inspect.ts';
 import type { KeyPair } from '../certificates/key-pair.ts';
-import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
+import type { ObjectRef } from '../cluster/api/kinds.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import type { SecretCandidate } from '../operator/mounts.ts';
 import type { TargetService } from '../operator/target.ts';
 import type { WebhookCall } from '../operator/webhooks.ts';
 import type { DevloopEvent } from '../report/events.ts';
+import { describe } from '../report/object-name.ts';
 
 type Named = Pick<SecretCandidate, 'namespace' | 'name'>;
 

@@ -1,7 +1,8 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { describe, refOf } from '../cluster/api/kinds.ts';
+import { refOf } from '../cluster/api/kinds.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
 import { DevloopError } from '../errors.ts';
+import { describe } from '../report/object-name.ts';
 import { hintOfMissing } from './missing.ts';
 import { isNeededByOthers, isRunning, type Surroundings } from './reconcilers.ts';
 import { type Reconciler, splitName, type TargetManager, type TargetNames } from './target.ts';

@@ -1,11 +1,12 @@
 /** The operator's own webhooks that block its restore while nothing answers them. */
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
-import { describe, isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import { isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import { type Labels, selects } from '../cluster/api/labels.ts';
 import type { KubeObject, LabelSelector, WebhookConfiguration } from '../cluster/api/objects.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
 import { shellQuoted, shellWord } from '../phrases.ts';
+import { describe } from '../report/object-name.ts';
 import type { Configuration } from './webhooks.ts';
 
 /** A webhook with failurePolicy Fail that reviews what a restore writes. */

@@ -1,10 +1,10 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { describe } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord, withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { describe } from '../report/object-name.ts';
 import { chooseAmong } from './installations.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import {

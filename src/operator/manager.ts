@@ -1,11 +1,12 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
-import { describe, type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
+import { type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { hasLabels, type Labels, labelQuery } from '../cluster/api/labels.ts';
 import type { Metadata, OwnerReference, Service } from '../cluster/api/objects.ts';
 import type { Pod, Workload } from '../cluster/api/workloads.ts';
 import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
 import { DevloopError } from '../errors.ts';
+import { describe } from '../report/object-name.ts';
 import { BUILT_IN_PATH } from './match.ts';
 import { hintOfMissing } from './missing.ts';
 import { bestOf, unselectedManager } from './rival-workloads.ts';

@@ -1,13 +1,14 @@
 import { basename } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfRefused, undefinedIfForbidden } from '../cluster/api/errors.ts';
-import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
 import { ownersOf } from '../cluster/marks/owners.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { imageName } from '../phrases.ts';
+import { describe } from '../report/object-name.ts';
 import { ownerKindOf } from './owners.ts';
 import { type ApiListing, servedApis } from './served-apis.ts';
 import type { CheckoutFacts } from './sources.ts';

@@ -1,9 +1,9 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfRefused } from '../cluster/api/errors.ts';
-import { describe } from '../cluster/api/kinds.ts';
 import type { Service } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
+import { describe } from '../report/object-name.ts';
 import { hintOfMissing } from './missing.ts';
 import type { ChosenService } from './target.ts';
 import type { WebhookService } from './webhooks.ts';

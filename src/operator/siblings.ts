@@ -1,10 +1,11 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
-import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { shellWord } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { describe } from '../report/object-name.ts';
 import { chooseReconcilers } from './also-pause.ts';
 import { findReconcilers, type Surroundings } from './reconcilers.ts';
 import type { CheckoutFacts } from './sources.ts';

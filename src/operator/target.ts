@@ -1,10 +1,11 @@
-import { describe, isWorkload, type ObjectRef, type WorkloadKind } from '../cluster/api/kinds.ts';
+import { isWorkload, type ObjectRef, type WorkloadKind } from '../cluster/api/kinds.ts';
 import type { Labels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
 import type { Discovered, Emit } from '../report/events.ts';
+import { describe } from '../report/object-name.ts';
 import type { ServedApi } from './served-apis.ts';
 import { callersOf, isMade, type WebhookCall, type WebhookService } from './webhooks.ts';
 import { servicePort, targetPortOf } from './workload.ts';

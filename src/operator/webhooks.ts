@@ -1,7 +1,6 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { GarbledAnswer, isForbidden } from '../cluster/api/errors.ts';
 import {
-  describe,
   isWebhookKind,
   kindInfo,
   type ObjectRef,
@@ -18,6 +17,7 @@ import type {
 import { watchObjects } from '../cluster/api/watch.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
 import { isProbeConfiguration } from '../cluster/names.ts';
+import { describe } from '../report/object-name.ts';
 import { type CrdFields, crdFieldsOf } from './crd-fields.ts';
 import type { CheckoutFacts } from './sources.ts';
 

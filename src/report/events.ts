@@ -1,3 +1,5 @@
+import type { ComparedManifest } from './manifest.ts';
+import type { ObjectName } from './object-name.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
 
 /**
@@ -197,30 +199,6 @@ export interface Progress {
   /** How many packages or modules are done. */
   done: number;
   total?: number;
-}
-
-/** A CRD, role or webhook configuration that the checkout or the cluster declares. */
-export interface ComparedManifest {
-  object: ObjectName;
-  /** The file of the checkout; absent if only the cluster declares the object. */
-  file?: string;
-  /** `missing`: the cluster does not have the object. `extra`: only the cluster has it. */
-  is: 'same' | 'different' | 'missing' | 'extra';
-  differences: ManifestDifference[];
-}
-
-/** A value that only one side has, or that differs. */
-export interface ManifestDifference {
-  /** `spec.colour`, `a.example.com.rules`, `create pods/exec`. */
-  what: string;
-  is: 'only here' | 'only in the cluster' | 'different';
-}
-
-/** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
-export interface ObjectName {
-  kind: string;
-  namespace?: string;
-  name: string;
 }
 
 /** A field's value now and after a restore; null stands for absent. */

@@ -1,5 +1,6 @@
-import { counted, manifestText } from '../phrases.ts';
+import { counted } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, Verdict } from './events.ts';
+import { manifestText } from './manifest.ts';
 import {
   comparedReviews,
   lateLine,

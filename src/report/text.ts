@@ -1,4 +1,5 @@
-import type { DevloopEvent, ObjectName } from './events.ts';
+import type { DevloopEvent } from './events.ts';
+import { describe, type ObjectName } from './object-name.ts';
 
 export const COLOURS = ['dim', 'bold', 'red', 'green', 'yellow'] as const;
 export type Colour = (typeof COLOURS)[number];
@@ -53,8 +54,8 @@ export function limitText(ms: number): string {
 }
 
 /** The object as kubectl's users write it: `Service shop/hook`. */
-export function objectText({ kind, namespace, name }: ObjectName): string {
-  return oneLine(`${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`);
+export function objectText(object: ObjectName): string {
+  return oneLine(describe(object));
 }
 
 const ESC = '\\x1b';

@@ -1,5 +1,5 @@
 import { undefinedIfForbidden } from '../cluster/api/errors.ts';
-import { describe, isWorkload } from '../cluster/api/kinds.ts';
+import { isWorkload } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
@@ -15,6 +15,7 @@ import { noCheckoutFacts } from '../operator/sources.ts';
 import { type Reconciler, splitName, type Target } from '../operator/target.ts';
 import { inNamespaces } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { describe } from '../report/object-name.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';

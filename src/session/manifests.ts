@@ -5,7 +5,7 @@ import type { Work } from '../cluster/work.ts';
 import { watchDirectories } from '../controller/watch/directories.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { type ComparedWith, compareManifests } from '../operator/manifests/compare.ts';
-import type { ComparedManifest } from '../report/events.ts';
+import type { ComparedManifest } from '../report/manifest.ts';
 
 /** The files that one command writes, such as `make manifests`, are read together. */
 const SETTLE_MS = 500;

@@ -1,5 +1,5 @@
 import { allDone, allOrNone, reportWhileWaiting, sleep } from '../async.ts';
-import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pod } from '../cluster/api/workloads.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
@@ -10,6 +10,7 @@ import { createSupervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Target, TargetService } from '../operator/target.ts';
+import { describe } from '../report/object-name.ts';
 import { stampOf } from '../reviews/answering-build.ts';
 import { targetsOf } from './context/holders.ts';
 import type { Standing } from './end/end-up.ts';

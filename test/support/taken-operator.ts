@@ -1,9 +1,10 @@
 /** An operator that a session took over, and reviews of what is written because of that. */
-import { describe, type ObjectRef } from '../../src/cluster/api/kinds.ts';
+import type { ObjectRef } from '../../src/cluster/api/kinds.ts';
 import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import { judgeConsequence } from '../../src/cluster/takeover/consequences.ts';
 import type { Reviewed } from '../../src/cluster/takeover/reviewed.ts';
 import type { Taken } from '../../src/cluster/takeover/taken.ts';
+import { describe } from '../../src/report/object-name.ts';
 
 const namespace = 'shop';
 export const template = (image: string, labels: object = {}) => ({

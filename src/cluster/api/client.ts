@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { describe } from '../../report/object-name.ts';
 import type { PluginHost } from './credential-plugin.ts';
 import { type ApiError, GarbledAnswer, isConflict, isNotFound, undefinedIfForbidden } from './errors.ts';
-import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
+import { collectionPath, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
 import type { Forwarder } from './pass-on.ts';

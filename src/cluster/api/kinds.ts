@@ -1,4 +1,3 @@
-import type { ObjectName } from '../../report/events.ts';
 import type { Metadata } from './objects.ts';
 
 /** Where the API serves each kind that devloop reads or writes. */
@@ -137,11 +136,6 @@ export function objectPath(ref: ObjectRef): string {
 /** Replaces half a surrogate pair, at which encodeURIComponent throws. No object has such a name, so the API server still finds nothing. */
 function segment(name: string): string {
   return encodeURIComponent(name.toWellFormed());
-}
-
-/** How an object is written in messages and events: `Service shop/webhook-service`. */
-export function describe(ref: ObjectName): string {
-  return ref.namespace === undefined ? `${ref.kind} ${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
 }
 
 export function refOf(kind: Kind, metadata: Metadata): ObjectRef {

@@ -2,9 +2,10 @@ import { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import type { ClusterApi } from './client.ts';
 import { type ApiError, isForbidden } from './errors.ts';
-import { describe, type ObjectRef, objectPath } from './kinds.ts';
+import { type ObjectRef, objectPath } from './kinds.ts';
 
 export interface ForwardTarget {
   namespace: string;

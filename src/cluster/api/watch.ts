@@ -1,7 +1,8 @@
 import { backOff, sleep } from '../../async.ts';
+import { describe } from '../../report/object-name.ts';
 import { type ClusterApi, itemsOf } from './client.ts';
 import { ApiError, isForbidden } from './errors.ts';
-import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
+import { collectionPath, type Kind, refOf } from './kinds.ts';
 import type { KubeObject, List } from './objects.ts';
 import { askedPauseMs } from './while-away.ts';
 

@@ -1,8 +1,9 @@
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import { ApiError, conflictIfGone, isAlreadyExists, isConflict, rejected } from '../api/errors.ts';
-import { describe, type ObjectRef } from '../api/kinds.ts';
+import type { ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/while-away.ts';
 import type { Work } from '../work.ts';

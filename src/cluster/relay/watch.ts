@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { backOff, sleep } from '../../async.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { describe } from '../../report/object-name.ts';
 import type { ClusterApi } from '../api/client.ts';
-import { describe, type ObjectRef } from '../api/kinds.ts';
+import type { ObjectRef } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import type { Pod } from '../api/workloads.ts';
 import { ANY_SESSION, relayPodName, relaySecretRef } from '../names.ts';

@@ -1,7 +1,7 @@
+import { describe } from '../../report/object-name.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { GarbledAnswer, isNotFound, undefinedIfForbidden } from '../api/errors.ts';
 import {
-  describe,
   isWorkload,
   type Kind,
   kindInfo,

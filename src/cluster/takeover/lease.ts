@@ -1,8 +1,9 @@
 import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
-import type { ObjectName } from '../../report/events.ts';
+import type { ObjectName } from '../../report/object-name.ts';
+import { describe } from '../../report/object-name.ts';
 import { isAlreadyExists, isForbidden } from '../api/errors.ts';
-import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
+import type { Kind, ObjectRef } from '../api/kinds.ts';
 import { type KubeObject, type Lease, microTime } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { inRounds, whileInConflict } from '../marks/change.ts';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { DevloopError } from '../../errors.ts';
+import { describe } from '../../report/object-name.ts';
 import { isNotFound } from '../api/errors.ts';
-import { describe, type ObjectRef } from '../api/kinds.ts';
+import type { ObjectRef } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { createMarked, inRounds } from '../marks/change.ts';
 import { ANY_SESSION, probeConfigurationName } from '../names.ts';

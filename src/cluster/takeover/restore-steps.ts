@@ -1,8 +1,9 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import { isDenied, isTransient, LET_IT_PASS, refusalOf, undefinedIfForbidden } from '../api/errors.ts';
-import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
+import { isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { answered } from '../api/while-away.ts';
 import type { Workload } from '../api/workloads.ts';

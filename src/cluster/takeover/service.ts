@@ -1,6 +1,7 @@
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
-import { describe, refOf } from '../api/kinds.ts';
+import { describe } from '../../report/object-name.ts';
+import { refOf } from '../api/kinds.ts';
 import { labelQuery } from '../api/labels.ts';
 import type { Service } from '../api/objects.ts';
 import { guardPermissions, type Permission, permissionsOn } from '../api/permissions.ts';

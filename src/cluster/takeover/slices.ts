@@ -2,9 +2,10 @@
 import { allDone, backOff, reportWhileWaiting, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { conflictIfGone, isConflict, isNotFound, isTransient } from '../api/errors.ts';
-import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
+import { type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Service } from '../api/objects.ts';
 import { inRounds } from '../marks/change.ts';
 import { same, sessionOf } from '../marks/marks.ts';

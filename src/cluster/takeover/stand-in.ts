@@ -1,8 +1,9 @@
 import { backOff, sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
+import { describe } from '../../report/object-name.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { isForbidden, noneIfForbidden, noneIfRefused, refusalOf } from '../api/errors.ts';
-import { describe, type ObjectRef } from '../api/kinds.ts';
+import type { ObjectRef } from '../api/kinds.ts';
 import type { DisruptionBudget, LabelSelector, OwnerReference, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { watchObjects } from '../api/watch.ts';

@@ -1,5 +1,6 @@
+import { describe } from '../../report/object-name.ts';
 import { undefinedIfForbidden } from '../api/errors.ts';
-import { describe, isWorkload, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
+import { isWorkload, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
 import type { KubeObject, Service } from '../api/objects.ts';
 import type { Workload } from '../api/workloads.ts';
 import { sessionOf } from '../marks/marks.ts';

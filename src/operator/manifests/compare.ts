@@ -7,7 +7,7 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import { WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
-import type { ComparedManifest } from '../../report/events.ts';
+import type { ComparedManifest } from '../../report/manifest.ts';
 import { type Configuration, definitionNames, listConfigurations } from '../webhooks.ts';
 import { differencesOf } from './differences.ts';
 import { readKustomizations } from './kustomizations.ts';

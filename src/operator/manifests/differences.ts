@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ManifestDifference } from '../../report/events.ts';
+import type { ManifestDifference } from '../../report/manifest.ts';
 import type { ComparedObject, Manifest } from './read.ts';
 import { permissionsOf } from './rules.ts';
 

@@ -1,5 +1,5 @@
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Lease } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
@@ -11,7 +11,8 @@ import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
-import type { ObjectName } from '../../report/events.ts';
+import type { ObjectName } from '../../report/object-name.ts';
+import { describe } from '../../report/object-name.ts';
 import type { LocalMachine } from './local-machine.ts';
 import { isKnownDead } from './local-sessions.ts';
 

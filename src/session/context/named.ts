@@ -1,9 +1,10 @@
-import { describe, isWorkload, type Kind, type ObjectRef, WORKLOAD_KINDS } from '../../cluster/api/kinds.ts';
+import { isWorkload, type Kind, type ObjectRef, WORKLOAD_KINDS } from '../../cluster/api/kinds.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
 import { leasedBy } from '../../cluster/takeover/lease.ts';
 import { ownLeases } from '../../cluster/takeover/own-leases.ts';
 import { isChanged } from '../../cluster/takeover/restore-steps.ts';
 import type { TakenObject } from '../../operator/closed-webhooks.ts';
+import { describe } from '../../report/object-name.ts';
 
 /** Objects as `[namespace/]name`, and the namespace for names without one. */
 export interface Named {

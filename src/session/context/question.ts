@@ -1,7 +1,7 @@
-import { describe } from '../../cluster/api/kinds.ts';
 import type { RecognisedCluster } from '../../cluster/api/recognise.ts';
 import type { Reconciler } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 
 /** What `up` needs the user's agreement for. */
 export interface Question {

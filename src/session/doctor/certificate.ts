@@ -1,10 +1,11 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { describe, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { Kind, ObjectRef } from '../../cluster/api/kinds.ts';
 import { type FoundPair, findKeyPair } from '../../local/key-pairs.ts';
 import { distrust } from '../../local/trust.ts';
 import type { TargetService } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { describe } from '../../report/object-name.ts';
 import { type Check, type Finding, findingOf } from './check.ts';
 import { targetWithServices } from './shared-work.ts';
 

@@ -1,7 +1,8 @@
 import { crdCommand } from '../../checkout/crd-command.ts';
 import { type Comparison, compareManifests } from '../../operator/manifests/compare.ts';
-import { counted, manifestText } from '../../phrases.ts';
-import type { ComparedManifest } from '../../report/events.ts';
+import { counted } from '../../phrases.ts';
+import type { ComparedManifest } from '../../report/manifest.ts';
+import { manifestText } from '../../report/manifest.ts';
 import { type Check, type Finding, NothingToCheck, neededOperator } from './check.ts';
 
 /** Does the cluster have the CRDs, roles and webhook configurations of this checkout? `up` applies none. */

@@ -1,7 +1,7 @@
-import { describe } from '../../cluster/api/kinds.ts';
 import { judgeOwner, type Policy, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownersOf } from '../../operator/owners.ts';
 import type { Target } from '../../operator/target.ts';
+import { describe } from '../../report/object-name.ts';
 import { takenObjects } from '../context/holders.ts';
 import { type Check, type Finding, neededOperator } from './check.ts';
 

@@ -1,6 +1,6 @@
-import { describe } from '../../cluster/api/kinds.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { type Notice, pauseNotices } from '../../cluster/takeover/pause/notices.ts';
+import { describe } from '../../report/object-name.ts';
 import { changesOf } from '../route/routing.ts';
 import { isCreatorPaused } from '../start/pause.ts';
 import { type Check, type Finding, NotChecked, neededOperator } from './check.ts';

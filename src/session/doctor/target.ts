@@ -1,12 +1,12 @@
 import { allDone } from '../../async.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
-import { describe } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { withNames } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import { targetsOf } from '../context/holders.ts';
 import { selectorMissing } from '../start/selectorless.ts';
 import { requireRunnable } from '../start/undeployed.ts';

@@ -1,6 +1,6 @@
 import { allDone } from '../../async.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
 import { isReadyPod, type Pod, type Workload } from '../../cluster/api/workloads.ts';
 import { same, sessionOf } from '../../cluster/marks/marks.ts';
@@ -14,6 +14,7 @@ import { isChanged, type Left } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import { targetPortOf } from '../../operator/workload.ts';
+import { describe } from '../../report/object-name.ts';
 
 /**
  * The Services that still are as the session left them after the attempt to restore them: the API server refused it, or their undo is not

@@ -1,6 +1,6 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
@@ -24,6 +24,7 @@ import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import { listConfigurations, listWebhookServices, servicesCalledBy } from '../../operator/webhooks.ts';
 import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
 import { isHandedOver } from './hand-over.ts';

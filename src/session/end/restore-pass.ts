@@ -1,6 +1,6 @@
 import { allDone } from '../../async.ts';
 import { isDenied, isTransient } from '../../cluster/api/errors.ts';
-import { describe, isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { holdersIn } from '../../cluster/takeover/own-leases.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
@@ -21,7 +21,8 @@ import {
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
-import type { ObjectName } from '../../report/events.ts';
+import type { ObjectName } from '../../report/object-name.ts';
+import { describe } from '../../report/object-name.ts';
 import { handOver, notRestored, pointsOneOf } from './hand-over.ts';
 import { type Changing, refusePart } from './refuse-part.ts';
 import { slicesBack } from './slices-back.ts';

@@ -1,8 +1,8 @@
 import { ApiError, rejected } from '../../cluster/api/errors.ts';
-import { describe } from '../../cluster/api/kinds.ts';
 import { whileAway } from '../../cluster/api/while-away.ts';
 import type { Left } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
+import { describe } from '../../report/object-name.ts';
 import {
   isAway,
   isStillMarked,

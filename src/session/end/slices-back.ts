@@ -1,5 +1,5 @@
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { isReadyPod } from '../../cluster/api/workloads.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
@@ -7,6 +7,7 @@ import { type Left, waitForControllerSlices } from '../../cluster/takeover/resto
 import { CATCH_UP_MS, slicesCommand } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
+import { describe } from '../../report/object-name.ts';
 
 /** What the session had taken over, what of it was found, and the managers that were resumed. */
 interface Restoring {

@@ -1,4 +1,4 @@
-import { describe, isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { escapeToken } from '../../cluster/marks/paths.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
@@ -7,6 +7,7 @@ import { type Left, ownChangeOf } from '../../cluster/takeover/restore-steps.ts'
 import { DevloopError } from '../../errors.ts';
 import { shellQuoted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { describe } from '../../report/object-name.ts';
 import type { Restored } from './restore-pass.ts';
 
 /**

@@ -1,12 +1,13 @@
 /** Why a session ends because of what others do to its objects, and what to do about it. */
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { describe, isWorkload, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { isWorkload, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
 import { shellWord, writerText } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import type { Overwritten } from './judge.ts';
 
 export const DEPLOY_AGAIN = 'Deploy the operator again, then run devloop up.';

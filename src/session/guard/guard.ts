@@ -1,9 +1,10 @@
 import { sleep } from '../../async.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { type Scope, watchObjects } from '../../cluster/api/watch.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type DevloopError, messageOf } from '../../errors.ts';
+import { describe } from '../../report/object-name.ts';
 import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 
 /** An object that others may change while the session runs, or all objects of a scope. */

@@ -1,8 +1,9 @@
-import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { writerOf } from '../../cluster/marks/observe.ts';
 import type { Work } from '../../cluster/work.ts';
 import { shellQuoted, shellWord, writerText } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import { DEPLOY_AGAIN } from './causes.ts';
 
 /** A change by others to a Service that keeps kube-apiserver from calling this machine through it. */

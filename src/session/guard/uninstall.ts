@@ -1,8 +1,8 @@
 import { sleep } from '../../async.ts';
-import { describe } from '../../cluster/api/kinds.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import { callersOf, type WebhookCall } from '../../operator/webhooks.ts';
+import { describe } from '../../report/object-name.ts';
 import { DEPLOY_AGAIN } from './causes.ts';
 
 /** Some managers delete their webhook configurations when they stop, and create them again when they are ready. */

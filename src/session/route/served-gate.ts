@@ -1,5 +1,4 @@
 import { pollUntil } from '../../async.ts';
-import { describe } from '../../cluster/api/kinds.ts';
 import type { Work } from '../../cluster/work.ts';
 import { nameAnother } from '../../controller/exit-cause.ts';
 import type { Gate } from '../../controller/supervisor.ts';
@@ -7,6 +6,7 @@ import { DevloopError } from '../../errors.ts';
 import { asCalled } from '../../gateway/paths.ts';
 import { type Asked, askForHandlers, type CalledPath } from '../../gateway/unserved-paths.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
+import { describe } from '../../report/object-name.ts';
 import type { Gateways } from './gateways.ts';
 
 /** The time for handlers that are registered only after the server has begun to answer. */

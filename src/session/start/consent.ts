@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import { describe } from '../../cluster/api/kinds.ts';
 import type { RecognisedCluster } from '../../cluster/api/recognise.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { rank } from '../../operator/match.ts';
@@ -7,6 +6,7 @@ import { type CheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { Reconciler, Target } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { describe } from '../../report/object-name.ts';
 import { agreedIn, remember } from '../context/agreed.ts';
 import type { CommandContext } from '../context/context.ts';
 import { targetsOf } from '../context/holders.ts';

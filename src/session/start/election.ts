@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { pollUntil, sleep } from '../../async.ts';
-import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { Lease } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { isHeldBy } from '../../cluster/takeover/pause/leader-lease.ts';
@@ -8,6 +8,7 @@ import { freeLease, isLastOfItsName, wasLedBy } from '../../cluster/takeover/pau
 import type { Work } from '../../cluster/work.ts';
 import { type Candidate, type Election, electionLine } from '../../controller/election.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { describe } from '../../report/object-name.ts';
 
 /** A candidate that leads this soon has not waited. */
 const NOTICED_MS = 1_000;

@@ -1,4 +1,3 @@
-import { describe } from '../../cluster/api/kinds.ts';
 import {
   holdLeaderLeases,
   type LeaderLease,
@@ -17,6 +16,7 @@ import type { ServedApi } from '../../operator/served-apis.ts';
 import type { Target, TargetManager, TargetNames } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
 import { withNames } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { PauseOptions } from '../context/options.ts';
 

@@ -1,4 +1,4 @@
-import { describe, isWebhookKind, type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
+import { isWebhookKind, type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Container, Workload } from '../../cluster/api/workloads.ts';
@@ -14,6 +14,7 @@ import { OWN_NAME } from '../../operator/downward.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Reconciler, Target, TargetManager } from '../../operator/target.ts';
 import { callersOf } from '../../operator/webhooks.ts';
+import { describe } from '../../report/object-name.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import type { DebugOptions } from '../context/options.ts';
 import type { Guarded } from '../guard/react.ts';

@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { noneIfForbidden, undefinedIfForbidden } from '../../cluster/api/errors.ts';
-import { describe, refOf } from '../../cluster/api/kinds.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
 import type { EndpointSlice, Endpoints, Service } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { isSelectorless } from '../../cluster/marks/selector.ts';
@@ -9,6 +9,7 @@ import { AGAIN, DevloopError } from '../../errors.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { shellQuoted, shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
 import type { RouteSettings } from '../route/routing.ts';
 
 /** Refuses Services whose endpoints somebody else writes, unless the user wants to adopt them. */

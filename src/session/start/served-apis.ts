@@ -1,9 +1,9 @@
-import { describe } from '../../cluster/api/kinds.ts';
 import type { PauseChoice } from '../../config/choices.ts';
 import type { ServedApi } from '../../operator/served-apis.ts';
 import type { Target } from '../../operator/target.ts';
 import { withNames } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { describe } from '../../report/object-name.ts';
 
 /** Warns of APIs that the operator serves to the cluster and that are unavailable while the session runs. */
 export function reportServedApis(

@@ -1,4 +1,4 @@
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Manager } from '../../cluster/takeover/pause/pause.ts';
@@ -7,7 +7,8 @@ import { whyNotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import type { Observer } from '../../cluster/work.ts';
 import type { Target } from '../../operator/target.ts';
-import type { ObjectName } from '../../report/events.ts';
+import type { ObjectName } from '../../report/object-name.ts';
+import { describe } from '../../report/object-name.ts';
 
 /**
  * What `up` pauses although it has no ready Pod when the session begins, even if its replicas are 0: then it need not be ready at the

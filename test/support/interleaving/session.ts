@@ -1,7 +1,7 @@
 /** `devloop up` without its gateways and its controller: the product's own steps, in the order of take-over.ts. */
 import { allDone } from '../../../src/async.ts';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
-import { describe, refOf } from '../../../src/cluster/api/kinds.ts';
+import { refOf } from '../../../src/cluster/api/kinds.ts';
 import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { relayLabels } from '../../../src/cluster/names.ts';
@@ -10,6 +10,7 @@ import { assertTakeable, pointToAddress, pointToPods } from '../../../src/cluste
 import type { Work } from '../../../src/cluster/work.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import type { Emit } from '../../../src/report/events.ts';
+import { describe } from '../../../src/report/object-name.ts';
 import { sessionsInTheWay } from '../../../src/session/context/holders.ts';
 import { endUp, type Standing } from '../../../src/session/end/end-up.ts';
 import { watchedPointer } from '../../../src/session/guard/endpoints.ts';

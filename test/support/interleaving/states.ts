@@ -1,10 +1,11 @@
 /** How an operator is installed, and what devloop leaves behind when nobody uses it. */
 import fc from 'fast-check';
-import { describe, type Kind, type ObjectRef, refOf } from '../../../src/cluster/api/kinds.ts';
+import { type Kind, type ObjectRef, refOf } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Json, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { same } from '../../../src/cluster/marks/marks.ts';
 import { valueAt } from '../../../src/cluster/marks/paths.ts';
+import { describe } from '../../../src/report/object-name.ts';
 import type { Manifest } from '../appliers.ts';
 import type { FakeCluster } from '../fake-cluster.ts';
 import { applyTo, manifests } from './actors.ts';

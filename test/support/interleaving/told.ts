@@ -1,10 +1,11 @@
 /** What devloop told its users about fields that others had set during the session. */
-import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { Json } from '../../../src/cluster/api/objects.ts';
 import { same } from '../../../src/cluster/marks/marks.ts';
 import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { RELAY_LABEL } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { describe } from '../../../src/report/object-name.ts';
 import type { Change, FakeCluster } from '../fake-cluster.ts';
 import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { compareManifests } from '../../../src/operator/manifests/compare.ts';
 import { readManifests } from '../../../src/operator/manifests/read.ts';
-import { manifestText } from '../../../src/phrases.ts';
+import { manifestText } from '../../../src/report/manifest.ts';
 import { manifestFindings } from '../../../src/session/doctor/manifests.ts';
 import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { clusterWithTable } from '../../support/operators.ts';

@@ -1,7 +1,8 @@
 import { sleep } from '../../../async.ts';
 import { DevloopError, messageOf } from '../../../errors.ts';
+import { describe } from '../../../report/object-name.ts';
 import { conflictIfGone } from '../../api/errors.ts';
-import { describe, type ObjectRef } from '../../api/kinds.ts';
+import type { ObjectRef } from '../../api/kinds.ts';
 import { type Lease, microTime } from '../../api/objects.ts';
 import { inRounds } from '../../marks/change.ts';
 import { leaderIdentity } from '../../names.ts';

@@ -1,8 +1,9 @@
 import { allDone } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
 import { shellWord } from '../../../phrases.ts';
+import { describe } from '../../../report/object-name.ts';
 import type { ClusterApi } from '../../api/client.ts';
-import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
+import { type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { Lease } from '../../api/objects.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
 import type { Pod } from '../../api/workloads.ts';

@@ -1,4 +1,4 @@
-import { describe } from '../../api/kinds.ts';
+import { describe } from '../../../report/object-name.ts';
 import type { Manager, PauseStep, Pausing } from './pause.ts';
 
 export const STAYS_UP =

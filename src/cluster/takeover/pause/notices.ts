@@ -1,6 +1,7 @@
+import { describe } from '../../../report/object-name.ts';
 import type { ClusterApi } from '../../api/client.ts';
 import { noneIfRefused } from '../../api/errors.ts';
-import { describe, refOf } from '../../api/kinds.ts';
+import { refOf } from '../../api/kinds.ts';
 import { hasLabels } from '../../api/labels.ts';
 import type { Autoscaler, DisruptionBudget } from '../../api/objects.ts';
 import type { Manager } from './pause.ts';

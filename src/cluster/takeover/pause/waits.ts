@@ -1,6 +1,7 @@
 import { pollUntil, reportWhileWaiting } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
-import { describe, type ObjectRef } from '../../api/kinds.ts';
+import { describe } from '../../../report/object-name.ts';
+import type { ObjectRef } from '../../api/kinds.ts';
 import { answered } from '../../api/while-away.ts';
 import type { Pod, Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';

@@ -1,6 +1,7 @@
+import { describe } from '../../../report/object-name.ts';
 import type { ClusterApi } from '../../api/client.ts';
 import { undefinedIfForbidden } from '../../api/errors.ts';
-import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
+import { type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { ContainerStatus, Pod, Workload } from '../../api/workloads.ts';
 import type { Manager } from './pause.ts';
 import { runningPods } from './pods.ts';
