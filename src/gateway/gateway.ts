@@ -27,8 +27,8 @@ export interface GatewayOptions {
   controller: ControllerAddress;
   /** Whether this address is allowed to connect; by default every address is. */
   allows?: (address: string) => boolean;
-  /** Advice for the user about strangers. */
-  hint?: string | undefined;
+  /** Whether every host that reaches the port can connect, and not only this machine, or who is allowed to. */
+  isOpen?: boolean;
   /**
    * Names of the APIServices whose requests also arrive here. The gateway does not serve these requests, but does not report their sender
    * as a stranger.
@@ -87,10 +87,10 @@ export type OuterGate = Pick<
 const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, sessionId, controller, emit, hint, allows = () => true, apis = [] } = options;
+  const { host, sessionId, controller, emit, isOpen = false, allows = () => true, apis = [] } = options;
   const { arrived, served, late, stamp, onTimeout = 'fail', stoppedAt } = options;
   const warn = createWarner(emit);
-  const strangers = createStrangers({ emit, hint });
+  const strangers = createStrangers({ emit, isOpen });
   const { server, present, presentOnly } = createTlsServer({
     warn,
     stranger: () => strangers.count('connection'),

@@ -1,5 +1,5 @@
-import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 
 /** What strangers can do at a gateway. */
 export type Intrusion = 'connection' | 'request';
@@ -23,12 +23,12 @@ const MOST_ADDRESSES = 3;
 
 export interface StrangersOptions {
   emit: Emit;
-  /** Advice for the user about strangers. */
-  hint?: string | undefined;
+  /** Whether every host that reaches the port can connect. */
+  isOpen: boolean;
   firstMs?: number;
 }
 
-export function createStrangers({ emit, hint, firstMs = FIRST_MS }: StrangersOptions): Strangers {
+export function createStrangers({ emit, isOpen, firstMs = FIRST_MS }: StrangersOptions): Strangers {
   const addresses = new Set<string>();
   let counts: Counts = { connection: 0, request: 0, keptOut: 0 };
   let timer: NodeJS.Timeout | undefined;
@@ -36,9 +36,10 @@ export function createStrangers({ emit, hint, firstMs = FIRST_MS }: StrangersOpt
   const warn = (): void => {
     timer = undefined;
     nextMs = LATER_MS;
-    const message = textOf(counts, [...addresses]);
+    const { connection: connections, request: requests, keptOut } = counts;
     counts = { connection: 0, request: 0, keptOut: 0 };
-    emit({ type: 'warning', message, ...(hint === undefined ? {} : { hint }) });
+    const values = { connections, requests, keptOut, addresses: [...addresses], isOpen };
+    emit(notice('gateway.strangers', values));
   };
   const count = (what: keyof Counts): void => {
     counts[what] += 1;
@@ -62,16 +63,3 @@ export function createStrangers({ emit, hint, firstMs = FIRST_MS }: StrangersOpt
 }
 
 type Counts = Record<Intrusion | 'keptOut', number>;
-
-function textOf({ connection, request, keptOut }: Counts, addresses: string[]): string {
-  const unknown = [
-    ...(connection > 0 ? [counted(connection, 'connection')] : []),
-    ...(request > 0 ? [counted(request, 'request')] : []),
-  ].join(' and ');
-  const outside = `${counted(keptOut, 'connection')} from outside --allow-from (${addresses.join(', ')})`;
-  const refused = [
-    ...(unknown === '' ? [] : [`${unknown} (no calls to a webhook of this operator)`]),
-    ...(keptOut > 0 ? [outside] : []),
-  ];
-  return `The gateway refused ${refused.join(', and ')}.`;
-}

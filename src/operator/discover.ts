@@ -1,9 +1,11 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
+import { refOf } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord, withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import { chooseAmong } from './installations.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
@@ -144,12 +146,11 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
 
 /** Whether the Service belongs to the manager. A session runs one manager, so it cannot answer reviews for a Service of another one. */
 function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
-  const { namespace, name } = service.metadata;
   if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
   // Without a selector, only the place of the Service can contradict that.
-  if (isSelectorless(service) && namespace === manager.ref.namespace) return true;
-  const message = `Service ${namespace}/${name} also matches this checkout, but does not select the Pods of ${manager.ref.kind} ${manager.ref.name}. It stays unchanged.`;
-  emit({ type: 'note', message });
+  if (isSelectorless(service) && service.metadata.namespace === manager.ref.namespace) return true;
+  const values = { service: refOf('Service', service.metadata), manager: manager.ref };
+  emit(notice('service.of-another', values));
   return false;
 }
 
@@ -166,15 +167,13 @@ function reportUnroutable(
   emit: Emit,
 ): void {
   if (byUrl.length > 0) {
-    const paused = manager && ` If ${describe(manager.ref)} answers them, they fail while it is paused.`;
-    const message = `Webhooks of this checkout ${calledByUrl(byUrl)}${paused ?? ''}`;
-    emit({ type: 'warning', message });
+    const calls = byUrl.map(({ from, url }) => ({ from, url: url.href }));
+    emit(notice('webhooks.by-url', { calls, ...(manager && { manager: manager.ref }) }));
   }
   for (const { metadata, spec } of through) {
     if (own.some(({ name }) => name === metadata.name)) continue;
-    const { namespace, name } = spec.service!;
-    const message = `Webhooks of this checkout are called through APIService ${metadata.name}, which cannot be routed here. Service ${namespace}/${name} answers them in the cluster.`;
-    emit({ type: 'note', message });
+    const values = { api: refOf('APIService', metadata), service: refOf('Service', spec.service!) };
+    emit(notice('webhooks.through-api', values));
   }
 }
 
@@ -198,14 +197,9 @@ function reportWebhooksOff(
   // The files of the checkout are read in no particular order.
   const off = [...declared].filter((path) => !called.has(path)).sort();
   const isAll = services.length === 0 && manager !== undefined && declaresWebhooks;
-  if (isAll && (off.length > 0 || (declared.size === 0 && chosen.length === 0))) {
-    const which = off.length === 0 ? '' : ` (${off.join(', ')})`;
-    const message = `No webhook configuration calls the webhooks of this checkout${which}, so they are off, and the controller runs without a route.`;
-    emit({ type: 'note', message });
-  } else if (services.length > 0 && markerPaths.size > 0 && off.length > 0) {
-    const message = `No webhook configuration calls ${off.join(', ')} of this checkout, so ${off.length === 1 ? 'this webhook is' : 'these webhooks are'} off.`;
-    emit({ type: 'note', message });
-  }
+  const areAllOff = isAll && (off.length > 0 || (declared.size === 0 && chosen.length === 0));
+  const areSomeOff = services.length > 0 && markerPaths.size > 0 && off.length > 0;
+  if (areAllOff || areSomeOff) emit(notice('webhooks.off', { paths: off, areAll: areAllOff }));
 }
 
 interface Searched {

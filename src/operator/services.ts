@@ -1,8 +1,10 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfRefused } from '../cluster/api/errors.ts';
+import { refOf } from '../cluster/api/kinds.ts';
 import type { Service } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import { hintOfMissing } from './missing.ts';
 import type { ChosenService } from './target.ts';
@@ -37,8 +39,8 @@ export async function readServices(reading: Reading, choices: Choice[]): Promise
   for (const { webhooks } of read.filter((one) => !exists(one))) {
     if (named.length > 0) throw await notFound(webhooks, reading);
     if (found.length === 0) throw notInstalled(webhooks);
-    const message = `${missing(webhooks)}. Reviews for it fail, and devloop does not change that.`;
-    emit({ type: 'warning', message });
+    const caller = webhooks.calls[0]?.from;
+    emit(notice('service.missing', { service: refOf('Service', webhooks), ...(caller && { caller }) }));
   }
   return found;
 }

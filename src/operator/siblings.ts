@@ -3,8 +3,8 @@ import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
-import { shellWord } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import { chooseReconcilers } from './also-pause.ts';
 import { findReconcilers, type Surroundings } from './reconcilers.ts';
@@ -45,12 +45,8 @@ export function reportSiblings(
   const rest = siblingsOf(manager, others, facts).filter((one) => !isNamed(one.ref, names));
   if (rest.length === 0) return;
   const taken = others.filter((one) => isNamed(one.ref, names));
-  const all = [{ ref }, ...taken, rest[0]!].map(
-    (one) => `--deployment ${shellWord(`${one.ref.namespace}/${one.ref.name}`)}`,
-  );
-  const list = rest.map((one) => describe(one.ref)).join(', ');
-  const message = `${list}, of the same operator, ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all.join(' ')}`;
-  emit({ type: 'note', message });
+  const together = [ref, ...taken.map((one) => one.ref), rest[0]!.ref];
+  emit(notice('operator.siblings', { siblings: rest.map((one) => one.ref), together }));
 }
 
 /** Whether the user takes this Deployment over in a session of its own. */

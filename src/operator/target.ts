@@ -1,10 +1,11 @@
-import { isWorkload, type ObjectRef, type WorkloadKind } from '../cluster/api/kinds.ts';
+import { isWorkload, type ObjectRef, refOf, type WorkloadKind } from '../cluster/api/kinds.ts';
 import type { Labels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
 import type { Discovered, Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import type { ServedApi } from './served-apis.ts';
 import { callersOf, isMade, type WebhookCall, type WebhookService } from './webhooks.ts';
@@ -162,8 +163,8 @@ function reportContainer({ object, container }: TargetManager, emit: Emit): void
     .map(({ name }) => name)
     .filter((name) => name !== container.name);
   if (others.length === 0) return;
-  const message = `The manager is container ${container.name}. The other containers of its Pod do not run here: ${others.join(', ')}.`;
-  emit({ type: 'note', message });
+  const values = { container: container.name, others };
+  emit(notice('manager.other-containers', values));
 }
 
 const DISCOVERED: Record<WorkloadKind, Discovered> = {
@@ -182,9 +183,9 @@ function reportService({ service, calls, ports, source }: TargetService, emit: E
   }
   const others = (service.spec.ports ?? []).filter((port) => !ports.some((one) => one.port === port.port));
   if (others.length === 0) return;
-  const list = others.map((port) => port.name ?? port.port).join(', ');
-  emit({
-    type: 'warning',
-    message: `Service ${value} has ports that no webhook uses (${list}); they are unreachable while devloop takes the Service over.`,
-  });
+  const values = {
+    service: refOf('Service', service.metadata),
+    ports: others.map((port) => port.name ?? port.port),
+  };
+  emit(notice('service.other-ports', values));
 }

@@ -9,10 +9,10 @@ import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './
 export type DevloopEvent =
   /** A value that was discovered or chosen, and where it comes from. */
   | { type: 'discovered'; what: Discovered; value: string; source: string }
-  /** Something is not as it should be, but devloop continues. */
-  | { type: 'warning'; message: string; hint?: string }
-  /** Something worth knowing that needs no action. */
-  | { type: 'note'; message: string }
+  /** Something is not as it should be, but devloop continues. The `code` keeps its meaning; [notices](notices.md) lists them with their `values`. */
+  | { type: 'warning'; code?: string; values?: object; message: string; hint?: string }
+  /** Something worth knowing that needs no action. `code` and `values`: as for a warning. */
+  | { type: 'note'; code?: string; values?: object; message: string }
   /** A wait that takes long enough to be noticed. `limitSeconds` is absent if nothing limits the wait, as for a build. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number; progress?: Progress }
   /**

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { DevloopError } from '../../errors.ts';
 import { refusal } from '../../machine/addresses.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { isOwn } from '../direct.ts';
 import type { HostSettings } from './settings.ts';
 
@@ -21,11 +22,7 @@ export async function hostAddress({ named, connected, host, emit }: AddressOptio
   const address = all.find((one) => refusal(one) === undefined);
   if (address === undefined) throw unusable(named, host, all);
   if (isOwn(address)) {
-    emit({
-      type: 'warning',
-      message: `SSH host ${host.alias} is this machine (${address}), so the tunnel adds nothing.`,
-      hint: 'Name another host that the cluster can reach, or use another route.',
-    });
+    emit(notice('route.ssh-to-itself', { host: host.alias, address }));
   }
   return address;
 }

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import {
   fingerprint,
   judge,
@@ -119,12 +120,11 @@ async function addToKnownHosts(host: HostSettings, name: string, key: Buffer, em
     const gap = before === '' || before.endsWith('\n') ? '' : '\n';
     const line = knownLine(name, key, host.hashKnownHosts ? randomBytes(20) : undefined);
     await appendFile(file, gap + line, { mode: 0o600 });
-    emit({ type: 'note', message: `Added the key of ${name} (${fingerprint(key)}) to ${file}.` });
+    const values = { host: name, fingerprint: fingerprint(key), file };
+    emit(notice('route.host-key-added', values));
   } catch (error) {
-    emit({
-      type: 'warning',
-      message: `Could not add the key of ${name} to ${file}: ${messageOf(error)}`,
-    });
+    const values = { host: name, file, cause: messageOf(error) };
+    emit(notice('route.host-key-not-added', values));
   }
 }
 

@@ -183,13 +183,10 @@ function disposeAll(some: Disposable[]): Disposable {
 const LOOPBACK = '127.0.0.1';
 
 /** Which connections a gateway allows. This is not used behind a tunnel or a relay, where all connections come from this machine. */
-function whoConnects({ allowFrom = [] }: GatewaySettings): Pick<GatewayOptions, 'allows' | 'hint'> {
-  if (allowFrom.length === 0) return { hint: KEEP_THEM_OUT };
+function whoConnects({ allowFrom = [] }: GatewaySettings): Pick<GatewayOptions, 'allows' | 'isOpen'> {
+  if (allowFrom.length === 0) return { isOpen: true };
   return { allows: within(allowFrom) };
 }
-
-const KEEP_THEM_OUT =
-  'Every host that reaches the port can connect. To let only the control plane connect: --allow-from <its network>';
 
 const LAST_PORT = 65_535;
 

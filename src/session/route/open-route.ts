@@ -2,6 +2,7 @@ import { assertTakeable } from '../../cluster/takeover/service.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import { AGAIN, DevloopError, type ErrorCode } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { routeNames } from './kinds.ts';
 import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
 
@@ -30,7 +31,8 @@ export async function openRoute(routing: Routing, plans: RoutePlan[]): Promise<C
       if (plans.length === 1) throw withOtherRoutes(error, routing.settings.choice);
       if (!(error instanceof DevloopError && OF_THE_ROUTE.has(error.code))) throw error;
       failures.push({ plan, error });
-      if (next !== undefined) routing.emit({ type: 'note', message: goingOn(plan, error, next) });
+      const values = { route: plan.name, error: error.code, cause: error.message };
+      if (next !== undefined) routing.emit(notice('route.next', { ...values, next: next.name }));
     }
   }
   throw none(failures);
@@ -39,10 +41,6 @@ export async function openRoute(routing: Routing, plans: RoutePlan[]): Promise<C
 interface Failed {
   plan: RoutePlan;
   error: DevloopError;
-}
-
-function goingOn({ name }: RoutePlan, { message }: DevloopError, next: RoutePlan): string {
-  return `The ${name} route does not work, so devloop is trying the ${next.name} route (set \`route: ${next.name}\` in devloop.yaml to skip this step):\n${message}`;
 }
 
 function none(failures: Failed[]): DevloopError {

@@ -7,6 +7,7 @@ import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
 import { removeRelays } from '../../cluster/takeover/restore-steps.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
 import type { Route } from '../../route/route.ts';
 import { type Gateways, startGateways } from './gateways.ts';
@@ -25,8 +26,6 @@ import { verifyRoute } from './verify-route.ts';
 const VERIFY_MS = 20_000;
 const LET_IT_IN =
   'Check whether a NetworkPolicy or a firewall keeps the control plane from the Pods of this namespace.';
-const NO_ALLOW_FROM =
-  'The relay route ignores --allow-from: a NetworkPolicy decides who can connect to its Pod.';
 /** The program's port in the Pod. If the operator uses it, too, the next free one is taken. */
 const CONTROL_PORT = 17_717;
 
@@ -49,8 +48,8 @@ export const relay: RouteKind = {
 async function openRelay(routing: Routing): Promise<OpenRoute> {
   const { choice, address, port, allowFrom } = routing.settings;
   if (choice === 'relay' && (address ?? port) !== undefined)
-    routing.emit({ type: 'note', message: 'The relay route ignores --address and --port.' });
-  if (allowFrom !== undefined) routing.emit({ type: 'note', message: NO_ALLOW_FROM });
+    routing.emit(notice('route.relay-ignores-address', {}));
+  if (allowFrom !== undefined) routing.emit(notice('route.relay-ignores-allow-from', {}));
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
   // If one relay fails, the others stop, too, and are awaited, so that nothing is created after the removal.

@@ -212,7 +212,7 @@ test('silent connections do not keep reviews out, however many there are', async
 
 test('an incomplete request protects its connection no more than silence, and a complete one does', async () => {
   const server = createServer();
-  using strangers = createStrangers({ emit: () => {} });
+  using strangers = createStrangers({ emit: () => {}, isOpen: true });
   const connections = trackConnections(server as unknown as Server, {
     allows: () => true,
     strangers,
@@ -254,7 +254,7 @@ test.runIf(process.platform === 'linux')(
   'an address that fills all connections with reviews that wait keeps no other address out',
   async () => {
     const server = createServer();
-    using strangers = createStrangers({ emit: () => {} });
+    using strangers = createStrangers({ emit: () => {}, isOpen: true });
     const connections = trackConnections(server as unknown as Server, {
       allows: () => true,
       strangers,
@@ -311,15 +311,18 @@ test('only the networks that are allowed can connect', async () => {
 
 test('one warning counts strangers, and repeats nothing of what they sent', async () => {
   const events: DevloopEvent[] = [];
-  const strangers = createStrangers({ emit: (event) => events.push(event), hint: 'go away', firstMs: 20 });
+  const strangers = createStrangers({ emit: (event) => events.push(event), isOpen: true, firstMs: 20 });
   for (let index = 0; index < 500; index++) strangers.count('request');
   strangers.count('connection');
   await until(() => events.length === 1);
   strangers.keptOut('10.0.0.9');
   strangers[Symbol.dispose]();
   expect(events).toMatchObject([
-    { type: 'warning', message: expect.stringMatching(/1 connection and 500 requests/), hint: 'go away' },
-    { type: 'warning', message: expect.stringContaining('10.0.0.9') },
+    { code: 'gateway.strangers', values: { connections: 1, requests: 500, keptOut: 0, addresses: [] } },
+    {
+      code: 'gateway.strangers',
+      values: { connections: 0, requests: 0, keptOut: 1, addresses: ['10.0.0.9'] },
+    },
   ]);
 });
 

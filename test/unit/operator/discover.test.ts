@@ -701,7 +701,10 @@ describe('an operator without webhooks', () => {
     const events: DevloopEvent[] = [];
     const emit = (event: DevloopEvent): void => void events.push(event);
     await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
-    expect(events).toContainEqual({ type: 'warning', message: said });
+    const calls = [expect.objectContaining({ url: expect.stringContaining('shop-hooks.shop-system.svc/') })];
+    expect(events).toContainEqual(
+      expect.objectContaining({ code: 'webhooks.by-url', values: expect.objectContaining({ calls }) }),
+    );
     expect(JSON.stringify(events)).not.toContain('are off');
   });
 

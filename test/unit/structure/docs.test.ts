@@ -1,8 +1,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { generateDocs, parseUnion, usedTypes } from '../../../scripts/generate-docs.ts';
+import { generateDocs } from '../../../scripts/generate-docs.ts';
+import { parseNotices, readNotices } from '../../../scripts/notices-page.ts';
+import { parseUnion, usedTypes } from '../../../scripts/type-docs.ts';
 import { SCHEMA, type Schema } from '../../../src/config/schema.ts';
+import { NOTICES } from '../../../src/report/notices/catalogue.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { allChecks } from '../../../src/session/doctor.ts';
 
@@ -45,6 +48,24 @@ it('explains every type that a field of an event has, and keeps objects within o
     { name: 'X', about: 'Of b: c.', values: ['x', 'y'], fields: [] },
     { name: 'Y', about: '', values: [], fields: [ms] },
     { name: 'W', about: '', values: ['w'], fields: [] },
+  ]);
+});
+
+it('describes every note and warning with its values, and each is used', () => {
+  const notices = readNotices(join(ROOT, 'src/report/notices'));
+  const levels = Object.fromEntries(notices.map(({ code, level }) => [code, level]));
+  expect(levels).toEqual(
+    Object.fromEntries(Object.entries(NOTICES).map(([code, { level }]) => [code, level])),
+  );
+  expect(notices.filter(({ about }) => about === '')).toEqual([]);
+  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((file) =>
+    readFileSync(join(ROOT, file), 'utf8'),
+  );
+  const unused = notices.filter(({ code }) => !sources.some((text) => text.includes(`notice('${code}'`)));
+  expect(unused).toEqual([]);
+  const named = "  /** A\n   * b. */\n  'a.b': note<V>(() => ''),\n};\n\ninterface V {\n  c?: string;\n}\n";
+  expect(parseNotices(named)).toEqual([
+    { code: 'a.b', level: 'note', about: 'A b.', fields: [{ name: 'c?', type: 'string', about: '' }] },
   ]);
 });
 

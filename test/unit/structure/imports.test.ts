@@ -82,7 +82,14 @@ const ALLOWED: Record<string, string[]> = {
 /** What needs nothing else of ours: errors, the vocabulary of events, and the few functions about promises and about similar names. */
 const GROUND = [
   ...['errors', 'phrases', 'async', 'similar'],
-  ...['report/events', 'report/object-name', 'report/manifest', 'report/review', 'report/session-state'],
+  ...[
+    'report/events',
+    'report/object-name',
+    'report/manifest',
+    'report/notices',
+    'report/review',
+    'report/session-state',
+  ],
 ];
 
 const sources = globSync('src/**/*.{ts,tsx}', { cwd: ROOT }).map((file) => {
@@ -185,7 +192,8 @@ function roomOf(path: string): string {
 }
 
 function mayImport(room: string, target: string): boolean {
-  if (GROUND.includes(room)) return target.startsWith('report/') && GROUND.includes(target);
+  if (GROUND.includes(room))
+    return (target === 'phrases' || target.startsWith('report/')) && GROUND.includes(target);
   return room === target || GROUND.includes(target) || (ALLOWED[room]?.includes(target) ?? false);
 }
 

@@ -1,0 +1,32 @@
+import type { Level, Notice } from './notice.ts';
+import { OPERATOR } from './operator.ts';
+import { ROUTE } from './route.ts';
+
+/**
+ * Every note and warning, by its code. A code keeps its meaning, so scripts and tests look for it and never at the text. docs/notices.md is
+ * generated from the files that are put together here.
+ */
+export const NOTICES = { ...OPERATOR, ...ROUTE };
+
+export type NoticeCode = keyof typeof NOTICES;
+type ValuesOf<C extends NoticeCode> = Parameters<(typeof NOTICES)[C]['text']>[0];
+
+/** What a person reads of a note or a warning, and what a script does. */
+export interface Told<L extends Level> {
+  type: L;
+  code: NoticeCode;
+  values: object;
+  message: string;
+  hint?: string;
+}
+
+/** The event of a note or a warning. */
+export function notice<C extends NoticeCode>(
+  code: C,
+  values: ValuesOf<C>,
+): Told<(typeof NOTICES)[C]['level']> {
+  // TypeScript does not know that the entry and the values belong to the same code.
+  const { level, text, hint } = NOTICES[code] as Notice<(typeof NOTICES)[C]['level'], ValuesOf<C>>;
+  const next = hint?.(values);
+  return { type: level, code, values, message: text(values), ...(next !== undefined && { hint: next }) };
+}

@@ -1,0 +1,59 @@
+import { counted } from '../../phrases.ts';
+import { note, warning } from './notice.ts';
+
+/** How the cluster reaches this machine. */
+export const ROUTE = {
+  /** The SSH host is this machine. */
+  'route.ssh-to-itself': warning<{ host: string; address: string }>(
+    ({ host, address }) => `SSH host ${host} is this machine (${address}), so the tunnel adds nothing.`,
+    () => 'Name another host that the cluster can reach, or use another route.',
+  ),
+  /** A key of an SSH host was added to the user's known_hosts. */
+  'route.host-key-added': note<{ host: string; fingerprint: string; file: string }>(
+    ({ host, fingerprint, file }) => `Added the key of ${host} (${fingerprint}) to ${file}.`,
+  ),
+  /** A key of an SSH host could not be added to known_hosts, so the next session asks again. */
+  'route.host-key-not-added': warning<{ host: string; file: string; cause: string }>(
+    ({ host, file, cause }) => `Could not add the key of ${host} to ${file}: ${cause}`,
+  ),
+  /** The relay route listens on no port of this machine. */
+  'route.relay-ignores-address': note(() => 'The relay route ignores --address and --port.'),
+  /** The relay route has no list of addresses that may connect. */
+  'route.relay-ignores-allow-from': note(
+    () => 'The relay route ignores --allow-from: a NetworkPolicy decides who can connect to its Pod.',
+  ),
+  /** A route does not work, so the next one is tried. `cause`: the text of the error with this code. */
+  'route.next': note<{ route: string; next: string; error: string; cause: string }>(
+    ({ route, next, cause }) =>
+      `The ${route} route does not work, so devloop is trying the ${next} route (set \`route: ${next}\` in devloop.yaml to skip this step):\n${cause}`,
+  ),
+  /** The gateway refused connections and requests that were no calls to a webhook of this operator, or came from outside --allow-from. */
+  'gateway.strangers': warning<Refused>(strangersText, ({ isOpen }) =>
+    isOpen
+      ? 'Every host that reaches the port can connect. To let only the control plane connect: --allow-from <its network>'
+      : undefined,
+  ),
+};
+
+interface Refused {
+  connections: number;
+  requests: number;
+  /** Connections from outside --allow-from, and some of their addresses. */
+  keptOut: number;
+  addresses: string[];
+  /** Every host that reaches the port can connect. */
+  isOpen: boolean;
+}
+
+function strangersText({ connections, requests, keptOut, addresses }: Refused): string {
+  const unknown = [
+    ...(connections > 0 ? [counted(connections, 'connection')] : []),
+    ...(requests > 0 ? [counted(requests, 'request')] : []),
+  ].join(' and ');
+  const outside = `${counted(keptOut, 'connection')} from outside --allow-from (${addresses.join(', ')})`;
+  const all = [
+    ...(unknown === '' ? [] : [`${unknown} (no calls to a webhook of this operator)`]),
+    ...(keptOut > 0 ? [outside] : []),
+  ];
+  return `The gateway refused ${all.join(', and ')}.`;
+}
