@@ -10,6 +10,7 @@ import { DevloopError } from '../../errors.ts';
 import { type KeyPairs, readKeyPairs } from '../../local/key-pairs.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { isOwn } from '../../route/direct.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, Io, RouteOptions, TrustOptions } from '../context/options.ts';
@@ -64,10 +65,7 @@ export async function answerInstead(work: Work, target: Target, means: AnswerMea
     work.signal.throwIfAborted();
   }
   const opened = await open(means.settings);
-  work.emit({
-    type: 'note',
-    message: `Reviews of session ${sessionId} are answered over the ${opened.route.name} route.`,
-  });
+  work.emit(notice('restore.route', { session: sessionId, route: opened.route.name }));
   return opened;
 }
 

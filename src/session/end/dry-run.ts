@@ -6,6 +6,7 @@ import { isChanged, type Left, ownChangeOf } from '../../cluster/takeover/restor
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { FieldValues } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { takenBy } from '../context/named.ts';
 import { refusePart } from './refuse-part.ts';
 import { wasUnready } from './restore-pass.ts';
@@ -24,8 +25,8 @@ export async function printRestore(
   const { api, sessionId, emit } = work;
   const { marked } = found;
   if (holder) {
-    const message = `Session ${sessionId} is running on this machine (pid ${holder.holder?.pid}); devloop down would ask it to restore everything.`;
-    emit({ type: 'note', message });
+    const pid = holder.holder?.pid;
+    emit(notice('restore.would-ask', { session: sessionId, ...(pid !== undefined && { pid }) }));
   }
   const planned = marked.map((one) => printPlanned(work, one));
   if (holder) return [];

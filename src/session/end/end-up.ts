@@ -8,6 +8,7 @@ import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import type { Gateways } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
@@ -153,13 +154,10 @@ function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined
 /** A manager that is paused by its Lease is resumed here; any other manager is resumed by the undo in its mark. */
 async function resumeManager(work: Work, pausing: Pausing[]): Promise<void> {
   await allDone(pausing.map(async ({ resume }) => resume?.(work))).catch((error) => {
-    const message = `The manager's Lease was not released: ${messageOf(error)} A Pod of the manager can take it when it expires.`;
-    work.emit({ type: 'warning', message });
+    work.emit(notice('restore.lease-not-released', { cause: messageOf(error) }));
   });
 }
 
 function away(error: unknown, { isFailure }: Ending): DevloopEvent {
-  const message = `The cluster is not restored yet. devloop keeps trying, and reviews are still answered here. ${messageOf(error)}`;
-  const leave = isFailure ? 'Press Ctrl-C twice to exit at once' : 'A second Ctrl-C exits at once';
-  return { type: 'warning', message, hint: `${leave}; then, to restore the rest: devloop down` };
+  return notice('restore.delayed', { cause: messageOf(error), isFailure });
 }

@@ -14,6 +14,7 @@ import { isChanged, type Left } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import { targetPortOf } from '../../operator/workload.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
 
 /**
@@ -49,14 +50,10 @@ async function handOverOne(work: Work, ref: ObjectRef, taken: ObjectRef[]): Prom
   if (service === undefined) return;
   const pods = await podsBehind(work, service, taken).catch(undefinedIfForbidden);
   const to = destinationOf(service, pods ?? []);
-  if (to === undefined) return work.emit({ type: 'warning', message: `${describe(ref)} ${NO_POD}` });
+  if (to === undefined) return work.emit(notice('restore.not-handed-over', { service: ref }));
   await pointAgain(work, service, () => to);
-  const message = `${describe(ref)} is not restored. Until it is, devloop's endpoints point it to the manager's Pods that are ready now.`;
-  work.emit({ type: 'note', message });
+  work.emit(notice('restore.handed-over', { service: ref }));
 }
-
-const NO_POD =
-  'is not restored, and devloop sees no ready Pod of the manager, so its endpoints still point to the session. Reviews get no answer until it is restored.';
 
 /** Whether the session's own slice of a Service points to ready Pods, which answer its reviews. */
 export async function isHandedOver(work: Work, service: Service, slices: EndpointSlice[]): Promise<boolean> {

@@ -24,6 +24,7 @@ import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import { listConfigurations, listWebhookServices, servicesCalledBy } from '../../operator/webhooks.ts';
 import { shellWord } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
@@ -140,8 +141,7 @@ async function answerOrRefuse(
   session: DeadSession,
   { closed, marked, means }: { closed: ClosedWebhook[]; marked: Marked[]; means: AnswerMeans },
 ): Promise<OpenRoute | undefined> {
-  const message = `The operator's own webhooks block its restore while nothing answers them, so devloop answers them until it is restored: ${listOf(closed)}.`;
-  work.emit({ type: 'note', message });
+  work.emit(notice('restore.answers-instead', { webhooks: listOf(closed) }));
   await endRelays(work, marked);
   try {
     return await answerInstead(work, await session.target(), means);

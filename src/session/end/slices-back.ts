@@ -7,7 +7,7 @@ import { type Left, waitForControllerSlices } from '../../cluster/takeover/resto
 import { CATCH_UP_MS, slicesCommand } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
-import { describe } from '../../report/object-name.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** What the session had taken over, what of it was found, and the managers that were resumed. */
 interface Restoring {
@@ -30,11 +30,7 @@ export async function slicesBack(
   const areDue = await Promise.all(missing.map((ref) => hasReadyPod(work, ref)));
   const due = missing.filter((_, index) => areDue[index]);
   for (const ref of await waitForControllerSlices(work, due, marked, CATCH_UP_MS))
-    work.emit({
-      type: 'warning',
-      message: `${describe(ref)} is restored, but Kubernetes has not written its endpoints yet, so kube-apiserver cannot call it.`,
-      hint: `To see them: ${slicesCommand(ref)}\nIf they do not appear, restart kube-controller-manager.`,
-    });
+    work.emit(notice('restore.no-endpoints', { service: ref, command: slicesCommand(ref) }));
 }
 
 /**

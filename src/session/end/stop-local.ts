@@ -3,6 +3,7 @@ import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
 import { otherWriter } from '../../machine/own-files.ts';
 import { isSuspended } from '../../machine/system.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { ENDING } from '../context/health.ts';
 import { isRunning, type LocalMachine } from '../context/local-machine.ts';
 import { ownerOfSession } from '../context/local-sessions.ts';
@@ -33,8 +34,7 @@ export async function stopLocalSession(
   if (running === undefined && !isEnding) return false;
   const owner = otherWriter(machine.stateDirectory) === undefined && ownerOfSession(machine, sessionId);
   if (!owner || owner.pid !== pid || owner.processStart !== processStart) return false;
-  const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
-  io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });
+  io.emit(notice('restore.asked', { session: sessionId, pid, isEnding }));
   try {
     if (!isEnding) process.kill(pid, 'SIGTERM');
   } catch (error) {

@@ -13,6 +13,7 @@ import type { TakenObject } from '../../operator/closed-webhooks.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { WebhookService } from '../../operator/webhooks.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { PROBE_LANGUAGE, PROBES, probeUntil, serviceProber } from '../route/probe-until.ts';
 
 const LIMIT_MS = 10_000;
@@ -39,8 +40,7 @@ async function verifyElsewhere(work: Work, prober: Prober): Promise<void> {
 }
 
 function warn({ emit }: Work, why: string): void {
-  const message = `devloop could not verify that the in-cluster webhook answers again: ${why}`;
-  emit({ type: 'warning', message });
+  emit(notice('restore.unverified', { cause: why }));
 }
 
 /**

@@ -3,6 +3,7 @@ import { answered } from '../../cluster/api/while-away.ts';
 import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** Most managers end within this time, and then nothing need be said about their Pods. */
 const SHORT_MS = 1_000;
@@ -29,7 +30,7 @@ export function followOldPods({ emit, signal }: Pick<Work, 'emit' | 'signal'>, p
   };
   const areGone = async (): Promise<boolean> => {
     if (!(await ended).includes(false)) return true;
-    emit({ type: 'warning', message: STILL_TERMINATING });
+    emit(notice('manager.still-terminating', {}));
     const isOver = answered(async () => (await count()) === 0);
     return await pollUntil(isOver, { everyMs: POLL_MS, limitMs: Number.POSITIVE_INFINITY, signal });
   };
@@ -43,13 +44,9 @@ export function followOldPods({ emit, signal }: Pick<Work, 'emit' | 'signal'>, p
       try {
         return (await areGone()) && !signal.aborted;
       } catch (error) {
-        const message = `devloop cannot see whether the Pods of the in-cluster manager have ended: ${messageOf(error)}`;
-        if (!signal.aborted) emit({ type: 'warning', message });
+        if (!signal.aborted) emit(notice('manager.unseen', { cause: messageOf(error) }));
         return false;
       }
     },
   };
 }
-
-const STILL_TERMINATING =
-  'A Pod of the in-cluster manager is still terminating; kube-apiserver may keep calling it over open connections.';

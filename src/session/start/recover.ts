@@ -1,4 +1,6 @@
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { type InTheWay, namespacesOf, takenObjects } from '../context/holders.ts';
 import { answerMeans } from '../end/answer-instead.ts';
 import { restoreDead } from '../end/restore-dead.ts';
@@ -21,7 +23,7 @@ export async function recoverSessions(
   // A session of this machine can restore everything itself, and its controller uses the ports that this session needs.
   for (const holder of inTheWay.living.filter(({ local }) => local)) {
     if (await stopLocalSession(holder, command.machine, io)) running.delete(holder.sessionId);
-    else emit({ type: 'warning', ...notStopped(holder) });
+    else emit(notStopped(holder));
   }
   const dead = {
     namespaces: namespacesOf(target),
@@ -30,8 +32,7 @@ export async function recoverSessions(
     target: async () => target,
   };
   for (const sessionId of inTheWay.sessions) {
-    const message = `Session ${sessionId} is dead, or is being taken over; restoring what it changed.`;
-    emit({ type: 'note', message });
+    emit(notice('restore.other-session', { session: sessionId }));
     const work = { api: context.api, sessionId, emit, signal };
     // A dead session answers no reviews, so there is nothing to wait for. A running one answers them until the manager does.
     const isAwaited = running.has(sessionId);
@@ -43,9 +44,8 @@ export async function recoverSessions(
   return await discoverAgain(command, found);
 }
 
-function notStopped({ sessionId, identity, holder }: LeaseHolder): { message: string; hint: string } {
-  return {
-    message: `Session ${sessionId} of ${identity} is running on this machine, but devloop cannot stop it, so devloop takes over while it runs. That session ends when it notices.`,
-    hint: `If its controller uses a port that this session needs: sudo kill ${holder?.pid}`,
-  };
+function notStopped({ sessionId, identity, holder }: LeaseHolder): DevloopEvent {
+  const pid = holder?.pid;
+  const values = { session: sessionId, holder: identity, ...(pid !== undefined && { pid }) };
+  return notice('restore.cannot-stop', values);
 }

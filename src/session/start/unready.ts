@@ -7,6 +7,7 @@ import { whyNotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import type { Observer } from '../../cluster/work.ts';
 import type { Target } from '../../operator/target.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { ObjectName } from '../../report/object-name.ts';
 import { describe } from '../../report/object-name.ts';
 
@@ -41,7 +42,6 @@ export async function reportUnready(
   const causes = await Promise.all(unready.map((ref) => whyNotStarted(api, ref).catch(() => undefined)));
   for (const one of causes) {
     if (one === undefined) continue;
-    const message = `${describe(one.ref)} is not ready, so devloop will not expect it to be ready after the session: ${one.cause}`;
-    emit({ type: 'warning', message });
+    emit(notice('manager.unready-before', { manager: one.ref, cause: one.cause }));
   }
 }
