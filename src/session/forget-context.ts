@@ -1,6 +1,7 @@
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { DevloopError } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { similarNames } from '../similar.ts';
 import { agreements, forget } from './context/agreed.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -20,10 +21,7 @@ export async function forgetContext(
   if (forgotten.length === 0)
     throw unknown(context, [...new Set(agreements(machine).map((one) => one.context))]);
   for (const { server, what } of forgotten)
-    emit({
-      type: 'note',
-      message: `devloop has forgotten context ${context} (${server}), in which you had agreed to:\n${what.map((one) => `  ${one}`).join('\n')}`,
-    });
+    emit(notice('context.forgotten', { context, server, agreed: what }));
 }
 
 function unknown(context: string, known: string[]): DevloopError {

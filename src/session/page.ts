@@ -6,6 +6,7 @@ import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
 import type { Compared, PageAction, PageStatus } from '../page/protocol.ts';
 import type { PageServer, PageSession } from '../page/server.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { SessionPhase } from '../report/session-state.ts';
 import type { Recorder } from '../reviews/recorder.ts';
 import { type Health, healthAfter, STARTING, wordsFor } from './context/health.ts';
@@ -45,8 +46,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   const cannotServe = (error: unknown): undefined => {
     // The next key press tries again.
     serving = undefined;
-    const message = `The page cannot be served: ${messageOf(error)}`;
-    work.emit({ type: 'warning', message });
+    work.emit(notice('page.not-served', { cause: messageOf(error) }));
   };
   return {
     observe(event) {

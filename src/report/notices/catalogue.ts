@@ -2,12 +2,13 @@ import type { Level, Notice } from './notice.ts';
 import { OPERATOR } from './operator.ts';
 import { RESTORE } from './restore.ts';
 import { ROUTE } from './route.ts';
+import { SESSION } from './session.ts';
 
 /**
  * Every note and warning, by its code. A code keeps its meaning, so scripts and tests look for it and never at the text. docs/notices.md is
  * generated from the files that are put together here.
  */
-export const NOTICES = { ...OPERATOR, ...RESTORE, ...ROUTE };
+export const NOTICES = { ...OPERATOR, ...RESTORE, ...ROUTE, ...SESSION };
 
 export type NoticeCode = keyof typeof NOTICES;
 type ValuesOf<C extends NoticeCode> = Parameters<(typeof NOTICES)[C]['text']>[0];

@@ -27,6 +27,11 @@ export const ROUTE = {
     ({ route, next, cause }) =>
       `The ${route} route does not work, so devloop is trying the ${next} route (set \`route: ${next}\` in devloop.yaml to skip this step):\n${cause}`,
   ),
+  /** The route is back after it was lost, but reviews do not reach this machine. `next`: what to do. */
+  'route.reconnected-unreached': warning<{ cause: string; next?: string }>(
+    ({ cause }) => `The route reconnected, but reviews do not reach this machine: ${cause}`,
+    ({ next }) => next,
+  ),
   /** The gateway refused connections and requests that were no calls to a webhook of this operator, or came from outside --allow-from. */
   'gateway.strangers': warning<Refused>(strangersText, ({ isOpen }) =>
     isOpen

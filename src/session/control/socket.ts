@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { listenOn } from '../../machine/port.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { type Handlers, PROTOCOL_VERSION, type Reply, type RequestName, socketPath } from './requests.ts';
 
 /** The address of a unix socket has room for 108 bytes on Linux and 104 on macOS, including a zero at the end. */
@@ -37,8 +38,7 @@ export async function openSocket(
     // An extra precaution: the directory already keeps other users out.
     await chmod(path, 0o600);
   } catch (error) {
-    const message = `Other terminals cannot control this session, because its socket cannot be created: ${messageOf(error)}`;
-    emit({ type: 'note', message });
+    emit(notice('session.no-socket', { cause: messageOf(error) }));
   }
   return {
     async [Symbol.asyncDispose]() {

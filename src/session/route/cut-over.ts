@@ -7,6 +7,7 @@ import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
 import { notReached, type ProbeResult, probeUntil, serviceProber } from './probe-until.ts';
@@ -166,9 +167,10 @@ async function verifyAgain(routing: Routing, open: OpenRoute): Promise<void> {
 /** Warns if reviews do not arrive after a reconnect. The far end may have changed: an sshd with other settings, for example. */
 function warnUnreached({ emit, signal }: Routing, error: unknown): void {
   if (signal.aborted) return;
-  const hint = error instanceof DevloopError ? error.hint : undefined;
-  const message = `The route reconnected, but reviews do not reach this machine: ${messageOf(error)}`;
-  emit({ type: 'warning', message, ...(hint === undefined ? {} : { hint }) });
+  const next = error instanceof DevloopError ? error.hint : undefined;
+  emit(
+    notice('route.reconnected-unreached', { cause: messageOf(error), ...(next !== undefined && { next }) }),
+  );
 }
 
 function verified(open: OpenRoute, service: TargetService, { latencyMs }: ProbeResult): DevloopEvent {

@@ -6,6 +6,7 @@ import { DevloopError } from '../../errors.ts';
 import { asCalled } from '../../gateway/paths.ts';
 import { type Asked, askForHandlers, type CalledPath } from '../../gateway/unserved-paths.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
 import type { Gateways } from './gateways.ts';
 
@@ -107,7 +108,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
       void asking.finally(() => asked === program && gateways.release());
     },
     controllerDown(why, ms) {
-      if (asks.giveUp()) check.work.emit({ type: 'note', message: GIVEN_UP });
+      if (asks.giveUp()) check.work.emit(notice('webhooks.not-asked', {}));
       gateways.controllerDown(why, ms);
     },
     failFast: (why) => gateways.failFast(why),
@@ -116,9 +117,6 @@ export function createServedGate(check: ServedCheck): ServedGate {
 
 /** How late devloop may notice the end of a process. */
 const SEEN_LATE_MS = 500;
-
-const GIVEN_UP =
-  'The controller ended while devloop sent it reviews without an object, to see which webhooks it serves.\nSo devloop does not ask it again in this session, and forwards all reviews.';
 
 const NOT_ASKED: Asked = { unserved: [], unclear: [], wantsCertificate: false };
 
@@ -192,8 +190,7 @@ function warnOnce({ work }: ServedCheck, warned: Set<string>, unclear: CalledPat
   const added = unclear.filter((one) => !warned.has(keyOf([one])));
   for (const one of added) warned.add(keyOf([one]));
   if (added.length === 0) return;
-  const message = `The controller answers 404 to devloop's review of a kind that does not exist on ${added.map(({ path }) => path).join(', ')}, as on any other path. So only a real review shows whether it serves this webhook.`;
-  work.emit({ type: 'warning', message });
+  work.emit(notice('webhooks.unclear', { paths: added.map(({ path }) => path) }));
 }
 
 function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved: CalledPath[]): void {

@@ -1,4 +1,5 @@
 import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /**
  * Warns of each path on which a real review is answered 404: once, and again only after another answer there. devloop sends no requests to
@@ -14,11 +15,7 @@ export function noticeUnserved(whose: string, emit: Emit): { observe(event: Devl
       if (event.code !== 404 || event.verdict !== 'failed') return void unserved.delete(path);
       if (unserved.has(path)) return;
       unserved.add(path);
-      const message = `${whose} answers 404 on ${path}, so the reviews of this webhook fail.`;
-      emit({ type: 'warning', message, hint: MEND });
+      emit(notice('webhooks.answered-404', { who: whose, path }));
     },
   };
 }
-
-const MEND =
-  'If your code does not serve this path yet, add its handler, and start the process again. Check the arguments and variables that switch webhooks on.';

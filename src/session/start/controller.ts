@@ -21,6 +21,7 @@ import { homeDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { CommandContext } from '../context/context.ts';
 import {
   claimPort,
@@ -89,8 +90,7 @@ export async function planLocally(
 /** Sources can require certificates in some cases only, so the controller itself has to show it. */
 function warnOfClientCertificates({ facts, target, io }: Session): void {
   if (facts.clientCertificates === undefined || target.services.length === 0) return;
-  const message = `The sources can require client certificates of callers of the webhooks (${facts.clientCertificates}). devloop has none to present, so it ends the session if the controller requires one.`;
-  io.emit({ type: 'warning', message });
+  io.emit(notice('webhooks.client-certificates', { source: facts.clientCertificates }));
 }
 
 /** The debugger's module is loaded only if it is needed. */

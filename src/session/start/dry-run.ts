@@ -5,6 +5,7 @@ import { shownCommand } from '../../controller/runner.ts';
 import { DevloopError } from '../../errors.ts';
 import { isFreeSomewhere } from '../../machine/port.ts';
 import { targetPorts } from '../../operator/target.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { markedSessions } from '../context/holders.ts';
 import { controllersOf, orphanPids } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
@@ -38,7 +39,7 @@ export async function printPlan(command: UpCommand, found: Considered): Promise<
     io.emit({ type: 'note', message: restoresFirst(sessionId) });
   for (const event of plannedConsent(command, question)) io.emit(event);
   const mayHold = (await lackingForLeases(context.api, plan)).length === 0;
-  if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
+  if (!mayHold) io.emit(notice('session.no-leases', {}));
   print([...(mayHold ? changesOf(plan.leases) : []), ...changesOf(plan.standIn)]);
   print(changesOf(plan.verify));
   // Printed before the routes, whose changes would otherwise seem to include these.
@@ -85,9 +86,6 @@ async function debugged(dlv: string, command: string[]): Promise<string[]> {
   const { debugCommand } = await import('./debugger.ts');
   return debugCommand(dlv, command);
 }
-
-const NO_LEASES =
-  'Your account is not allowed to create Leases, so somebody else who takes over this operator gets no warning.';
 
 function restoresFirst(sessionId: string): string {
   return `devloop up would first restore what session ${sessionId} left. To see it: \`devloop down --dry-run\``;

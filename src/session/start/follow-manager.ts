@@ -11,6 +11,7 @@ import { planController } from '../../local/plan.ts';
 import type { PodConnection } from '../../local/pod-connection.ts';
 import type { OtherPort } from '../../local/webhook-port.ts';
 import type { TargetManager } from '../../operator/target.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { withoutDiscoveries } from '../context/without-discoveries.ts';
 import { NOBODY } from '../guard/react.ts';
 import { containerOf, type TemplateChanges, templateChanges } from '../guard/template.ts';
@@ -78,10 +79,5 @@ function movedTo(port: number | undefined): OtherPort | undefined {
 
 function warn({ emit, signal }: Work, error: unknown): void {
   if (signal.aborted) return;
-  const message = `A new version of the manager was applied, but devloop could not work out how to run the controller for it: ${messageOf(error)}`;
-  emit({
-    type: 'warning',
-    message,
-    hint: 'The controller keeps its arguments. To use the new ones, run devloop up again.',
-  });
+  emit(notice('manager.not-followed', { cause: messageOf(error) }));
 }

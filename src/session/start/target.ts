@@ -14,6 +14,7 @@ import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
 import {
@@ -32,7 +33,7 @@ import { requireSelectors } from './selectorless.ts';
 import { reportServedApis } from './served-apis.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
-import { assertNoWebhooks, RUNS_HERE, requireRunnable, withoutWebhooks } from './undeployed.ts';
+import { assertNoWebhooks, requireRunnable, withoutWebhooks } from './undeployed.ts';
 
 /** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
 export async function discoverTarget(command: UpCommand): Promise<Discovered & { inTheWay: InTheWay }> {
@@ -50,7 +51,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   assertNoWebhooks(target, options);
   if (target.services.length === 0 && target.manager === undefined) {
     await requireRunnable(context, await facts, options);
-    io.emit({ type: 'note', message: RUNS_HERE });
+    io.emit(notice('session.alone', {}));
   }
   const choice = pauseChoice(options, context);
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);

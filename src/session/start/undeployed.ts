@@ -8,9 +8,6 @@ import type { CommandContext } from '../context/context.ts';
 import type { UpOptions } from '../context/options.ts';
 
 /** Printed for an operator that is not deployed. */
-export const RUNS_HERE =
-  'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused: the controller just runs here, as `make run` would run it. If it is deployed, name it with --deployment.';
-
 /**
  * The controller of an operator that is not deployed can run here if the cluster has its CRDs. Throws 'target.not-found' if it has none of
  * them, unless the user named what to run. Also throws it if the user starts the program, or names its command, and devloop cannot read
