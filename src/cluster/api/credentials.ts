@@ -101,7 +101,7 @@ async function authenticate(selected: Selected, host: PluginHost, limitMs: numbe
   const impersonation = impersonate(user);
   // As in kubectl, credentials are not sent without TLS.
   if (new URL(server).protocol === 'http:') return { headers: impersonation };
-  const identity = identityOf(user);
+  const identity = identityOf(user, context);
   const authorization = staticAuthorization(selected);
   const given: Credential = { headers: { ...authorization, ...impersonation }, ...identity };
   if (authorization !== undefined || identity.cert !== undefined) return given;
@@ -155,9 +155,15 @@ function bearer(token: string): Record<string, string> {
   return { Authorization: headerValue(`Bearer ${token}`) };
 }
 
-function identityOf({ certFile, certData, keyFile, keyData }: User): Identity {
-  const read = (data: string, file: string): string =>
-    data === '' ? readFileSync(file, 'utf8') : Buffer.from(data, 'base64').toString();
+function identityOf({ certFile, certData, keyFile, keyData }: User, context: string): Identity {
+  const read = (data: string, file: string): string => {
+    if (data !== '') return Buffer.from(data, 'base64').toString();
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw notUsable(context, `a file of its user cannot be read: ${messageOf(error)}`);
+    }
+  };
   if (certFile === '' && certData === '') return {};
   return { cert: read(certData, certFile), key: read(keyData, keyFile) };
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { isText } from './header.ts';
 import type { Cluster, User } from './kubeconfig-file.ts';
 import { proxyUrlOf } from './proxy-choice.ts';
@@ -68,7 +68,7 @@ function unreadable(setting: string, file: string): string[] {
   if (file === '') return [];
   try {
     accessSync(file, constants.R_OK);
-    return [];
+    return statSync(file).isDirectory() ? [`the file of ${setting} is a directory`] : [];
   } catch (error) {
     return [`the file of ${setting} cannot be read: ${(error as Error).message}`];
   }

@@ -237,6 +237,24 @@ describe('the content', () => {
     await expect(load({ KUBECONFIG: '.' })).rejects.toMatchObject({ code: 'kubeconfig.invalid' });
   });
 
+  it.each([
+    ['certificate-authority', { 'certificate-authority': '.' }, { token: 't' }],
+    ['client-certificate', {}, { 'client-certificate': '.', 'client-key': 'kc' }],
+    ['client-key', {}, { 'client-certificate': 'kc', 'client-key': '.' }],
+  ])('is kubeconfig.invalid if the file of its %s is a directory', async (setting, cluster, user) => {
+    const config = {
+      'current-context': 'one',
+      contexts: [{ name: 'one', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://a', ...cluster } }],
+      users: [{ name: 'u', user }],
+    };
+    await writeFile(join(directory, 'kc'), JSON.stringify(config));
+    await expect(load({ KUBECONFIG: 'kc' })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining(`the file of ${setting} is a directory`),
+    });
+  });
+
   it('has paths relative to its own directory', async () => {
     await mkdir(join(directory, 'sub'));
     await writeFile(join(directory, 'sub', 'ca.pem'), 'CA of sub');

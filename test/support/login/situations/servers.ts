@@ -130,6 +130,7 @@ export const CERTIFICATES: Situation[] = [
       files: { 'ca.pem': '@KEY:client@@PEM:ca@' },
     },
   ),
+  withCluster('CA: a file that is a directory', { 'certificate-authority': '@DIR@' }),
   withCluster('CA: a file', { 'certificate-authority': '@DIR@/ca.pem' }, { files: { 'ca.pem': '@PEM:ca@' } }),
   withCluster(
     'CA: a file, relative to the kubeconfig',

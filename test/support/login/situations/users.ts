@@ -78,6 +78,10 @@ export const USERS: Situation[] = [
     'client-certificate': 'me.crt',
     'client-key': 'me.key',
   }),
+  as('client certificate in files that are directories', {
+    'client-certificate': '@DIR@',
+    'client-key': '@DIR@',
+  }),
   as(
     'client certificate in one file with its key',
     { 'client-certificate': 'me.pem', 'client-key': 'me.pem' },

@@ -105,5 +105,7 @@ it('tells the handler when the other process is gone', async () => {
 
 it('says when its path is too long, and the session goes on without it', async () => {
   await using _ = await open({}, join(directory, 'x'.repeat(100)));
-  expect(events).toMatchObject([{ code: 'session.no-socket', values: { cause: expect.stringContaining('103') } }]);
+  expect(events).toMatchObject([
+    { code: 'session.no-socket', values: { cause: expect.stringContaining('103') } },
+  ]);
 });
