@@ -6,6 +6,8 @@ import type { KubeObject, ManagedFields } from '../api/objects.ts';
 /** If a writer sends no field manager, kube-apiserver uses its user agent as the name. */
 export const OWN_MANAGER = USER_AGENT;
 
+const CONTROLLERS = 'kube-controller-manager';
+
 /** An owner of a field, as its entry of managedFields names it. */
 export interface Owner {
   manager: string;
@@ -29,6 +31,11 @@ export function ownersOf(object: KubeObject, path: string[]): Owner[] {
 export function isOnlyOurs(object: KubeObject, path: string[]): boolean {
   const isOwned = entriesOf(object).some((one) => isOwn(one) && partOf(one.fieldsV1, path) !== undefined);
   return isOwned && ownersOf(object, path).length === 0;
+}
+
+/** Whether anybody but devloop and Kubernetes' controllers owns a part of the object. */
+export function isPartlyOfUsers(object: KubeObject): boolean {
+  return othersIn(object).some(({ manager }) => manager !== CONTROLLERS);
 }
 
 /** The owners in the object's managedFields that have one of these ids. */

@@ -2,10 +2,14 @@
  * Endpoints and EndpointSlices that somebody wrote by hand for a Service without a selector. Kubernetes never writes them again, so while a
  * session points them elsewhere, they carry an undo like any object of the user.
  */
-import type { Kind } from '../api/kinds.ts';
-import type { EndpointSlice, Json, KubeObject } from '../api/objects.ts';
+import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
+import { describe } from '../../report/object-name.ts';
+import type { ClusterApi } from '../api/client.ts';
+import type { Kind, ObjectRef } from '../api/kinds.ts';
+import type { EndpointSlice, Json, KubeObject, Service } from '../api/objects.ts';
 import { type FieldChange, IN_ANNOTATION, type OwnChange, ownedBy, same, sessionOf } from '../marks/marks.ts';
-import { isOnlyOurs, ownersOf } from '../marks/owners.ts';
+import { isOnlyOurs, isPartlyOfUsers, ownersOf } from '../marks/owners.ts';
 import { valueAt } from '../marks/paths.ts';
 import { undoOf } from '../marks/undo.ts';
 import { SESSION_LABEL, SKIP_MIRROR, UNDO_ANNOTATION } from '../names.ts';
@@ -41,6 +45,19 @@ export function handMadeChange(kind: Kind): OwnChange | undefined {
 /** Whether these are endpoints that somebody wrote by hand; devloop's own, and those that Kubernetes writes again, have no undo. */
 export function isHandMade({ ref, object }: { ref: { kind: Kind }; object: KubeObject }): boolean {
   return HAND_MADE[ref.kind] !== undefined && object.metadata.annotations?.[UNDO_ANNOTATION] !== undefined;
+}
+
+/** Throws if these Endpoints of a Service without a selector have lost their undo, and still contain something of their author. */
+export async function assertNotHandMade(
+  api: ClusterApi,
+  { ref, object }: { ref: ObjectRef; object: KubeObject },
+): Promise<void> {
+  const service = await api.get<Service>({ ...ref, kind: 'Service' });
+  if (service === undefined || !same(service.spec.selector, undefined) || !isPartlyOfUsers(object)) return;
+  const message = `${describe(ref)} was written by hand, and has lost ${UNDO_ANNOTATION}: devloop can neither restore it nor delete it.`;
+  const kubectl = `kubectl --context ${shellWord(api.context)} -n ${shellWord(ref.namespace)}`;
+  const hint = `Write its addresses again, and remove the label ${SESSION_LABEL}: ${kubectl} edit endpoints ${shellWord(ref.name)}`;
+  throw new DevloopError('change.conflict', message, { hint });
 }
 
 /** The slice without endpoints, with the session's mark and its undo. */

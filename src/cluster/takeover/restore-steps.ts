@@ -14,7 +14,7 @@ import type { Kept } from '../marks/undo.ts';
 import { isOwnService, isProbeConfiguration, isRelayPod, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
 import type { Marked } from './find-marked.ts';
-import { handMadeChange, isHandMade } from './hand-made.ts';
+import { assertNotHandMade, handMadeChange, isHandMade } from './hand-made.ts';
 import type { Pause } from './pause/pause.ts';
 import { isUnansweredWebhook } from './pause/refusals.ts';
 import { pauseOf } from './pause/strategies.ts';
@@ -255,7 +255,7 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
   if (await pollUntil(answered(isOverwritten), { everyMs: POLL_MS, limitMs: ENDPOINTS_LIMIT_MS }))
     emit({ type: 'change', action: 'restore', object: one.ref, detail: 'recreated by Kubernetes' });
   // Otherwise, the Service has no selector, or is gone.
-  else await remove(work, one, 'not recreated by Kubernetes');
+  else await assertNotHandMade(api, one).then(() => remove(work, one, 'not recreated by Kubernetes'));
 }
 
 /** Deletes the relays. This comes after the restore of the Services, because a relay carries reviews until its Service points elsewhere. */

@@ -149,4 +149,16 @@ describe('a Service without a selector', () => {
     expect(await restore()).toMatchObject([{ fault: expect.stringContaining('metadata.finalizers') }]);
     expect(sessionOf(endpoints())).toBe('s1');
   });
+
+  it('is not deleted with what its author wrote if its undo is gone', async () => {
+    const labels = { by: 'kubectl' };
+    const written = { ...endpoints(), metadata: { ...endpoints().metadata, labels } };
+    await cluster.as('kubectl').replace({ kind: 'Endpoints', ...metadata }, written);
+    await adopt();
+    cluster.edit<Endpoints>('Endpoints', 'hook', 'shop', ({ metadata: { annotations } }) => {
+      delete annotations![UNDO_ANNOTATION];
+    });
+    await expect(restore()).rejects.toThrow('Endpoints shop/hook was written by hand, and has lost');
+    expect(endpoints().metadata.labels).toMatchObject(labels);
+  });
 });
