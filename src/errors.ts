@@ -253,7 +253,8 @@ export class DevloopError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'DevloopError';
     this.code = code;
-    this.hint = options.hint;
+    // A list of suggestions can be empty.
+    this.hint = options.hint || undefined;
     this.isSummary = options.isSummary ?? false;
   }
 

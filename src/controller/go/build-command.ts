@@ -144,13 +144,16 @@ function nameOnly(flag: string): string {
   return flag.replace(/^(--?X)[ =]['"]?(?:[^\s=]*\/)?([^\s=/]+)=.*$/s, '$1 $2=…');
 }
 
+/** These only leave out symbols and debug information, so no build fails because of them. */
+const HARMLESS = /^-ldflags=(?:-[sw] ?)*$/;
+
 /**
  * How to build without the flags of a recipe, if a build fails with them; undefined if it has none. A value in GOFLAGS replaces them, even
  * an empty one. The variable replaces what the user has in it, or has set with `go env -w`, so that is repeated.
  */
 export function withoutChosen(flags: BuildFlag[], userFlags: string): string | undefined {
   const chosen = flags.filter(({ what, flag }) =>
-    what === 'build tags' ? flag !== '-tags=' : what === 'linker flags' && !/^-ldflags=(?:-s)?$/.test(flag),
+    what === 'build tags' ? flag !== '-tags=' : what === 'linker flags' && !HARMLESS.test(flag),
   );
   if (chosen.length === 0) return undefined;
   const list = chosen.map(({ flag, source }) => `${shortened(flag, MOST_SHOWN)} (${source})`).join(', ');

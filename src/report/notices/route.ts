@@ -17,7 +17,9 @@ export const ROUTE = {
     ({ host, file, cause }) => `Could not add the key of ${host} to ${file}: ${cause}`,
   ),
   /** The relay route listens on no port of this machine. */
-  'route.relay-ignores-address': note(() => 'The relay route ignores --address and --port.'),
+  'route.relay-ignores-address': note(
+    () => 'The relay route ignores --address and --port. To use no other route than theirs: --route direct',
+  ),
   /** The relay route has no list of addresses that may connect. */
   'route.relay-ignores-allow-from': note(
     () => 'The relay route ignores --allow-from: a NetworkPolicy decides who can connect to its Pod.',

@@ -46,9 +46,8 @@ export const relay: RouteKind = {
 };
 
 async function openRelay(routing: Routing): Promise<OpenRoute> {
-  const { choice, address, port, allowFrom } = routing.settings;
-  if (choice === 'relay' && (address ?? port) !== undefined)
-    routing.emit(notice('route.relay-ignores-address', {}));
+  const { address, port, allowFrom } = routing.settings;
+  if ((address ?? port) !== undefined) routing.emit(notice('route.relay-ignores-address', {}));
   if (allowFrom !== undefined) routing.emit(notice('route.relay-ignores-allow-from', {}));
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));

@@ -41,4 +41,5 @@ test('forgets the current context or a named one, whose cluster may be gone, and
   });
   await forgetContext({ name: 'staging' }, io);
   expect(agreements(machine)).toEqual([]);
+  await expect(forgetContext({ name: 'staging' }, io)).rejects.toMatchObject({ hint: undefined });
 });

@@ -64,6 +64,7 @@ test('whoever cannot build with the flags that devloop chose learns which, and h
     `GOFLAGS='-mod=mod '\\''-gcflags=-N -l'\\'' -tags= -ldflags=' devloop up`,
   );
   expect(withoutChosen(flagsOf('RUN go build -o m .'), '')).toBeUndefined();
+  expect(withoutChosen(flagsOf('RUN go build -ldflags "-s -w" -o m .'), '')).toBeUndefined();
 });
 
 test('of the own modules alone, nothing is optimized for a debugger', async () => {
