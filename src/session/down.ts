@@ -110,11 +110,14 @@ async function holderOf(command: DownCommand, session: Traces): Promise<LeaseHol
 
 /**
  * The holder of a session that was judged dead, if it is alive after all. Sessions are restored one after another, so the verdict may be
- * minutes old, and a computer that was asleep may have woken up. Only a Lease that has changed since it was listed is judged again.
+ * minutes old, and a computer that was asleep may have woken up. Only a Lease that has changed since it was listed is judged again, or one that
+ * was not there yet.
  */
 async function holderSince(command: DownCommand, session: Traces): Promise<LeaseHolder | undefined> {
   const { api } = command.context;
-  const isAsListed = ownLeases(session.objects).map(async ({ ref, object }) => {
+  const leases = ownLeases(session.objects);
+  if (leases.length === 0) return await holderOf(command, session);
+  const isAsListed = leases.map(async ({ ref, object }) => {
     const now = await api.get<Lease>(ref).catch(undefinedIfForbidden);
     return now === undefined || isSameTerm(now, object as Lease);
   });

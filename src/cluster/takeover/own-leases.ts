@@ -1,7 +1,7 @@
 /** Which Leases with a session's label say anything about that session. Whoever can create Leases anywhere can give them any label. */
 import { isWebhookKind, isWorkload, type ObjectRef } from '../api/kinds.ts';
 import type { Lease, WebhookConfiguration } from '../api/objects.ts';
-import { isLeaseFor } from '../names.ts';
+import { isLeaseFor, probeObjectName } from '../names.ts';
 import { SERVICE_NAME } from './endpoints.ts';
 import type { Marked } from './find-marked.ts';
 import { type Holder, holderOf } from './lease.ts';
@@ -12,7 +12,7 @@ import { type Holder, holderOf } from './lease.ts';
  */
 export function ownLeases(marked: Marked[]): Marked[] {
   const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
-  const objects = marked.flatMap(leased);
+  const objects = marked.flatMap(leased).filter((one) => !isOfProbe(one));
   if (objects.length === 0) return leases;
   const isFor = ({ ref }: Marked, some: ObjectRef[]): boolean => some.some((one) => isLeaseFor(ref, one));
   const first = leases.filter((lease) => isFor(lease, objects));
@@ -23,6 +23,11 @@ export function ownLeases(marked: Marked[]): Marked[] {
 /** The holders that a session's own Leases record. */
 export function holdersIn(marked: Marked[]): Holder[] {
   return ownLeases(marked).flatMap(({ object }) => holderOf(object as Lease) ?? []);
+}
+
+/** The Services of probes exist before the session has changed anything, and have no Lease. */
+function isOfProbe({ name }: ObjectRef): boolean {
+  return name.startsWith(probeObjectName(''));
 }
 
 /** What a session holds a Lease for if it has changed this object. */

@@ -89,10 +89,11 @@ export async function liveHolder(
   if (holders.length > 0) return holders.find((one) => one.alive);
   if (await isKnownDead(machine, sessionId)) return undefined;
   const { marked, unseen } = await lookCloser();
-  const taken = marked.map(({ ref }) => ref).filter((ref) => isTakenOver(ref, sessionId));
-  if (taken.length === 0) return undefined;
+  // A session creates its Leases first, so they may be younger than what was listed.
   const closer = await holdersIn(marked);
   if (closer.length > 0) return closer.find((one) => one.alive);
+  const taken = marked.map(({ ref }) => ref).filter((ref) => isTakenOver(ref, sessionId));
+  if (taken.length === 0) return undefined;
   const isHidden = (space?: string): boolean =>
     unseen.some(({ kind, namespace }) => kind === 'Lease' && namespace === space);
   const hidden = [...new Set(taken.map(({ namespace }) => namespace).filter(isHidden))];

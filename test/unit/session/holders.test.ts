@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
-import type { KubeObject, Lease } from '../../../src/cluster/api/objects.ts';
+import type { KubeObject, Lease, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
 import { HOLDER_ANNOTATION, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../../../src/cluster/takeover/lease-holder.ts';
@@ -89,6 +89,28 @@ it('is alive, or dead, as its Lease shows', async () => {
   cluster.drop('Lease', 'devloop.service.hook', 'shop');
   putLease(43);
   expect(await holder()).toBeUndefined();
+});
+
+it('is alive while it has its Leases and the objects of a probe, for which there is no Lease', async () => {
+  const labels = { [SESSION_LABEL]: '0a1b2c3d' };
+  const service = { namespace: 'shop', name: 'devloop-probe-ipv4-0a1b2c3d' };
+  cluster.put('Service', { metadata: { ...service, labels } });
+  cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
+    metadata: { name: 'devloop-probe-0a1b2c3d-abc', labels },
+    webhooks: [{ name: 'probe.devloop.dev', clientConfig: { service } }],
+  });
+  putLease(42);
+  expect(await holder()).toMatchObject({ sessionId: '0a1b2c3d', alive: true });
+});
+
+it('is alive if its Lease is created after the Leases were listed', async () => {
+  put('Service', 'devloop-probe-ipv4-0a1b2c3d');
+  const { marked } = await findMarked(cluster.api, ['own']);
+  putLease(42);
+  const observer = { api: cluster.api, emit: () => {}, signal: new AbortController().signal };
+  const look = () => findMarked(cluster.api, ['shop'], { sessionId: '0a1b2c3d' });
+  const traces = { sessionId: '0a1b2c3d', objects: marked };
+  expect(await liveHolder(observer, machine, traces, look)).toMatchObject({ alive: true });
 });
 
 describe('a Lease of a stranger, with the label of the session', () => {
