@@ -189,10 +189,14 @@ export function isOwnService(ref: ObjectRef, sessionId: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${sessionId}`);
 }
 
-/** Either devloop's own, or one that somebody made by hand: a mirrored slice can have its labels and annotations from Endpoints. */
+/**
+ * Either devloop's own, or one that somebody made by hand, also if it has lost its undo. The slices of a controller can have their labels
+ * from the Service, and mirrored ones have their labels and annotations from the Endpoints.
+ */
 function isOurSlice({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {
-  const isHandMade = annotations[UNDO_ANNOTATION] !== undefined && labels[MANAGED_BY] !== MIRRORING;
-  return labels[MANAGED_BY] === SLICE_MANAGER || isHandMade;
+  const manager = labels[MANAGED_BY];
+  if (manager === undefined || manager === SLICE_MANAGER) return true;
+  return annotations[UNDO_ANNOTATION] !== undefined && manager !== MIRRORING;
 }
 
 function isOurEndpoints({ metadata }: KubeObject): boolean {

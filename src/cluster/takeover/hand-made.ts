@@ -12,7 +12,7 @@ import { type FieldChange, IN_ANNOTATION, type OwnChange, ownedBy, same, session
 import { isOnlyOurs, isPartlyOfUsers, ownersOf } from '../marks/owners.ts';
 import { valueAt } from '../marks/paths.ts';
 import { undoOf } from '../marks/undo.ts';
-import { SESSION_LABEL, SKIP_MIRROR, UNDO_ANNOTATION } from '../names.ts';
+import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, UNDO_ANNOTATION } from '../names.ts';
 
 const isListOrAbsent = (value: Json | undefined): boolean => value === undefined || Array.isArray(value);
 
@@ -47,17 +47,26 @@ export function isHandMade({ ref, object }: { ref: { kind: Kind }; object: KubeO
   return HAND_MADE[ref.kind] !== undefined && object.metadata.annotations?.[UNDO_ANNOTATION] !== undefined;
 }
 
-/** Throws if these Endpoints of a Service without a selector have lost their undo, and still contain something of their author. */
+/** Throws if these are hand-made endpoints that have lost their undo, and still contain something of their author. */
 export async function assertNotHandMade(
   api: ClusterApi,
   { ref, object }: { ref: ObjectRef; object: KubeObject },
 ): Promise<void> {
-  const service = await api.get<Service>({ ...ref, kind: 'Service' });
-  if (service === undefined || !same(service.spec.selector, undefined) || !isPartlyOfUsers(object)) return;
+  if (HAND_MADE[ref.kind] === undefined || object.metadata.labels?.[MANAGED_BY] === SLICE_MANAGER) return;
+  if (ref.kind === 'Endpoints' && !(await areOfUser(api, { ref, object }))) return;
   const message = `${describe(ref)} was written by hand, and has lost ${UNDO_ANNOTATION}: devloop can neither restore it nor delete it.`;
   const kubectl = `kubectl --context ${shellWord(api.context)} -n ${shellWord(ref.namespace)}`;
-  const hint = `Write its addresses again, and remove the label ${SESSION_LABEL}: ${kubectl} edit endpoints ${shellWord(ref.name)}`;
+  const hint = `Write its addresses again, and remove the label ${SESSION_LABEL}: ${kubectl} edit ${ref.kind.toLowerCase()} ${shellWord(ref.name)}`;
   throw new DevloopError('change.conflict', message, { hint });
+}
+
+/** Those of a Service with a selector are of Kubernetes. */
+async function areOfUser(
+  api: ClusterApi,
+  { ref, object }: { ref: ObjectRef; object: KubeObject },
+): Promise<boolean> {
+  const service = await api.get<Service>({ ...ref, kind: 'Service' });
+  return service !== undefined && same(service.spec.selector, undefined) && isPartlyOfUsers(object);
 }
 
 /** The slice without endpoints, with the session's mark and its undo. */

@@ -230,7 +230,7 @@ export async function removeCreated(work: Work, marked: Marked[]): Promise<void>
   const own = marked.filter((one) => !isHandMade(one));
   const created = [...of(own, 'EndpointSlice'), ...probes];
   await allDone([
-    ...created.map((one) => remove(work, one)),
+    ...created.map((one) => assertNotHandMade(work.api, one).then(() => remove(work, one))),
     ...of(own, 'Endpoints').map((one) => restoreEndpoints(work, one)),
   ]);
 }

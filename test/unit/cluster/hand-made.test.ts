@@ -161,4 +161,13 @@ describe('a Service without a selector', () => {
     await expect(restore()).rejects.toThrow('Endpoints shop/hook was written by hand, and has lost');
     expect(endpoints().metadata.labels).toMatchObject(labels);
   });
+
+  it('is a slice that stays, and is reported, if its undo is gone', async () => {
+    await adopt();
+    cluster.edit<EndpointSlice>('EndpointSlice', 'by-hand', 'shop', ({ metadata: { annotations } }) => {
+      delete annotations![UNDO_ANNOTATION];
+    });
+    await expect(restore()).rejects.toThrow('EndpointSlice shop/by-hand was written by hand, and has lost');
+    expect(cluster.names('EndpointSlice')).toContain('by-hand');
+  });
 });
