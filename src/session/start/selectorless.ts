@@ -18,7 +18,8 @@ export async function requireSelectors(
   { services, manager }: Pick<Target, 'services' | 'manager'>,
   { adopt, choice }: { adopt: boolean; choice: RouteSettings['choice'] },
 ): Promise<void> {
-  for (const { service } of services) {
+  for (const { service, calls } of services) {
+    if (isSelectorless(service) && calls.length === 0) throw uncalled(service);
     const refusal = adopt ? undefined : await selectorMissing(api, service, manager);
     if (refusal !== undefined) throw refusal;
     if (choice === 'relay' && isSelectorless(service)) throw notThroughRelay(service);
@@ -96,6 +97,15 @@ function restoreCommand({ metadata }: Service, selector: Record<string, string>,
   const own = slices.filter((one) => !isControllerSlice(one)).map((one) => shellWord(one.metadata.name));
   const deleting = own.length === 0 ? '' : ` && ${kubectl} delete endpointslices ${own.join(' ')}`;
   return `${kubectl} patch service ${shellWord(name)} --type merge -p ${patch}${deleting}`;
+}
+
+/** Such as `kubernetes`, which leads to the API server. */
+function uncalled({ metadata }: Service): DevloopError {
+  return new DevloopError(
+    'service.unsupported',
+    `Service ${metadata.namespace}/${metadata.name} has no selector, and no webhook configuration calls it, so it is not the Service of your operator's webhooks.`,
+    { hint: 'Leave out --service, so that devloop finds the Service that is called: devloop doctor' },
+  );
 }
 
 function notThroughRelay({ metadata }: Service): DevloopError {

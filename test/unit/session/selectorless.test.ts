@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import type { TargetService } from '../../../src/operator/target.ts';
 import { serviceFinding } from '../../../src/session/doctor/target.ts';
 import { requireSelectors, selectorless } from '../../../src/session/start/selectorless.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -67,9 +68,16 @@ it('without a Deployment in the namespace of the Service, the Deployment has to 
 });
 
 it('only --adopt accepts it, and not over the relay', async () => {
-  const target = { services: [{ service, serverName: '', calls: [], ports: [], source: '' }] };
-  const ask = (adopt: boolean, choice: 'auto' | 'relay' = 'auto') =>
-    requireSelectors(fakeCluster().api, target, { adopt, choice });
+  const from = { kind: 'ValidatingWebhookConfiguration', name: 'w' } as const;
+  const calls: TargetService['calls'] = [
+    { from, name: 'w', path: '/x', port: 443, caBundle: '', groups: [] },
+  ];
+  const ask = (adopt: boolean, choice: 'auto' | 'relay' = 'auto', by = calls) => {
+    const services = [{ service, serverName: '', calls: by, ports: [], source: '' }];
+    return requireSelectors(fakeCluster().api, { services }, { adopt, choice });
+  };
+  for (const adopt of [false, true])
+    await expect(ask(adopt, 'auto', [])).rejects.toMatchObject({ code: 'service.unsupported' });
   await expect(ask(false)).rejects.toMatchObject({ code: 'service.selectorless' });
   await expect(ask(true)).resolves.toBeUndefined();
   await expect(ask(true, 'relay')).rejects.toMatchObject({ code: 'service.unsupported' });
