@@ -31,8 +31,9 @@ export async function requiresClientCertificate(
 /** The code of any failed handshake if the connection has something to send after it. */
 const WHILE_WRITING = 'EPROTO';
 
-function isFailedHandshake(code: string | undefined): boolean {
-  return code?.endsWith('ALERT_HANDSHAKE_FAILURE') ?? false;
+/** Some of Node's errors have a number as their code. */
+function isFailedHandshake(code: unknown): boolean {
+  return String(code).endsWith('ALERT_HANDSHAKE_FAILURE');
 }
 
 /** Whether a server asks for a client certificate and then lets the handshake fail. Up to TLS 1.2, its messages can be read. */

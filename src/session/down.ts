@@ -53,9 +53,9 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   const judged = sessions.map((session) => ({ session, holder: holderOf(command, session) }));
   // They are awaited below; until then, a failure must not count as unhandled.
   for (const { holder } of judged) holder.catch(() => {});
-  for (const { session, holder } of judged) {
+  for (const [index, { session, holder }] of judged.entries()) {
     const ending = holder
-      .then((one) => one ?? holderSince(command, session))
+      .then((one) => one ?? holderSince(command, session, index > 0))
       .then((one) => endSession(command, session, one));
     // If one session cannot be restored, the next one still is.
     const outcome = await ending.catch((error): Outcome => {
@@ -113,10 +113,16 @@ async function holderOf(command: DownCommand, session: Traces): Promise<LeaseHol
  * minutes old, and a computer that was asleep may have woken up. Only a Lease that has changed since it was listed is judged again, or one that
  * was not there yet.
  */
-async function holderSince(command: DownCommand, session: Traces): Promise<LeaseHolder | undefined> {
+async function holderSince(
+  command: DownCommand,
+  session: Traces,
+  isLater: boolean,
+): Promise<LeaseHolder | undefined> {
   const { api } = command.context;
   const leases = ownLeases(session.objects);
   if (leases.length === 0) return await holderOf(command, session);
+  // The first one is restored as soon as it is judged.
+  if (!isLater) return undefined;
   const isAsListed = leases.map(async ({ ref, object }) => {
     const now = await api.get<Lease>(ref).catch(undefinedIfForbidden);
     return now === undefined || isSameTerm(now, object as Lease);

@@ -1,6 +1,6 @@
 /** Webhook Services whose selector somebody removed, with Endpoints and EndpointSlices that were written by hand, as some articles show. */
 import { tmpdir } from 'node:os';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../src/cluster/api/objects.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
@@ -33,10 +33,12 @@ async function list<T extends KubeObject>(group: string, plural: string): Promis
 }
 
 /** The selector of `first` is gone, its Endpoints are made by hand; `second` has only a hand-made slice. */
-async function makeByHand(): Promise<void> {
+beforeEach(async () => {
   const { cluster } = operator;
-  onTestFinished(unmake);
-  await setSelectors(null);
+  for (const name of ['first', 'second']) {
+    const patch = ['patch', 'service', name, '--type', 'merge', '-p', '{"spec":{"selector":null}}'];
+    await cluster.kubectl(['-n', HOOK_NAMESPACE, ...patch]);
+  }
   const metadata = { namespace: HOOK_NAMESPACE, annotations: { note: 'by hand' } };
   const ports = [
     { name: 'https', port: 9443 },
@@ -71,24 +73,7 @@ async function makeByHand(): Promise<void> {
     const slices = await list<EndpointSlice>(SLICES, 'endpointslices');
     expect(slices.some(isMirrored)).toBe(true);
   });
-}
-
-/** Other suites share the operator. */
-async function unmake(): Promise<void> {
-  const kubectl = (...args: string[]) => operator.cluster.kubectl(['-n', HOOK_NAMESPACE, ...args]);
-  await setSelectors({ app: 'hooks' });
-  await kubectl('delete', 'endpointslice', 'by-hand', '--ignore-not-found');
-  // The endpoints controller would keep what was written by hand.
-  await kubectl('delete', 'endpoints', 'first', 'second', '--ignore-not-found');
-  await operator.expectRestored(60_000);
-}
-
-async function setSelectors(selector: object | null): Promise<void> {
-  for (const name of ['first', 'second']) {
-    const patch = ['patch', 'service', name, '--type', 'merge', '-p', JSON.stringify({ spec: { selector } })];
-    await operator.cluster.kubectl(['-n', HOOK_NAMESPACE, ...patch]);
-  }
-}
+});
 
 const isMirrored = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.['endpointslice.kubernetes.io/managed-by'] === BY_KUBERNETES;
@@ -125,7 +110,6 @@ const refusalIn = (events: DevloopEvent[]) => events.findLast((event) => event.t
 it.each(['SIGINT', 'SIGKILL'] as const)(
   'up --adopt takes them over, and after %s they are as before',
   async (end) => {
-    await makeByHand();
     const before = await contents();
     const planned = await dryRun(['--adopt', ...operator.up.slice(1)], {
       cwd: operator.directory,
@@ -148,7 +132,6 @@ it.each(['SIGINT', 'SIGKILL'] as const)(
 );
 
 it('up refuses them with the commands that restore them, and works once these have run', async () => {
-  await makeByHand();
   for (const name of ['first', 'second']) {
     await using refused = up();
     expect(await refused.exited, refused.log()).toBe(2);

@@ -2,7 +2,6 @@
 import '../api-faults.soak.test.ts';
 import '../at-once.soak.test.ts';
 import '../draining.test.ts';
-import '../hand-made.test.ts';
 import '../kills.soak.test.ts';
 import '../refused-restore.test.ts';
 import '../second-actor.soak.test.ts';

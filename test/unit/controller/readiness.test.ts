@@ -51,9 +51,9 @@ test('a controller that has no certificate yet is asked less and less often, sin
   const webhook = { host: '127.0.0.1', port: (server.address() as { port: number }).port };
   const { ready } = await start(['sleep', '60'], { webhook, deadlineMs: 1_500 });
   await expect(ready).rejects.toMatchObject({ code: 'controller.not-ready' });
-  // Without pauses there would be more than a hundred.
+  // Without pauses there would be more than two hundred: after a failed handshake, devloop looks why in a second one.
   expect(handshakes).toBeGreaterThan(0);
-  expect(handshakes).toBeLessThan(30);
+  expect(handshakes).toBeLessThan(60);
 });
 
 test('one whose port somebody else has taken in the meantime is not ready, but exits', async () => {

@@ -89,5 +89,7 @@ test.each<[string, string[] | undefined, string[]]>([
   const found = { manager, deployments: all, names: { services: [], deployments } };
   reportSiblings(found, { names: new Set() }, (event) => events.push(event));
   const command = `devloop up ${expected.map((name) => `--deployment ${name}`).join(' ')}`;
-  expect(events).toEqual([{ type: 'note', message: expect.stringMatching(new RegExp(`: ${command}$`)) }]);
+  expect(events).toMatchObject([
+    { code: 'operator.siblings', message: expect.stringMatching(new RegExp(`: ${command}$`)) },
+  ]);
 });
