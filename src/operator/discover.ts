@@ -1,12 +1,12 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { refOf } from '../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord, withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
-import { describe } from '../report/object-name.ts';
+import { calledByUrl } from '../report/notices/operator.ts';
 import { chooseAmong } from './installations.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import {
@@ -167,8 +167,7 @@ function reportUnroutable(
   emit: Emit,
 ): void {
   if (byUrl.length > 0) {
-    const calls = byUrl.map(({ from, url }) => ({ from, url: url.href }));
-    emit(notice('webhooks.by-url', { calls, ...(manager && { manager: manager.ref }) }));
+    emit(notice('webhooks.by-url', { calls: named(byUrl), ...(manager && { manager: manager.ref }) }));
   }
   for (const { metadata, spec } of through) {
     if (own.some(({ name }) => name === metadata.name)) continue;
@@ -177,9 +176,8 @@ function reportUnroutable(
   }
 }
 
-function calledByUrl(calls: UrlCall[]): string {
-  const which = calls.map(({ from, url }) => `${describe(from)} (${url.href})`).join(', ');
-  return `are called by URL, which cannot be routed here: ${which}.`;
+function named(calls: UrlCall[]): { from: ObjectRef; url: string }[] {
+  return calls.map(({ from, url }) => ({ from, url: url.href }));
 }
 
 /**
@@ -225,7 +223,7 @@ async function noWebhook(
     apis.length > 0
       ? ` Its webhooks are called through ${withNames('APIService', apis)}, which cannot be routed here.`
       : '';
-  const dialed = byUrl.length > 0 ? ` Its webhooks ${calledByUrl(byUrl)}` : '';
+  const dialed = byUrl.length > 0 ? ` Its webhooks ${calledByUrl(named(byUrl))}` : '';
   return new DevloopError(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,

@@ -5,7 +5,7 @@ import type { Service } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
-import { describe } from '../report/object-name.ts';
+import { missingService } from '../report/notices/operator.ts';
 import { hintOfMissing } from './missing.ts';
 import type { ChosenService } from './target.ts';
 import type { WebhookService } from './webhooks.ts';
@@ -64,9 +64,8 @@ export function fullName({ namespace, name }: WebhookService): string {
   return `${namespace}/${name}`;
 }
 
-function missing({ namespace, name, calls: [call] }: WebhookService): string {
-  const caller = call ? `, but ${describe(call.from)} calls it` : '';
-  return `Service ${namespace}/${name} does not exist${caller}`;
+function missing(service: WebhookService): string {
+  return missingService(refOf('Service', service), service.calls[0]?.from);
 }
 
 /** Those of these Services that exist. */

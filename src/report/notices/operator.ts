@@ -20,13 +20,10 @@ export const OPERATOR = {
       `${describe(service)} has ports that no webhook uses (${ports.join(', ')}); they are unreachable while devloop takes the Service over.`,
   ),
   /** Webhooks are called by URL, so they cannot be routed here. `manager`: what is paused. */
-  'webhooks.by-url': warning<{ calls: { from: ObjectName; url: string }[]; manager?: ObjectName }>(
-    ({ calls, manager }) => {
-      const which = calls.map(({ from, url }) => `${describe(from)} (${url})`).join(', ');
-      const paused = manager && ` If ${describe(manager)} answers them, they fail while it is paused.`;
-      return `Webhooks of this checkout are called by URL, which cannot be routed here: ${which}.${paused ?? ''}`;
-    },
-  ),
+  'webhooks.by-url': warning<{ calls: UrlCall[]; manager?: ObjectName }>(({ calls, manager }) => {
+    const paused = manager && ` If ${describe(manager)} answers them, they fail while it is paused.`;
+    return `Webhooks of this checkout ${calledByUrl(calls)}${paused ?? ''}`;
+  }),
   /** Webhooks are called through an aggregated API, so they cannot be routed here. */
   'webhooks.through-api': note<{ api: ObjectName; service: ObjectName }>(
     ({ api, service }) =>
@@ -55,4 +52,14 @@ export const OPERATOR = {
 /** `Service shop/webhooks does not exist, but CustomResourceDefinition x calls it` */
 export function missingService(service: ObjectName, caller: ObjectName | undefined): string {
   return `${describe(service)} does not exist${caller ? `, but ${describe(caller)} calls it` : ''}`;
+}
+
+interface UrlCall {
+  from: ObjectName;
+  url: string;
+}
+
+export function calledByUrl(calls: UrlCall[]): string {
+  const which = calls.map(({ from, url }) => `${describe(from)} (${url})`).join(', ');
+  return `are called by URL, which cannot be routed here: ${which}.`;
 }
