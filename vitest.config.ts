@@ -33,6 +33,7 @@ export default defineConfig({
           maxWorkers: 6,
           sequence: { groupOrder: 1 },
           include: ['test/unit/**/*.test.ts'],
+          setupFiles: ['test/support/leaves-nothing.ts'],
           testTimeout: 150_000,
           hookTimeout: 60_000,
         },

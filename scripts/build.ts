@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { buildPage } from './build-page.ts';
@@ -30,8 +30,11 @@ const START = [
   ...[
     'config/choices.ts',
     'config/forms.ts',
+    'config/from-text.ts',
     'config/json-path.ts',
+    'config/kinds.ts',
     'config/route-choice.ts',
+    'config/table.ts',
     'session/context/options.ts',
   ],
 ];
@@ -75,10 +78,16 @@ for (const late of [
 ])
   assertLate(metafile, late, 'src/session/up.ts');
 assertLate(metafile, 'src/cli/program.ts', 'src/main.ts');
+assertLate(metafile, 'node_modules/web-tree-sitter/web-tree-sitter.js', 'src/checkout/go/read-sources.ts');
 assertLate(metafile, 'node_modules/@kubernetes/client-node/dist/config.js', 'src/cluster/api/kubeconfig.ts');
 // The program, what it loads at once, and the command line.
 assertTogether(metafile, 'src/main.ts', 2);
 assertTogether(metafile, 'src/cli/program.ts', 2);
+// The program reads them from the directory of its own files.
+for (const file of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-go/tree-sitter-go.wasm'])
+  copyFileSync(join(ROOT, 'node_modules', file), join(DIST, basename(file)));
+for (const file of ['zz_devloop.go', 'zz_devloop_ids.go'])
+  copyFileSync(join(ROOT, 'src/checkout/go/overlay', file), join(DIST, `${file}.txt`));
 await build(relayProgram(join(DIST, 'relay.cjs')));
 await buildPage(join(DIST, 'page'));
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.

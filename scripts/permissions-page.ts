@@ -6,6 +6,7 @@ import { handMadePermissions } from '../src/cluster/takeover/service.ts';
 import { webhookTimePermissions } from '../src/cluster/takeover/webhook-time.ts';
 import { ROUTE_KINDS } from '../src/session/route/kinds.ts';
 import { permissionsOf } from '../src/session/route/routing.ts';
+import { identityPermissions } from '../src/session/start/identity.ts';
 import { commonPermissions, routePermissions } from '../src/session/start/permissions.ts';
 import { anyTarget, planAnyTakeOver } from '../src/session/start/plan.ts';
 
@@ -16,7 +17,7 @@ const USER = 'ann';
 
 const SETTINGS = { choice: 'auto' } as const;
 const PLAN = planAnyTakeOver(NAMESPACE, SETTINGS);
-const COMMON = [...commonPermissions(PLAN), ...permissionsOf(PLAN.leases)];
+const COMMON = [...commonPermissions(PLAN), ...permissionsOf(PLAN.leases), ...identityPermissions(NAMESPACE)];
 const ROUTES = routesByNeeds();
 
 /** The permissions with which `--debug` raises the timeout of the webhooks. */

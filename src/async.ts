@@ -1,5 +1,5 @@
 import { setTimeout as timeout } from 'node:timers/promises';
-import type { Emit, Progress } from './report/events.ts';
+import type { DevloopEvent, Emit, Progress } from './report/events.ts';
 
 /**
  * Like Promise.all, but rejects only after all promises have settled, because a restore that follows must find every write that was
@@ -73,19 +73,21 @@ const QUIET_MS = 5_000;
 /** In a message such as `within 0.8 s`, the same thing may happen after 0.9 s the next time. */
 const SECONDS = /\d+(?:\.\d+)? s\b/g;
 
+export type Warning = Extract<DevloopEvent, { type: 'warning' }>;
+
 /**
  * Emits warnings, but each message at most once in five seconds, whatever times it names: a cluster that retries can send many reviews a
  * second.
  */
-export function createWarner(emit: Emit): (message: string) => void {
+export function createWarner(emit: Emit): (warning: Warning) => void {
   const lastEmitted = new Map<string, number>();
-  return (message) => {
+  return (warning) => {
     const now = performance.now();
     for (const [old, time] of lastEmitted) if (now - time > QUIET_MS) lastEmitted.delete(old);
-    const key = message.replace(SECONDS, 's');
+    const key = warning.message.replace(SECONDS, 's');
     if (lastEmitted.has(key)) return;
     lastEmitted.set(key, now);
-    emit({ type: 'warning', message });
+    emit(warning);
   };
 }
 

@@ -45,6 +45,10 @@ export const CATALOGUE = {
     exit: 3,
     about: 'The API server refused a request for a reason that devloop does not expect.',
   },
+  'identity.refused': {
+    exit: 3,
+    about: 'The controller is to work as a ServiceAccount, and your account can make it do that in no way.',
+  },
   'target.not-found': {
     exit: 2,
     about:
@@ -67,6 +71,7 @@ export const CATALOGUE = {
     exit: 2,
     about: 'There is no saved set with this name, or the session or set has no such review.',
   },
+  'call.not-found': { exit: 2, about: 'The session has recorded no such call or reconcile.' },
   'review.exists': { exit: 2, about: 'A saved set already has this name.' },
   'review.may-be-secret': {
     exit: 2,
@@ -166,15 +171,16 @@ export const CATALOGUE = {
   'controller.no-toolchain': {
     exit: 6,
     about:
-      'Go is not installed, or is too old for the checkout. Or the program that you named for the build does not exist.',
+      'What the checkout needs is not installed or is too old: Go, or the packages of its language. Or the program that you named for the build does not exist.',
   },
   'controller.no-main': {
     exit: 6,
-    about: 'No main package was found, or several were found and none is the obvious choice.',
+    about: 'No program of the operator was found, or several were found and none is the obvious choice.',
   },
   'controller.argument': {
     exit: 6,
-    about: 'An argument of the in-cluster manager contains a NUL byte, so no program can be started with it.',
+    about:
+      'An argument of the in-cluster manager contains a NUL byte, or would make an interpreter run other code than that of the checkout.',
   },
   'controller.build-failed': { exit: 6, about: 'The first build of the controller failed.' },
   'controller.exited': { exit: 6, about: 'The controller exited right after it started.' },
@@ -266,6 +272,11 @@ export class DevloopError extends Error {
 /** The first failure. If releasing something then fails, too (the API server is gone, for example), JavaScript wraps both errors. */
 export function originOf(error: unknown): unknown {
   return error instanceof SuppressedError ? originOf(error.suppressed) : error;
+}
+
+/** For the values of a note or a warning: the error's code, unless it is a bug, and its text. */
+export function causeOf(error: unknown): { error?: ErrorCode; cause: string } {
+  return { ...(error instanceof DevloopError && { error: error.code }), cause: messageOf(error) };
 }
 
 /** The message of any thrown value. */

@@ -10,6 +10,7 @@ import { isInForeground } from './machine/system.ts';
 import { gathered } from './report/gather.ts';
 import { createHumanPrinter, type Printer } from './report/human.ts';
 import type { Keyboard } from './report/keyboard.ts';
+import { notice } from './report/notices/catalogue.ts';
 import { createOutput } from './report/output.ts';
 import type { AttendedSession } from './report/session-state.ts';
 import { breakSilence } from './report/silence.ts';
@@ -89,7 +90,8 @@ async function attend(session: AttendedSession): Promise<Disposable> {
     name === 'SIGINT' ? interrupt(name) : void process.kill(0, name);
   usesTerminal = true;
   if (keyboard === undefined) {
-    const ports = { stdin: process.stdin, printer, emit: print, isInForeground };
+    const help = (): void => print(notice('session.keys', {}));
+    const ports = { stdin: process.stdin, printer, help, isInForeground };
     const opened = new Keyboard({ ...ports, signal, leave: interrupt });
     process.on('SIGCONT', () => opened.continue());
     keyboard = opened;
@@ -250,8 +252,7 @@ function exit(status: number): never {
 function leave(reason: string): void {
   if (leaving.signal.aborted) return;
   if (output.restores) {
-    const message = `${reason}: restoring what was changed. A second Ctrl-C exits at once; then run \`devloop down\` to restore the rest.`;
-    printer?.print({ type: 'note', message });
+    printer?.print(notice('session.ending', { reason }));
   }
   leaving.abort(reason);
 }

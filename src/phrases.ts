@@ -27,7 +27,7 @@ export function shortened(text: string, most: number): string {
 }
 
 /** Who wrote an object's field, as `managedFields` of its metadata names them. */
-interface WriterNames {
+export interface WriterNames {
   manager: string;
   operation?: string;
   time?: string;
@@ -71,6 +71,14 @@ function octal(text: string): string {
 /** The escape of one UTF-16 unit in a JSON string: `\u2028`. */
 export function jsonEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * JSON that a terminal, a shell's here-document and a Go string between backquotes leave as it is: everything that these would interpret is
+ * escaped.
+ */
+export function plainJson(value: unknown, indent: string | number = 2): string {
+  return JSON.stringify(value, null, indent).replaceAll(/[`\u007f-\u009f\u2028\u2029\ufeff]/g, jsonEscape);
 }
 
 /** `shop-webhook` for registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */

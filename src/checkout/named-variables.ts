@@ -73,12 +73,13 @@ function wordsOf(text: string): string[] {
 
 /**
  * Whether a package joins the name: from a prefix that ends in `_` and something that only the program knows (`"RELATED_IMAGE_" + name`),
- * or from two literals, as OpenTelemetry's packages do (`"OTEL_EXPORTER_OTLP"`, `"ENDPOINT"`).
+ * or from two literals: `"SHOP" + "_MODE"`, or as OpenTelemetry's packages do (`"OTEL_EXPORTER_OTLP"`, `"ENDPOINT"`).
  */
 function isJoined(name: string, words: ReadonlySet<string>): boolean {
   return underscoresIn(name).some(
     (at) =>
-      words.has(name.slice(0, at + 1)) || (words.has(name.slice(0, at)) && words.has(name.slice(at + 1))),
+      words.has(name.slice(0, at + 1)) ||
+      (words.has(name.slice(0, at)) && (words.has(name.slice(at)) || words.has(name.slice(at + 1)))),
   );
 }
 

@@ -1,17 +1,10 @@
 import { Command } from 'commander';
-import {
-  addCommonFlags,
-  addExamples,
-  type CommonFlags,
-  commonOptions,
-  outputOptions,
-  present,
-} from './common.ts';
+import { addCommonFlags, addExamples, type CommonFlags, commonOptions, outputOptions } from './common.ts';
+import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
 
 interface CertsFlags extends CommonFlags {
   watch?: true;
-  output?: string;
 }
 
 export function certsCommand(shell: Shell): Command {
@@ -20,13 +13,12 @@ export function certsCommand(shell: Shell): Command {
     .description(
       "Copies the webhook's certificate and key from their Secret to a directory, for a controller that you start yourself. Changes nothing in the cluster.",
     )
-    .option('--output <dir>', 'directory to write to (default: where controller-runtime looks)')
     .option('--watch', 'keep running, and write every renewal');
-  addCommonFlags(command).action(async (flags: CertsFlags) => {
-    const { watch = false, output } = flags;
+  addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: CertsFlags) => {
+    const { watch = false } = flags;
     await shell.run({ ...outputOptions(flags), isPatient: true }, async (io) => {
       const { certs } = await import('../session/certs.ts');
-      await certs({ ...commonOptions(flags), ...present({ output }), watch }, io);
+      await certs({ ...commonOptions(flags, givenBy('certs', flags)), watch }, io);
     });
   });
   return addExamples(command, `${shell.name} certs`, [

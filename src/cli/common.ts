@@ -1,78 +1,27 @@
 import { type Command, Option } from 'commander';
-import { PAUSE_CHOICES, type PauseChoice } from '../config/choices.ts';
-import { ADDRESS, ALSO_PAUSE, IMAGE, NAMESPACE, NETWORK, NONE, OBJECT_NAME } from '../config/forms.ts';
-import { EXPECTED_ROUTE, type RouteChoice } from '../config/route-choice.ts';
-import type { CommonOptions, PauseOptions, RouteOptions } from '../session/context/options.ts';
+import { NONE } from '../config/forms.ts';
+import type { Given } from '../config/table.ts';
+import type { CommonOptions } from '../session/context/options.ts';
+import { addSettingFlags } from './setting-flags.ts';
 import type { OutputOptions } from './shell.ts';
 import { invalid } from './usage.ts';
-import { collectForms, parseForm, parsePackage, parsePort, parseRoute } from './values.ts';
 
+/** The flags of the settings are in the table of settings, and `givenBy` reads them. */
 export interface CommonFlags {
   kubeconfig?: string;
-  context?: string;
-  namespace?: string;
-  service?: string[];
   deployment?: string[];
   json?: true;
   quiet?: true;
   verbose?: true;
 }
 
-export interface RouteFlags {
-  route?: RouteChoice;
-  address?: string;
-  port?: number;
-  allowFrom?: string[];
-  relayImage?: string;
-}
-
-export interface PauseFlags {
-  pause?: PauseChoice;
-  alsoPause?: string[];
-}
-
-/** Adds the flags that determine how reviews reach this machine. */
-export function addRouteFlags(command: Command): Command {
-  return command
-    .option('--route <route>', `${EXPECTED_ROUTE} (default: auto)`, parseRoute)
-    .option(
-      '--address <ip>',
-      'address of this machine, or of the SSH host, for the cluster to call',
-      parseForm(ADDRESS),
-    )
-    .option('--port <n>', 'port for the cluster to call (default: any free one)', parsePort)
-    .option(
-      '--allow-from <cidr>',
-      'network that is allowed to connect to that port (repeatable)',
-      collectForms(NETWORK),
-    )
-    .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseForm(IMAGE));
-}
-
-/** Adds the flags that determine how the in-cluster manager is paused, and what else. */
-export function addPauseFlags(command: Command): Command {
-  return command
-    .addOption(
-      new Option(
-        '--pause <how>',
-        'pause the in-cluster manager according to the owner of its Pods (auto, the default), by its leader Lease, or not at all',
-      ).choices(PAUSE_CHOICES),
-    )
-    .option(
-      '--also-pause <ns/name>',
-      'pause this Deployment, too, because it would overwrite what devloop changes (repeatable); none: pause no other',
-      collectForms(ALSO_PAUSE),
-    );
-}
-
 /** Throws `usage.invalid` if a Deployment is to be paused although the manager is not. */
-export function pauseOptions({ pause, alsoPause }: PauseFlags, name: string): PauseOptions {
+export function requireFittingPause({ pause, alsoPause }: Given, name: string): void {
   if (alsoPause?.some((one) => one !== NONE) && (pause ?? 'auto') !== 'auto')
     throw invalid(
       `--also-pause and --pause ${pause} cannot be combined: with that, devloop pauses no Deployment.`,
       `${name} --also-pause ${alsoPause.join(' --also-pause ')}`,
     );
-  return present({ pause, alsoPause });
 }
 
 export interface TrustFlags {
@@ -88,36 +37,11 @@ export function addTrustFlag(command: Command): Command {
   );
 }
 
-export interface ProgramFlags {
-  package?: string;
-}
-
-/** Adds the flag that names what the controller is built from. */
-export function addPackageFlag(command: Command): Command {
-  return command.option(
-    '--package <dir>',
-    "the controller's main package, such as ./cmd/manager (default: discovered)",
-    parsePackage,
-  );
-}
-
-export function routeOptions({ route, address, port, allowFrom, relayImage }: RouteFlags): RouteOptions {
-  return present({ route, address, port, allowFrom, relayImage });
-}
-
 /** Adds the flags of every command that talks to a cluster. */
 export function addCommonFlags(command: Command): Command {
-  return command
-    .optionsGroup('Cluster and operator (discovered by default):')
-    .option('--context <name>', 'kubeconfig context to use')
-    .option('-n, --namespace <name>', 'namespace of the operator', parseForm(NAMESPACE))
+  command.optionsGroup('Cluster and operator (discovered by default):');
+  return addSettingFlags(command, 'of the cluster')
     .option('--kubeconfig <file>', 'kubeconfig to use')
-    .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectForms(OBJECT_NAME))
-    .option(
-      '--deployment <[ns/]name>',
-      `Deployment, StatefulSet or DaemonSet of the operator${command.name() === 'up' ? ' (repeatable)' : ''}`,
-      collectForms(OBJECT_NAME),
-    )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .addOption(new Option('-q, --quiet', 'print only results, warnings and errors').conflicts('verbose'))
@@ -126,14 +50,16 @@ export function addCommonFlags(command: Command): Command {
 }
 
 /** The common options of a command that works on one Deployment. Throws `usage.invalid` if several are named, which only `up` accepts. */
-export function commonOptions(flags: CommonFlags): CommonOptions {
-  const { kubeconfig, context, namespace, service = [], deployment = [] } = flags;
-  if (deployment.length > 1)
+export function commonOptions(
+  { kubeconfig, deployment: named = [] }: CommonFlags,
+  given: Given,
+): CommonOptions {
+  if (named.length > 1)
     throw invalid(
       'This command takes one --deployment.',
       'Run it once for each Deployment. Without --deployment, `devloop down` and `devloop status` cover all sessions.',
     );
-  return { services: service, ...present({ kubeconfig, context, namespace, deployment: deployment[0] }) };
+  return { given, ...present({ kubeconfig }) };
 }
 
 export function outputOptions({ json, quiet, verbose }: CommonFlags, restores = false): OutputOptions {

@@ -2,22 +2,13 @@ import { Command } from 'commander';
 import {
   addCommonFlags,
   addExamples,
-  addPackageFlag,
-  addPauseFlags,
-  addRouteFlags,
   type CommonFlags,
   commonOptions,
   outputOptions,
-  type PauseFlags,
-  type ProgramFlags,
-  pauseOptions,
-  present,
-  type RouteFlags,
-  routeOptions,
+  requireFittingPause,
 } from './common.ts';
+import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
-
-interface DoctorFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {}
 
 export function doctorCommand(shell: Shell): Command {
   const command = new Command('doctor')
@@ -25,11 +16,12 @@ export function doctorCommand(shell: Shell): Command {
     .description(
       'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the evidence for each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
     );
-  addCommonFlags(addRouteFlags(addPauseFlags(addPackageFlag(command)))).action(async (flags: DoctorFlags) => {
+  addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: CommonFlags) => {
     await shell.run(outputOptions(flags, true), async (io) => {
       const { doctor } = await import('../session/doctor.ts');
-      const own = { ...pauseOptions(flags, `${shell.name} doctor`), ...present({ package: flags.package }) };
-      await doctor({ ...commonOptions(flags), ...routeOptions(flags), ...own }, io);
+      const given = givenBy('doctor', flags);
+      requireFittingPause(given, `${shell.name} doctor`);
+      await doctor(commonOptions(flags, given), io);
     });
   });
   return addExamples(command, `${shell.name} doctor`, [

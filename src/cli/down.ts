@@ -9,6 +9,7 @@ import {
   present,
   type TrustFlags,
 } from './common.ts';
+import { givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
 
 interface DownFlags extends CommonFlags, TrustFlags {
@@ -29,7 +30,7 @@ export function downCommand(shell: Shell): Command {
     await shell.run(outputOptions(flags), async (io) => {
       const { down } = await import('../session/down.ts');
       const trust = present({ trustAccounts: flags.trustAccount });
-      await down({ ...commonOptions(flags), ...trust, takeOver, dryRun }, io);
+      await down({ ...commonOptions(flags, givenBy('down', flags)), ...trust, takeOver, dryRun }, io);
     });
   });
   return addExamples(command, `${shell.name} down`, [

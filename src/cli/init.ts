@@ -16,7 +16,7 @@ export function initCommand(shell: Shell): Command {
   const command = new Command('init')
     .summary('let an editor attach to `up --debug`')
     .description(
-      'Writes an editor configuration into the checkout, for attaching to the debugger of `devloop up --debug`: in .vscode/launch.json for VS Code, in .run for GoLand. Keeps everything else in these files.',
+      'Writes an editor configuration into the checkout, for attaching to the debugger of `devloop up --debug`: in .vscode/launch.json for VS Code, in .run for GoLand. Keeps everything else in these files. If the checkout has a devloop.yaml, also makes its first line name the JSON Schema with which editors complete and check it.',
     )
     .addOption(new Option('--ide <name>', 'which editor').choices(IDES))
     .option('--port <port>', 'the port of the debugger', parsePort, DEBUG_PORT)

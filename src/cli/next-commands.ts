@@ -41,7 +41,7 @@ export function typedFlags(words: string[], options: readonly Option[]): Pick<Ty
     if (option?.long == null || OUTPUT.includes(option.long)) continue;
     const isNext = option.required || (option.optional && /^[^-]/.test(words[at + 1] ?? ''));
     const value = inline || (isNext ? (words[++at] ?? '') : undefined);
-    flags.push({ long: option.long, ...(value === undefined ? {} : { value }) });
+    flags.push({ long: option.long, value });
   }
   return { flags, hasWords };
 }
@@ -57,15 +57,28 @@ export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: Cho
   if (event.type === 'error' && event.code === 'usage.invalid') return event;
   const complete = (line: string): string | undefined => completed(line, typed, cluster);
   const next = { ...event };
-  if ('message' in next)
+  if ('message' in next && next.message !== undefined)
     next.message = next.message.replaceAll(
       /(?<=`)(?:devloop|kubectl) [^`\n]+(?=`)/g,
       (found) => complete(found) ?? found,
     );
+  const inLines = (hint: string): string =>
+    hint
+      .split('\n')
+      .flatMap((line) => complete(line) ?? [])
+      .join('\n');
+  if ('values' in next) next.values = withNext(next.values, inLines);
   if (!('hint' in next) || next.hint === undefined) return next;
   const { hint, ...rest } = next;
-  const lines = hint.split('\n').flatMap((line) => complete(line) ?? []);
-  return lines.length === 0 ? rest : { ...rest, hint: lines.join('\n') };
+  const completeHint = inLines(hint);
+  return completeHint === '' ? rest : { ...rest, hint: completeHint };
+}
+
+/** In the values of a note or a warning, `next` is (a part of) its hint. */
+function withNext(values: object, inLines: (hint: string) => string): object {
+  return 'next' in values && typeof values.next === 'string'
+    ? { ...values, next: inLines(values.next) }
+    : values;
 }
 
 /** Text that is quoted for a shell. An apostrophe inside a word is not a quote. */

@@ -1,8 +1,10 @@
 import { Command, CommanderError, type Option } from 'commander';
 import { EXIT_CODES } from '../errors.ts';
+import { callsCommand, reconcilesCommand, timelineCommand } from './calls.ts';
 import { certsCommand } from './certs.ts';
 import { suggestChoices } from './choices.ts';
 import { completionCommand } from './completion.ts';
+import { configCommand } from './config.ts';
 import { contextCommand } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
@@ -61,7 +63,15 @@ type Create = (shell: Shell, own?: string[]) => Command;
 const COMMANDS: Record<string, Record<string, Create>> = {
   'Take over and restore:': { up: upCommand, down: downCommand },
   'Control a session:': { hold: holdCommand, release: releaseCommand },
-  'Inspect:': { status: statusCommand, reviews: reviewsCommand, doctor: doctorCommand },
+  'Inspect:': {
+    status: statusCommand,
+    reviews: reviewsCommand,
+    calls: callsCommand,
+    reconciles: reconcilesCommand,
+    timeline: timelineCommand,
+    doctor: doctorCommand,
+    config: configCommand,
+  },
   'Set up:': { init: initCommand, certs: certsCommand, context: contextCommand },
 };
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addCommonFlags, addExamples, type CommonFlags, commonOptions, outputOptions } from './common.ts';
+import { givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
 
 interface StatusFlags extends CommonFlags {
@@ -16,7 +17,7 @@ export function statusCommand(shell: Shell): Command {
   addCommonFlags(command).action(async (flags: StatusFlags) => {
     await shell.run(outputOptions(flags), async (io) => {
       const { status } = await import('../session/status.ts');
-      await status({ ...commonOptions(flags), watch: flags.watch ?? false }, io);
+      await status({ ...commonOptions(flags, givenBy('status', flags)), watch: flags.watch ?? false }, io);
     });
   });
   return addExamples(command, `${shell.name} status`, [

@@ -1,36 +1,24 @@
-import { Command, Option } from 'commander';
-import {
-  CONTROLLER_LOG_CHOICES,
-  type ControllerLogChoice,
-  ON_TIMEOUT_CHOICES,
-  type OnTimeoutChoice,
-} from '../config/choices.ts';
-import { JSON_PATH } from '../config/forms.ts';
+import { Command } from 'commander';
+import { flagName, type Given, KEYS, rowOf } from '../config/table.ts';
 import { documentPath } from '../errors.ts';
 import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
   addExamples,
-  addPackageFlag,
-  addPauseFlags,
-  addRouteFlags,
   addTrustFlag,
   type CommonFlags,
   commonOptions,
   outputOptions,
-  type PauseFlags,
-  type ProgramFlags,
-  pauseOptions,
   present,
-  type RouteFlags,
-  routeOptions,
+  requireFittingPause,
   type TrustFlags,
 } from './common.ts';
+import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
-import { collectForms, parsePort } from './values.ts';
+import { parsePort } from './values.ts';
 
-interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, TrustFlags {
+interface UpFlags extends CommonFlags, TrustFlags {
   controller: boolean;
   yes?: true;
   webhooks: boolean;
@@ -38,11 +26,8 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags, Tru
   adopt?: true;
   dryRun?: true;
   stamp?: true;
-  onTimeout?: OnTimeoutChoice;
-  redact?: string[];
   open?: true;
   failFast?: true;
-  controllerLog?: ControllerLogChoice;
   debug?: number | true;
   debugAll?: true;
   debugIgnore?: true;
@@ -66,24 +51,13 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       '--fail-fast',
       'exit if the first build fails, as without a terminal, instead of waiting for the fix',
     )
-    .option('--dry-run', 'print what would change, and stop')
-    .addOption(
-      new Option(
-        '--on-timeout <answer>',
-        'how to answer reviews that the controller does not answer in time: with an error (fail, the default), or a verdict',
-      ).choices(ON_TIMEOUT_CHOICES),
-    )
-    .addOption(
-      new Option(
-        '--controller-log <lines>',
-        "which lines of the controller's log to show: all (the default), warnings and errors, or none",
-      ).choices(CONTROLLER_LOG_CHOICES),
-    );
-  addPackageFlag(addDebugFlags(addReviewFlags(addAdoptFlag(command))));
-  addCommonFlags(addTrustFlag(addRouteFlags(addPauseFlags(command)))).action(async (flags: UpFlags) => {
+    .option('--dry-run', 'print what would change, and stop');
+  addDebugFlags(addReviewFlags(addAdoptFlag(command)));
+  addCommonFlags(addTrustFlag(addSettingFlags(command, 'others'))).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
-    const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
-    if (deployments.length > 1) requireSeparable(flags, own, shell.name);
+    const given = { ...givenBy('up', flags), ...present({ 'controller.run': own }) };
+    const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
+    if (deployments.length > 1) requireSeparable(flags, given, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
       const { up } = await import('../session/up.ts');
       if (deployments.length <= 1) return await up(options, io);
@@ -91,8 +65,12 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       await assertForSeveral(io.cwd);
       const all = { ...options, deployments, claimed: new Map<number, string>(), questions: [] };
       if (!options.dryRun)
-        await planEach(deployments, io, (deployment, own) => up({ ...all, deployment, dryRun: true }, own));
-      await upEach(deployments, io, (deployment, own) => up({ ...all, deployment }, own));
+        await planEach(deployments, io, (deployment, own) =>
+          up({ ...all, given: { ...given, deployment }, dryRun: true }, own),
+        );
+      await upEach(deployments, io, (deployment, own) =>
+        up({ ...all, given: { ...given, deployment } }, own),
+      );
     });
   });
   return addExamples(command, `${shell.name} up`, [
@@ -118,11 +96,6 @@ function addReviewFlags(command: Command): Command {
     .option(
       '--replay',
       'after each restart, send recorded reviews to the new build, and show which answers differ',
-    )
-    .option(
-      '--redact <jsonpath>',
-      'also replace the values at this path before a review is recorded: .spec.card.number (repeatable)',
-      collectForms(JSON_PATH),
     );
 }
 
@@ -144,12 +117,12 @@ function addDebugFlags(command: Command): Command {
 }
 
 /** A flag that names one controller, Service or port cannot apply to several Deployments. */
-function requireSeparable(flags: UpFlags, own: string[] | undefined, name: string): void {
+function requireSeparable(flags: UpFlags, given: Given, name: string): void {
   const used = [
-    ...(own === undefined ? [] : ['a command after `--`']),
-    ...(flags.package === undefined ? [] : ['--package']),
-    ...(flags.service === undefined ? [] : ['--service']),
-    ...(flags.port === undefined ? [] : ['--port']),
+    ...KEYS.filter((key) => given[key] !== undefined)
+      .map(rowOf)
+      .flatMap(({ flag, isOfOneController }) => (flag && isOfOneController ? [flagName(flag)] : []))
+      .map((flag) => (flag === '--' ? 'a command after `--`' : flag)),
     ...(flags.adopt ? ['--adopt'] : []),
     ...(flags.controller ? [] : ['--no-controller']),
     ...(flags.debug === undefined ? [] : ['--debug']),
@@ -161,28 +134,26 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
   );
 }
 
-function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
+function upOptions(flags: UpFlags, given: Given, name: string): UpOptions {
   const { controller, webhooks, yes = false, takeOver = false, dryRun = false, open = false } = flags;
-  const { adopt = false, stamp = false, redact = [], replay = false, failFast = false } = flags;
+  const { adopt = false, stamp = false, replay = false, failFast = false } = flags;
+  const { 'controller.run': own, 'controller.package': main } = given;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
       `${name} up --no-controller`,
     );
   }
-  if (flags.package !== undefined && (own !== undefined || !controller)) {
+  requireFittingPause(given, `${name} up`);
+  if (main !== undefined && (own !== undefined || !controller)) {
     throw invalid(
       `--package and ${controller ? 'a command after `--`' : '--no-controller'} cannot be combined.`,
-      `${name} up --package ${flags.package}`,
+      `${name} up --package ${main}`,
     );
   }
   return {
-    ...commonOptions(flags),
-    ...routeOptions(flags),
-    ...pauseOptions(flags, `${name} up`),
-    ...present({ command: own, package: flags.package }),
+    ...commonOptions(flags, given),
     ...present({ debug: debugOptions(flags, own, name) }),
-    ...present({ onTimeout: flags.onTimeout, controllerLog: flags.controllerLog }),
     ...present({ trustAccounts: flags.trustAccount }),
     controller,
     yes,
@@ -192,7 +163,6 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     dryRun,
     failFast,
     stamp,
-    redact,
     open,
     replay,
   };

@@ -1,8 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Form } from '../config/forms.ts';
-import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from '../config/route-choice.ts';
 import { durationMs } from '../phrases.ts';
-import { notAmong } from './choices.ts';
 
 export function parsePort(value: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
@@ -22,18 +20,6 @@ export function parseForm({ expected, fits }: Form): (value: string) => string {
 export function collectForms(form: Form): (value: string, earlier?: string[]) => string[] {
   const parse = parseForm(form);
   return (value, earlier = []) => [...earlier, parse(value)];
-}
-
-export function parsePackage(value: string): string {
-  if (value === '' || value.startsWith('-'))
-    throw new InvalidArgumentError('Expected a main package, such as ./cmd/manager.');
-  return value;
-}
-
-export function parseRoute(value: string): RouteChoice {
-  const choice = routeChoice(value);
-  if (choice === undefined) throw notAmong(value, routesLike(value), `Expected ${EXPECTED_ROUTE}.`);
-  return choice;
 }
 
 /** Parses a duration, such as `90s`, `10m` or `2h`, into milliseconds. */

@@ -6,16 +6,20 @@ export interface Form {
   /** Completes `expected …`. */
   expected: string;
   fits(text: string): boolean;
+  /** What every text that fits matches, for the JSON Schema: editors check no more. */
+  pattern?: string;
 }
 
 export const ADDRESS: Form = {
   expected: 'an IP address, such as 192.168.1.20',
   fits: (text) => isIP(text) > 0,
+  pattern: '^[0-9A-Fa-f:.]+(?:%.+)?$',
 };
 
 /** `10.0.0.0/8` or `fd00::/8`, or a single address. */
 export const NETWORK: Form = {
   expected: 'a network or an address, such as 10.0.0.0/8',
+  pattern: '^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$',
   fits(text) {
     const [address = '', prefix = '0', ...rest] = text.split('/');
     // devloop compares IPv4 addresses only in IPv4 notation, and a zone is meaningful only on one machine.
@@ -24,10 +28,13 @@ export const NETWORK: Form = {
   },
 };
 
+const IMAGE_PATTERN = /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/;
+
 /** An image can have a tag, a digest, both or neither. */
 export const IMAGE: Form = {
   expected: 'an image, such as registry.example.com/node:24-alpine',
-  fits: (text) => /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(text),
+  fits: (text) => IMAGE_PATTERN.test(text),
+  pattern: IMAGE_PATTERN.source,
 };
 
 export const JSON_PATH: Form = {
@@ -35,9 +42,19 @@ export const JSON_PATH: Form = {
   fits: (text) => jsonPath(text) !== undefined,
 };
 
+/** A word that begins with a dash would become a flag of the go tool. */
+export const MAIN_PACKAGE: Form = {
+  expected: 'a main package, such as ./cmd/manager',
+  fits: (text) => text !== '' && !text.startsWith('-'),
+  pattern: '^[^-]',
+};
+
+const NAMESPACE_PATTERN = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
 export const NAMESPACE: Form = {
   expected: 'a namespace: lower-case letters, digits and dashes',
-  fits: (text) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text),
+  fits: (text) => NAMESPACE_PATTERN.test(text),
+  pattern: NAMESPACE_PATTERN.source,
 };
 
 /** The name of a Service, a workload or a Secret can have dots, and up to 253 characters. */
@@ -47,7 +64,15 @@ const LONGEST_NAME = 253;
 /** What `--also-pause` takes: a Deployment, always with its namespace, or NONE. */
 export const ALSO_PAUSE: Form = {
   expected: 'a Deployment as NAMESPACE/NAME, or none',
+  pattern: '^(?:none|[-a-z0-9]+/[-.a-z0-9]+)$',
   fits: (text) => text === NONE || (text.includes('/') && OBJECT_NAME.fits(text)),
+};
+
+/** What `--identity` takes. */
+export const IDENTITY: Form = {
+  expected: 'serviceaccount, me, or a ServiceAccount as NAMESPACE/NAME',
+  pattern: '^(?:serviceaccount|me|[-a-z0-9]+/[-.a-z0-9]+)$',
+  fits: (text) => ['serviceaccount', 'me'].includes(text) || (text.includes('/') && OBJECT_NAME.fits(text)),
 };
 
 /** Pauses nothing besides the manager. */
@@ -55,6 +80,7 @@ export const NONE = 'none';
 
 export const OBJECT_NAME: Form = {
   expected: 'a name, or namespace/name',
+  pattern: '^(?:[-a-z0-9]+/)?[-.a-z0-9]+$',
   fits(text) {
     const [first = '', second, ...rest] = text.split('/');
     const name = second ?? first;

@@ -3,9 +3,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DevloopError, documentPath, messageOf } from '../errors.ts';
 import type { Problem } from './parse.ts';
-import type { Config } from './schema.ts';
+import type { Config } from './table.ts';
 
-export type { Config } from './schema.ts';
+export type { Config } from './table.ts';
 
 const NAME = 'devloop.yaml';
 const HINT = `All settings are documented in ${documentPath('guide.md')}`;
@@ -26,16 +26,22 @@ export async function loadConfig(cwd: string): Promise<{ file: string; config: C
   return { file, config: parsed.config };
 }
 
-/** The nearest devloop.yaml from `cwd` up to the root of the checkout, without reading it. */
+/** The nearest devloop.yaml from `cwd` up to the end of the checkout, without reading it. */
 export function configFile(cwd: string): string | undefined {
+  return insideCheckout(cwd)
+    .map((directory) => join(directory, NAME))
+    .find((file) => existsSync(file));
+}
+
+/** `cwd` and the directories above it, as far as the nearest with a .git, else with a go.mod; without either, `cwd` alone. */
+export function insideCheckout(cwd: string): string[] {
   const above = [cwd];
   for (let directory = cwd; dirname(directory) !== directory; directory = dirname(directory))
     above.push(dirname(directory));
-  const root = ['.git', 'go.mod']
+  const end = ['.git', 'go.mod']
     .map((sign) => above.find((one) => existsSync(join(one, sign))))
     .find(Boolean);
-  const inside = above.slice(0, above.indexOf(root ?? cwd) + 1);
-  return inside.map((directory) => join(directory, NAME)).find((file) => existsSync(file));
+  return above.slice(0, above.indexOf(end ?? cwd) + 1);
 }
 
 async function readText(file: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml';
-import type { Config } from './schema.ts';
 import { readSettings } from './settings.ts';
+import type { Config } from './table.ts';
 
 export interface Problem {
   line: number;

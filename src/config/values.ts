@@ -1,44 +1,34 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 import { similarNames } from '../similar.ts';
-import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
-import {
-  ADDRESS,
-  ALSO_PAUSE,
-  type Form,
-  IMAGE,
-  JSON_PATH,
-  NAMESPACE,
-  NETWORK,
-  OBJECT_NAME,
-} from './forms.ts';
+import type { Form } from './forms.ts';
+import type { Shape } from './kinds.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
 import { EXPECTED_ROUTE, type RouteChoice, routeChoice, routesLike } from './route-choice.ts';
-import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
 /** Reads the value of the setting at `path`; undefined if it reported a problem. */
-type Read = (node: unknown, path: string, complain: Complain) => unknown;
-
-export const READERS: Record<FieldKind, Read> = {
-  text: readText,
-  texts: readTexts,
-  namespace: (node, path, complain) => readForm(node, path, complain, NAMESPACE),
-  object: (node, path, complain) => readForm(node, path, complain, OBJECT_NAME),
-  objects: (node, path, complain) => readForms(node, path, complain, OBJECT_NAME),
-  route: readRoute,
-  pause: (node, path, complain) => readChoice(node, path, complain, PAUSE_CHOICES),
-  'also pause': (node, path, complain) => readForms(node, path, complain, ALSO_PAUSE),
-  'controller log': (node, path, complain) => readChoice(node, path, complain, CONTROLLER_LOG_CHOICES),
-  'on timeout': (node, path, complain) => readChoice(node, path, complain, ON_TIMEOUT_CHOICES),
-  address: (node, path, complain) => readForm(node, path, complain, ADDRESS),
-  networks: (node, path, complain) => readForms(node, path, complain, NETWORK),
-  paths: (node, path, complain) => readForms(node, path, complain, JSON_PATH),
-  image: (node, path, complain) => readForm(node, path, complain, IMAGE),
-  port: (node, path, complain) => readNumber(node, path, complain, 65_535),
-  seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
-  command: readCommand,
-  variables: readVariables,
-};
+export function readValue(shape: Shape, node: unknown, path: string, complain: Complain): unknown {
+  switch (shape.is) {
+    case 'text':
+      return shape.form === undefined
+        ? readText(node, path, complain)
+        : readForm(node, path, complain, shape.form);
+    case 'texts':
+      return readTexts(node, path, complain);
+    case 'one or more':
+      return readForms(node, path, complain, shape.form);
+    case 'number':
+      return readNumber(node, path, complain, shape.most);
+    case 'choice':
+      return readChoice(node, path, complain, shape.choices);
+    case 'route':
+      return readRoute(node, path, complain);
+    case 'command':
+      return readCommand(node, path, complain);
+    case 'variables':
+      return readVariables(node, path, complain);
+  }
+}
 
 function readText(node: unknown, path: string, complain: Complain, expected = 'text'): string | undefined {
   const value = isScalar(node) ? node.value : undefined;

@@ -1,12 +1,19 @@
-import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { stampOf } from '../checkout/kept-program.ts';
+import type { BuildOutput, BuildTool, KnownBuild, Sources, UpToDate } from '../checkout/language.ts';
 import { runTool } from '../machine/tool.ts';
-import type { BegunBuild, Finished } from './begun-build.ts';
-import { isGoBuild, verbose, withoutProgress } from './build-progress.ts';
-import { goEnvironment } from './go/build-command.ts';
-import { noteBuild } from './kept-note.ts';
+import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { keepProgram, linkAs, type Program, removeOldPrograms, restoreKept } from './programs.ts';
+
+interface Finished {
+  fromMs: number;
+  ms: number;
+  /** What the program was built from, if none of it has changed since: then the kept program was used, and no build tool was run. */
+  unchanged?: Sources | undefined;
+}
 
 /** `fromMs`: when the build began, on the clock of Date.now(). What was saved later might not be in the program. */
 export type BuildOutcome =
@@ -15,8 +22,11 @@ export type BuildOutcome =
 
 export interface BuildPlan {
   cwd: string;
-  /** The build command; undefined if the program is built already. Each build writes to a new file if `-o` names `run[0]`. */
+  /** The build command; undefined if the program is built already. */
   build: string[] | undefined;
+  output?: BuildOutput;
+  /** The build tool of the checkout, which the build command runs, or is; absent if devloop does not know it. */
+  tool?: BuildTool | undefined;
   /** What to do if the build fails because of flags that devloop chose. */
   withoutChosen?: string | undefined;
   run: string[];
@@ -26,28 +36,24 @@ export interface BuildPlan {
   stateFile: string;
   /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
   keptProgram?: string | undefined;
-  /** A build that has already begun, and may turn out to be the first build of this session. */
-  begun?: BegunBuild | undefined;
+  /** The kept program, if it may be what the first build of this session would make. */
+  upToDate?: UpToDate | undefined;
 }
 
 export interface BuildIo {
   signal: AbortSignal;
+  emit?: Emit | undefined;
   /** Called with what the build prints, as it arrives. */
   onErrors(text: string): void;
 }
 
 /** Puts the newest program of the last session where the first build of this one will find it. */
 export async function prepareFirst(plan: BuildPlan): Promise<void> {
-  const { cwd, build: command = [], begun, keptProgram } = plan;
-  const output = outputOf(plan);
-  if (keptProgram === undefined || output === undefined || begun?.isOf({ cwd, command, output })) return;
+  const { tool, output, keptProgram } = plan;
+  if (keptProgram === undefined || typeof output !== 'number') return;
+  // A power cut can leave an empty file, and a build tool may refuse to write over what is not a program.
+  if (tool?.contentOf && (await tool.contentOf(keptProgram)) === undefined) return;
   await restoreKept(keptProgram, programFile(plan, 0));
-}
-
-/** The word after the `-o` that names the program; undefined if the build command names its output in another way. */
-function outputOf({ build = [], run }: BuildPlan): number | undefined {
-  const output = build.indexOf('-o') + 1;
-  return output > 0 && build[output] === run[0] ? output : undefined;
 }
 
 function programFile({ stateFile }: BuildPlan, build: number): string {
@@ -59,74 +65,95 @@ function programFile({ stateFile }: BuildPlan, build: number): string {
  * program behind. Without a build command, every change counts as a new program.
  */
 export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo): Promise<BuildOutcome> {
-  const { build: command, run, runAs, cwd, keptProgram } = plan;
+  const { build: command, output, run, runAs, cwd, keptProgram } = plan;
   if (command === undefined)
     return { ok: true, fromMs: Date.now(), ms: 0, program: { run, content: undefined, file: undefined } };
-  const output = outputOf(plan);
-  if (output === undefined) return await runBuild(command, cwd, { run, file: undefined }, io);
+  if (output === 'same file') return await buildAndCopy(plan, build, io);
+  if (output === undefined) return await runBuild(command, plan, { run, file: undefined }, io);
   const binary = programFile(plan, build);
   const program = { run: run.with(0, await linkAs(runAs, binary)), file: binary };
   const known = { cwd, command, output };
-  const begun = build === 0 && plan.begun?.isOf(known) ? await plan.begun.moveTo(binary, io) : undefined;
-  const outcome = begun
-    ? await built(program, cwd, begun)
-    : await runBuild(command.with(output, binary), cwd, program, io);
+  const finished = build === 0 ? await finishedBefore(plan, known, binary) : undefined;
+  const outcome = finished
+    ? await built(program, plan, finished)
+    : await runBuild(command.with(output, binary), plan, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
-  if (keptProgram !== undefined && outcome.ok) await noteBuild(keptProgram, known);
+  if (keptProgram !== undefined && outcome.ok) await plan.tool?.noteBuild?.(keptProgram, known);
   if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
+}
+
+/**
+ * Copies what the build made. A hard link would be the same file for tools that write into it, and the next build would then write into the
+ * running program. The build tool leaves the file as it is if nothing has changed, so its stamp stands for its content.
+ */
+async function buildAndCopy(plan: BuildPlan, build: number, io: BuildIo): Promise<BuildOutcome> {
+  const { build: command = [], run, runAs } = plan;
+  const made = run[0]!;
+  const outcome = await runBuild(command, plan, { run, file: undefined }, io);
+  if (!outcome.ok) return outcome;
+  const binary = programFile(plan, build);
+  const content = await stampOf(made);
+  if (content === undefined) return { ok: false, ms: outcome.ms, output: `The build did not make ${made}.` };
+  await copyFile(made, binary, constants.COPYFILE_FICLONE);
+  return { ...outcome, program: { run: run.with(0, await linkAs(runAs, binary)), content, file: binary } };
+}
+
+/** The kept program in `binary` as the outcome of this build, if the build would make the same one. */
+async function finishedBefore(
+  { keptProgram, upToDate }: BuildPlan,
+  build: KnownBuild,
+  binary: string,
+): Promise<Finished | undefined> {
+  if (keptProgram === undefined || !upToDate?.isMadeBy(build) || !existsSync(binary)) return undefined;
+  // Another session may have kept another program since.
+  if ((await stampOf(keptProgram)) !== upToDate.program) return undefined;
+  const { fromMs, sources } = upToDate;
+  return { fromMs, ms: 0, unchanged: sources };
 }
 
 /** Runs the build in devloop's environment, not in the controller's. An abort ends all processes of the build, and rejects. */
 async function runBuild(
   command: string[],
-  cwd: string,
+  plan: BuildPlan,
   program: Omit<Program, 'content' | 'build' | 'fromMs'>,
-  { signal, onErrors }: BuildIo,
+  io: BuildIo,
 ): Promise<BuildOutcome> {
+  const { cwd, tool, stateFile } = plan;
+  const { signal, onErrors, emit } = io;
   const fromMs = Date.now();
   const start = performance.now();
-  const own = isGoBuild(command) ? { env: goEnvironment() } : {};
-  const { missing, code, output } = await runTool(verbose(command), { cwd, ...own, signal, onErrors });
+  const own = tool?.builds(command) ? { env: tool.environment(await temporaryBeside(stateFile)) } : {};
+  const words = tool?.verbose(command) ?? command;
+  const { missing, code, output } = await runTool(words, { cwd, ...own, signal, onErrors });
   const ms = Math.round(performance.now() - start);
   // The system reports the same error for a missing command and a missing directory.
   const absent = existsSync(cwd) ? `${command[0]}: command not found` : `${cwd} does not exist`;
   if (missing) return { ok: false, ms, output: absent };
-  if (code !== 0) return { ok: false, ms, output: withoutProgress(output).trimEnd() };
-  return await built(program, cwd, { fromMs, ms });
+  const complaint = code === 0 ? undefined : await tool?.takeOut?.(command, output);
+  if (complaint !== undefined) {
+    emit?.(notice('build.calls-untagged', { complaint }));
+    return await runBuild(command, plan, program, io);
+  }
+  if (code !== 0) return { ok: false, ms, output: (tool?.withoutProgress(output) ?? output).trimEnd() };
+  return await built(program, plan, { fromMs, ms });
+}
+
+/** The directory is removed with the session. If it cannot be made, the build tool says why. */
+async function temporaryBeside(stateFile: string): Promise<string> {
+  const directory = join(dirname(stateFile), 'build');
+  await mkdir(directory, { recursive: true, mode: 0o700 }).catch(() => {});
+  return directory;
 }
 
 async function built(
   program: Omit<Program, 'content' | 'build' | 'fromMs'>,
-  cwd: string,
+  { cwd, tool }: Pick<BuildPlan, 'cwd' | 'tool'>,
   finished: Finished,
 ): Promise<BuildOutcome> {
   return {
     ok: true,
     ...finished,
-    program: { ...program, content: await contentOf(resolve(cwd, program.run[0]!)) },
+    program: { ...program, content: await tool?.contentOf?.(resolve(cwd, program.run[0]!)) },
   };
-}
-
-/** How much of a program to read for its build id. The go tool reads no more either. */
-const HEAD_BYTES = 32 * 1024;
-/** The build id is in an ELF note on Linux, and at the beginning of the text segment elsewhere. */
-const BUILD_ID = /(?:[\w-]{20}\/){3}([\w-]{20})/;
-
-/**
- * The last part of a Go program's build id: a hash of the program without the build id itself, since that changes with every comment.
- * Undefined for other programs.
- */
-async function contentOf(binary: string): Promise<string | undefined> {
-  const file = await open(binary).catch(() => undefined);
-  if (!file) return undefined;
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return BUILD_ID.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
-  } catch {
-    // `binary` can be a directory with the name of a program on the PATH.
-    return undefined;
-  } finally {
-    await file.close();
-  }
 }

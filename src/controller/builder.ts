@@ -1,8 +1,8 @@
 import { reportWhileWaiting, sleep } from '../async.ts';
+import type { BuildProgress } from '../checkout/language.ts';
 import { messageOf } from '../errors.ts';
 import { type BuildOutcome, buildProgram } from './build.ts';
 import { askGit, buildId } from './build-id.ts';
-import { type BuildProgress, createBuildProgress, packagesToCompile } from './build-progress.ts';
 import { type Program, removeProgram } from './programs.ts';
 import type { RestartEvent } from './restart-state.ts';
 import type { ControllerPlan, Supervised } from './supervised.ts';
@@ -29,17 +29,21 @@ export async function buildOnce(
   const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
   supervised.buildSpan = span;
   const { plan, ports } = supervised;
-  const progress = createBuildProgress();
+  const progress = plan.tool?.progress();
   const ended = new AbortController();
   const untilEnded = AbortSignal.any([signal, ended.signal]);
-  void countLater(plan, progress, untilEnded);
+  if (progress) void countLater(plan, progress, untilEnded);
   // The build starts before anything else takes this process's time: people are waiting for the go tool.
-  const building = buildProgram(plan, number, { signal, onErrors: progress.read });
+  const building = buildProgram(plan, number, {
+    signal,
+    emit: ports.emit,
+    onErrors: (text) => progress?.read(text),
+  });
   const git = askGit({ cwd: plan.cwd, build: number }, untilEnded);
   try {
     const built = await reportWhileWaiting(
       building,
-      { for: 'the build', progress: progress.now },
+      { for: 'the build', ...(progress && { progress: progress.now }) },
       ports.emit,
     );
     if (!built.ok) return built;
@@ -57,12 +61,12 @@ export async function buildOnce(
 const COUNT_AFTER_MS = 5_000;
 
 async function countLater(
-  { build, cwd }: ControllerPlan,
+  { build, cwd, tool }: ControllerPlan,
   progress: BuildProgress,
   signal: AbortSignal,
 ): Promise<void> {
   if (build === undefined || !(await sleep(COUNT_AFTER_MS, signal))) return;
-  const packages = await packagesToCompile(build, cwd, signal).catch(() => undefined);
+  const packages = await tool?.packagesToCompile?.(build, cwd, signal).catch(() => undefined);
   if (packages !== undefined) progress.expect(packages);
 }
 

@@ -2,7 +2,9 @@ import { AGAIN, DevloopError } from '../errors.ts';
 import { describeOwner, openingPort } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import { shellWord, shortened } from '../phrases.ts';
+import { USE_AN_API_SERVER } from '../report/notices/verify.ts';
 import type { Exit } from './process.ts';
+import type { Problem } from './restart-state.ts';
 
 export interface ExitCause {
   /** What happened, as the end of a sentence about the controller. */
@@ -34,9 +36,6 @@ const NAMESPACE_FILE_COMMAND =
   'echo -n NAMESPACE | sudo install -D -m 644 /dev/stdin /var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /** What to do about a manager that needs an API server and runs without a cluster. */
-export const USE_AN_API_SERVER =
-  'let it use the API server of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"\nor that of a test cluster in which the operator is deployed: devloop reviews verify NAME --api-server KUBECONFIG';
-
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
 const KNOWN_CAUSES: KnownCause[] = [
   {
@@ -162,10 +161,13 @@ export function exitCause(lines: string[]): ExitCause | undefined {
 }
 
 /** What to report about the exit of a controller whose output has already been shown. */
-export function exitProblem(exit: Exit, lines: string[]): { message: string; hint?: string } {
+export function exitProblem(exit: Exit, lines: string[]): Problem {
   const ended = `The controller ${describeExit(exit)}`;
   const cause = exitCause(lines);
-  return cause ? { message: `${ended}: ${cause.message}`, hint: cause.hint } : { message: ended };
+  const error = 'controller.exited';
+  return cause
+    ? { error, message: `${ended}: ${cause.message}`, hint: cause.hint }
+    : { error, message: ended };
 }
 
 /** The error for a controller that exited before it was ready, with its last lines and the process that uses its port. */

@@ -3,8 +3,8 @@ import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { type Builder, createBuilder } from './builder.ts';
-import { noteSources } from './kept-note.ts';
 import { removeProgram } from './programs.ts';
 import { step } from './restart.ts';
 import {
@@ -268,10 +268,7 @@ async function watch(
         files.map((file) => named(file, plan.cwd)),
         at,
       ),
-    onError: (message, hint) => {
-      const cause = `cannot watch the sources: ${message}`;
-      ports.emit({ type: 'warning', message: cause, ...(hint === undefined ? {} : { hint }) });
-    },
+    onError: (cause, next) => ports.emit(notice('watch.failed', { cause, next })),
   });
 }
 
@@ -283,12 +280,14 @@ async function rememberSources(
   const sources = watcher?.scope.sources;
   if (keptProgram === undefined || file === undefined || fromMs === undefined || sources === undefined)
     return;
-  await noteSources(keptProgram, { file, fromMs }, sources);
+  await sources.note(keptProgram, { file, fromMs });
 }
 
-/** A custom build command may generate sources. `go build` does not, so a file that changes while it runs was edited. */
+/** A build command may generate sources. The known build tools do not, so a file that changes while they run was edited. */
 function isOfBuild({ plan, buildSpan }: Supervised, modifiedMs: number): boolean {
-  return plan.build?.[0] !== 'go' && modifiedMs >= buildSpan.fromMs && modifiedMs <= buildSpan.toMs;
+  const { tool, build = [] } = plan;
+  const isKnown = tool?.builds(build) ?? false;
+  return !isKnown && modifiedMs >= buildSpan.fromMs && modifiedMs <= buildSpan.toMs;
 }
 
 function named(file: string, cwd: string): string {

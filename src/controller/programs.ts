@@ -1,6 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { NOTE } from '../checkout/kept-program.ts';
 import { otherWriter } from '../machine/own-files.ts';
 
 /**
@@ -49,9 +50,6 @@ export async function keepProgram(binary: string, kept: string): Promise<void> {
     await rm(fresh, { force: true }).catch(() => {});
   }
 }
-
-/** The suffix of the file that notes how, and in which directory, a kept program was built. */
-export const NOTE = '.json';
 
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 

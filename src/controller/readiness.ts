@@ -25,7 +25,7 @@ export interface ReadinessOptions {
   mayWait?: () => boolean;
   signal: AbortSignal;
   /** Called when a process outside the controller's group serves the port; `who` names it. */
-  onStranger(who: string): void;
+  onStranger(port: number, owner: string): void;
 }
 
 const POLL_MS = 10;
@@ -123,7 +123,7 @@ function servesFrom(
       await sleep(STRANGER_POLL_MS, signal);
       return false;
     }
-    onStranger(describeOwner(await portOwner(webhook.port)));
+    onStranger(webhook.port, describeOwner(await portOwner(webhook.port)));
     return true;
   };
 }

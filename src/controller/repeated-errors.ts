@@ -1,4 +1,5 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { ReviewVerdict } from '../report/review.ts';
 
 /** Only what a controller logs this soon after its start counts. Later, somebody who edits the code sees errors anyway. */
@@ -33,8 +34,7 @@ export function noticeRepeatedErrors(
     if (signal.aborted) return;
     const times = counts.get(error.key) ?? 0;
     if (times <= refusals) return void reported.delete(error.key);
-    const message = `The controller has logged the same error ${times} times since it started, so it may answer reviews and do nothing else: ${error.text}`;
-    emit({ type: 'warning', message, hint: MEND });
+    emit(notice('controller.repeats-error', { times, logged: error.text }));
   };
   const count = (error: LoggedError): void => {
     const times = (counts.get(error.key) ?? 0) + 1;
@@ -60,8 +60,6 @@ export function noticeRepeatedErrors(
     },
   };
 }
-
-const MEND = "Fix the cause, then save one of the controller's files (or press r) to restart it.";
 
 export interface LoggedError {
   /** A key that is equal for the same error on another object, or at another time. */

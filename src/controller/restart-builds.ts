@@ -1,7 +1,8 @@
 /** What a change of the sources causes: a build, at once or later, whose program is adopted. */
+
 import { backOff } from '../async.ts';
 import { PROGRAM_SOURCE } from '../checkout/named-variables.ts';
-import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { type Echo, echoAfter, isCertain, timesTooOften } from './echo.ts';
 import { start } from './restart-runs.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type State,
   type Transition,
   unchanged,
-  warn,
 } from './restart-state.ts';
 
 /** The newest change wins: a build without it is aborted. A change that the controller itself keeps making has to wait. */
@@ -54,15 +54,12 @@ export function startBuild(state: State, since: number, files: string[], before:
 function delayBuild(state: State, echo: Echo, at: number): Transition {
   const ms = backOff(timesTooOften(echo), FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   const { files, count } = echo;
-  const message = `The controller itself seems to change ${files.join(', ')}: this happened at the same moment after each of the last ${count} starts. devloop restarts it in ${ms / 1000} s.`;
+  const warning = notice('watch.own-changes', { files, starts: count, seconds: ms / 1000 });
   return {
     state: { ...state, build: { is: 'delayed', since: at, files } },
-    effects: [warn({ message, hint: WATCH_LESS }), { do: 'delay-build', ms }],
+    effects: [emit(warning), { do: 'delay-build', ms }],
   };
 }
-
-const WATCH_LESS =
-  'Add the file to .gitignore, or name what to watch in devloop.yaml: controller: {watch: […]}';
 
 export function onBuildEnded(
   state: State,
@@ -95,7 +92,7 @@ function adopt(
       if (identical)
         return {
           state: { ...state, runs: 'newest' },
-          effects: [emit({ type: 'build.done', ms, identical }), emit(IDENTICAL_BUILD)],
+          effects: [emit({ type: 'build.done', ms, identical }), emit(notice('build.identical', {}))],
         };
       return {
         state: {
@@ -110,11 +107,6 @@ function adopt(
       return run satisfies never;
   }
 }
-
-const IDENTICAL_BUILD: DevloopEvent = {
-  type: 'note',
-  message: 'the new build is identical, so the controller was not restarted',
-};
 
 /** The first change that no program serves yet; undefined if its build was given up for the last one that worked. */
 function sinceOf({ run, runs }: State): number | undefined {

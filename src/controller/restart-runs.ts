@@ -1,6 +1,7 @@
 /** What happens to the controller's process: it starts, serves, is stopped for a new build, or exits. */
+
 import { backOff } from '../async.ts';
-import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import {
   type Effect,
   emit,
@@ -80,10 +81,7 @@ function stopForWorked(
 
 function reverted(problem: Problem): Effect[] {
   const why = problem.message.split('\n', 1)[0]!;
-  return [
-    warn(withAdvice(problem, 'The last build that worked runs again.')),
-    emit({ type: 'build.reverted', why }),
-  ];
+  return [warn(problem, 'runs-last-build'), emit({ type: 'build.reverted', why })];
 }
 
 /** As long as the old process answers, no request has to wait for the new program. */
@@ -92,14 +90,9 @@ function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'linge
   if (run.is !== 'stopping') return unchanged(state);
   return {
     state: { ...state, run: { ...run, old: answers ? 'answering' : 'silent' } },
-    effects: answers ? [emit(STILL_ANSWERING)] : [],
+    effects: answers ? [emit(notice('controller.still-answering', {}))] : [],
   };
 }
-
-const STILL_ANSWERING: DevloopEvent = {
-  type: 'note',
-  message: 'the old controller has not exited yet and still answers; the new one starts when it has exited',
-};
 
 /**
  * A review has waited for half of its time, so a silent old process is killed: the other half is for the start of the new program. Two
@@ -108,14 +101,11 @@ const STILL_ANSWERING: DevloopEvent = {
 export function onHalfWaited(state: State): Transition {
   const { run } = state;
   if (run.is !== 'stopping' || run.old !== 'silent') return unchanged(state);
-  return { state: { ...state, run: { ...run, old: 'ending' } }, effects: [emit(KILLED), { do: 'kill' }] };
+  return {
+    state: { ...state, run: { ...run, old: 'ending' } },
+    effects: [emit(notice('controller.killed', {})), { do: 'kill' }],
+  };
 }
-
-const KILLED: DevloopEvent = {
-  type: 'note',
-  message:
-    'the old controller no longer answers but has not exited, and a review is waiting for the new one, so devloop ends it with SIGKILL',
-};
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Transition {
   const { run } = state;
@@ -147,15 +137,13 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
  */
 function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Transition {
   if (state.build.is === 'closed') return goDown(state, event.problem);
-  if (event.code === 0 && failures === 0) {
-    const message = 'the controller exited with code 0, so devloop restarts it at once';
-    return startAgain(state, undefined, 1, [emit({ type: 'note', message })]);
-  }
+  if (event.code === 0 && failures === 0)
+    return startAgain(state, undefined, 1, [emit(notice('controller.exited', {}))]);
   const ms = backOff(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   return {
     state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
     effects: [
-      warn(withAdvice(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change.`)),
+      warn(event.problem, 'restarts', ms / 1000),
       downEffect(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change`, ms),
       { do: 'back-off', ms },
     ],
@@ -167,11 +155,14 @@ const ENDING = 'the session is ending, so devloop does not restart it';
 function goDown(state: State, problem: Problem): Transition {
   const down: State = { ...state, run: { is: 'down' } };
   if (state.build.is === 'closed')
-    return { state: down, effects: [warn(problem), downEffect(problem, ENDING, Number.POSITIVE_INFINITY)] };
+    return {
+      state: down,
+      effects: [warn(problem), downEffect(problem, ENDING, Number.POSITIVE_INFINITY)],
+    };
   return {
     state: down,
     effects: [
-      warn(withAdvice(problem, 'devloop restarts it at the next change.')),
+      warn(problem, 'waits-for-change'),
       downEffect(problem, 'devloop restarts it at the next change', Number.POSITIVE_INFINITY),
     ],
   };
@@ -185,8 +176,4 @@ function downEffect(problem: Problem, next: string, ms: number): Effect {
 export function reasonOf({ message }: Pick<Problem, 'message'>, next: string): string {
   const what = message.split('\n', 1)[0]!.replace(/^The/, 'the').replace(/\.$/, '');
   return `${what}; ${next}`;
-}
-
-function withAdvice(problem: Problem, advice: string): Problem {
-  return { ...problem, hint: problem.hint === undefined ? advice : `${problem.hint} ${advice}` };
 }

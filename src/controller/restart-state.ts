@@ -1,4 +1,6 @@
 import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import type { Then } from '../report/notices/controller.ts';
 import type { Echo } from './echo.ts';
 
 /** The shortest wait before another start of a controller that exits, or that changes its own sources. */
@@ -91,6 +93,8 @@ export type RestartEvent = { at: number } & (
 );
 
 export interface Problem {
+  /** The code of the error. */
+  error?: string;
   message: string;
   hint?: string;
 }
@@ -160,6 +164,12 @@ export function emit(event: DevloopEvent): Effect {
   return { do: 'emit', event };
 }
 
-export function warn(problem: Problem): Effect {
-  return emit({ type: 'warning', ...problem });
+export function warn({ error, message: cause, hint: next }: Problem, then?: Then, seconds?: number): Effect {
+  const known = {
+    ...(error && { error }),
+    ...(then && { then }),
+    ...(next && { next }),
+    seconds,
+  };
+  return emit(notice('controller.failed', { ...known, cause }));
 }

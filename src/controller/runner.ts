@@ -5,6 +5,7 @@ import type { Placed } from '../machine/mount-namespace.ts';
 import { sessionListensOn } from '../machine/process.ts';
 import { groupListensOn } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { Election } from './election.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
 import { recordStarted } from './orphan.ts';
@@ -213,8 +214,8 @@ function isNotReady(error: unknown): boolean {
   return error instanceof DevloopError && error.code === 'controller.not-ready';
 }
 
-export function problemOf({ message, hint }: DevloopError): Problem {
-  return hint === undefined ? { message } : { message, hint };
+export function problemOf({ code, message, hint }: DevloopError): Problem {
+  return { error: code, message, hint };
 }
 
 interface Attempt extends ControllerProcess {
@@ -257,20 +258,14 @@ function readinessOf(
   signal: AbortSignal,
 ): ReadinessOptions {
   const { webhook, readyMs } = plan;
-  const onStranger = (who: string): void =>
-    emit({ type: 'warning', message: servedByStranger(webhook?.port, who), hint: OWN_PROCESS });
+  const onStranger = (port: number, owner: string): void =>
+    emit(notice('controller.port-of-another', { port, owner }));
   // The time at a breakpoint does not count.
   const mayWait = (): boolean => debugged?.isStopped ?? false;
   const listensOn = plan.debugging ? sessionListensOn : groupListensOn;
   const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs, mayWait, listensOn };
   return { webhook, ...timing, signal, onStranger };
 }
-
-function servedByStranger(port: number | undefined, who: string): string {
-  return `Port ${port} is served by ${who}, which is not in the process group of the controller, so devloop cannot end it before the next build starts.`;
-}
-
-const OWN_PROCESS = 'Let the command serve the port itself, in the foreground.';
 
 /** A record that cannot be removed does no harm: its process is gone. */
 async function forget(file: string, controller: ControllerProcess): Promise<Exit> {

@@ -1,3 +1,4 @@
+import { notice } from '../report/notices/catalogue.ts';
 import type { Supervised } from './supervised.ts';
 
 /** A controller that takes longer to end delays each save. */
@@ -16,6 +17,5 @@ export async function noticeSlowEnd(supervised: Supervised, ended: Promise<unkno
   supervised.slowEnds++;
   if (supervised.slowEnds !== SUGGESTED_AFTER) return;
   const seconds = Math.round(ms / 100) / 10;
-  const message = `After SIGTERM, the controller took ${seconds} s to end, for the second time, and each restart waits for that. To end it sooner, add to devloop.yaml: controller: {graceSeconds: 1}`;
-  ports.emit({ type: 'note', message });
+  ports.emit(notice('controller.slow-to-end', { seconds }));
 }

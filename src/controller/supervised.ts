@@ -1,6 +1,6 @@
+import type { Sources } from '../checkout/language.ts';
 import type { Emit } from '../report/events.ts';
 import type { BuildPlan } from './build.ts';
-import type { SourceSet } from './go/sources.ts';
 import type { Program } from './programs.ts';
 import { commandOf, type Running, type RunPlan, type Startable } from './runner.ts';
 import type { StandBy } from './stand-by.ts';
@@ -58,8 +58,8 @@ export interface Supervised {
   slowEnds: number;
   /** Identifies the program of the running process. */
   runningContent: string | undefined;
-  /** What the program was built from, if that is known without the go tool. */
-  unchanged?: SourceSet | undefined;
+  /** What the program was built from, if that is known without the build tool. */
+  unchanged?: Sources | undefined;
   /** The first directories and files to watch, if devloop has begun to read them ahead of time. */
   firstLook?: Promise<FirstLook> | undefined;
   /** Present while sources and controller are followed. */

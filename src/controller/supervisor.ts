@@ -1,12 +1,12 @@
 import { sleep } from '../async.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { prepareFirst } from './build.ts';
 import { buildId } from './build-id.ts';
 import { buildOnce } from './builder.ts';
 import { endedByItself } from './exit-cause.ts';
 import { follow } from './follow.ts';
-import { goAdvice } from './go/toolchain.ts';
 import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
 import { reasonOf } from './restart-runs.ts';
 import { unstartedState } from './restart-state.ts';
@@ -161,8 +161,10 @@ async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): 
       });
     }
     ports.emit({ type: 'build.failed', ms: built.ms, output: built.output });
-    const hint = adviceFor(built.output, plan, []);
-    ports.emit({ type: 'warning', message: NOTHING_YET, ...(hint !== '' && { hint }) });
+    const next = adviceFor(built.output, plan, []);
+    ports.emit(notice('build.awaits-fix', next === '' ? {} : { next }));
+    // The wait for the fix has no limit: whoever works on the code may take an hour. What exists in the cluster then serves nobody else, and
+    // the Leases are renewed all the time, so a session that was killed shows itself as dead after seconds, and `down` removes the rest.
     await follow(supervised, unstartedState(performance.now()));
     return signal.throwIfAborted();
   }
@@ -171,17 +173,10 @@ async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): 
   supervised.unchanged = built.unchanged;
 }
 
-/** What to do next. If the go tool's own output shows that, the flags are not the cause. */
-function adviceFor(output: string, { withoutChosen }: ControllerPlan, otherwise: string[]): string {
-  return goAdvice(output) ?? [...otherwise, withoutChosen ?? []].flat().join('\n');
+/** What to do next. If the build tool's own output shows that, the flags are not the cause. */
+function adviceFor(output: string, { tool, withoutChosen }: ControllerPlan, otherwise: string[]): string {
+  return tool?.advice(output) ?? [...otherwise, withoutChosen ?? []].flat().join('\n');
 }
-
-/**
- * The wait for the fix has no limit: whoever works on the code may take an hour. What exists in the cluster then serves nobody else, and the
- * Leases are renewed all the time, so a session that was killed shows itself as dead after seconds, and `down` removes the rest.
- */
-const NOTHING_YET =
-  'Nothing is taken over yet: devloop builds again when you save a file. Until then, its Leases stay in the cluster, and so do the objects of the route and the stand-in Pod, if there are any. Ctrl-C removes them.';
 
 async function firstStart(supervised: Supervised): Promise<void> {
   const { ports, program, disposed } = supervised;
@@ -228,8 +223,7 @@ function leaveOut(supervised: Supervised, running: Running, error: unknown): 're
   if (argument === undefined) throw error;
   supervised.refused.add(flagOf(argument));
   leaveOutRefused(supervised);
-  const message = `${argument}\nis left out: the command does not know this flag.`;
-  supervised.ports.emit({ type: 'note', message });
+  supervised.ports.emit(notice('controller.flag-left-out', { argument }));
   return 'refused';
 }
 

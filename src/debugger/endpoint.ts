@@ -1,9 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { createWarner, pollUntil, sleep } from '../async.ts';
+import { createWarner, pollUntil, sleep, type Warning } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { describeOwner, isOfThisUser, listenOn } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { letRun } from './delve.ts';
 import { DapEditor, type Editor, RawEditor } from './editor.ts';
 import { protocolOf } from './frames.ts';
@@ -32,7 +33,7 @@ const LAST_MS = 2_000;
 export class DebugEndpoint implements AsyncDisposable {
   #server: Server;
   #emit: Emit;
-  #warn: (message: string) => void;
+  #warn: (warning: Warning) => void;
   #editors = new Set<Editor>();
   /** Connections that have not sent anything yet. */
   #silent = new Set<Socket>();
@@ -118,20 +119,19 @@ export class DebugEndpoint implements AsyncDisposable {
     // This is checked before a byte is read: once the sender is gone, nothing shows whose connection it was.
     if (!(await isOfThisUser(socket))) {
       this.#silent.delete(socket);
-      if (!socket.destroyed) this.#warn(OTHER_USER);
+      if (!socket.destroyed) this.#warn(notice('debugger.other-user', {}));
       return void socket.destroy();
     }
     const first = await firstBytes(socket);
     this.#silent.delete(socket);
     const protocol = first && protocolOf(first);
     if (first === undefined || protocol === undefined || socket.destroyed || this.#isClosed) {
-      if (first && protocol === undefined) this.#warn(NO_DEBUGGER);
+      if (first && protocol === undefined) this.#warn(notice('debugger.unknown-protocol', {}));
       return void socket.destroy();
     }
     const events = {
       onConfigured: (): void => this.#emit({ type: 'debug.attached', editor: editor.name }),
-      onError: (why: string): void =>
-        this.#warn(`devloop closed an editor's connection to the debugger: ${why}.`),
+      onError: (cause: string): void => this.#warn(notice('debugger.editor-closed', { cause })),
     };
     const editor = new (protocol === 'dap' ? DapEditor : RawEditor)(socket, first, events);
     this.#editors.add(editor);
@@ -172,10 +172,6 @@ function firstBytes(socket: Socket): Promise<Buffer | undefined> {
     socket.once('close', () => resolve(undefined));
   });
 }
-
-const OTHER_USER = 'A program of another user tried to connect to the debugger; devloop refused it.';
-const NO_DEBUGGER =
-  "A program tried to connect to the debugger, but speaks neither the Debug Adapter Protocol nor delve's own; devloop refused it.";
 
 async function inUse(port: number): Promise<DevloopError> {
   const message = `The debugger needs port ${port}, which is in use by ${describeOwner(await portOwner(port))}.`;

@@ -5,18 +5,12 @@ import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { type ControllerAddress, createForwarder, type Forwarder } from './forward.ts';
 import { createGate, type Gate } from './gate.ts';
+import type { ReviewHooks } from './hooks.ts';
 import type { OwnAnswers } from './own.ts';
 import { createPaths, isForApi, type Paths } from './paths.ts';
-import {
-  type Closing,
-  type LateAnswer,
-  type ReviewContext,
-  type ServedReview,
-  serveReview,
-} from './review.ts';
+import { type Closing, type ReviewContext, serveReview } from './review.ts';
 import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';
-import type { OnTimeout } from './unanswered.ts';
 
 export interface GatewayOptions {
   host: string;
@@ -33,19 +27,9 @@ export interface GatewayOptions {
    * Names of the APIServices whose requests also arrive here. The gateway does not serve these requests, but does not report their sender
    * as a stranger.
    */
-  apis?: readonly string[] | undefined;
-  /** Called with each review when it has arrived. The result is disposed when there is an answer. The call must return quickly. */
-  arrived?: ReviewContext['arrived'];
-  /** Called with each review when its answer is sent. The call must return quickly. */
-  served?: ((review: ServedReview) => void) | undefined;
-  /** Called with answers that come too late from the controller. If it is set, requests to the controller stay open for such answers. */
-  late?: ((late: LateAnswer) => void) | undefined;
-  /** A warning that is added to the controller's answers to admission reviews. */
-  stamp?: (() => string | undefined) | undefined;
-  /** The answer to reviews that the controller does not answer in time; by default an error. */
-  onTimeout?: OnTimeout | undefined;
-  /** Where a debugger has stopped the controller, if it has. */
-  stoppedAt?: ReviewContext['stoppedAt'];
+  apis?: readonly string[];
+  /** What the session does with each review. */
+  hooks?: ReviewHooks;
   emit: Emit;
 }
 
@@ -88,7 +72,6 @@ const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, sessionId, controller, emit, isOpen = false, allows = () => true, apis = [] } = options;
-  const { arrived, served, late, stamp, onTimeout = 'fail', stoppedAt } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, isOpen });
   const { server, present, presentOnly } = createTlsServer({
@@ -103,7 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const owns = new Set<OwnAnswers>();
   const context: ReviewContext = {
     ...{ owns, sessionId, controller, gate, forwarder, paths, warn, closing },
-    ...{ arrived, served, late, stamp, onTimeout, stoppedAt },
+    hooks: options.hooks ?? {},
     ...{ bodies: new Bodies(), answers: new Bodies() },
     ...{ recognize: connections.recognize, travelMs: connections.travelMs },
     countStranger: (url) => void (isForApi(url, apis) || strangers.count('request')),

@@ -68,8 +68,12 @@ function unknown({ userInfo }: NonNullable<Review['request']>): string {
 const MOST_SHOWN = 100;
 
 /** The name of an account, quoted, on one line, and cut: whoever reaches the port can make one up. */
-export function accountText(username: string): string {
-  return JSON.stringify(shortened(username, MOST_SHOWN));
+function accountText(username: string): string {
+  return JSON.stringify(shownAccount(username));
+}
+
+export function shownAccount(username: string): string {
+  return shortened(username, MOST_SHOWN);
 }
 
 /** The hint is only for such names: a person's account must not be trusted. */

@@ -1,17 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import type { Warning } from '../async.ts';
 import { messageOf } from '../errors.ts';
-import type { ReviewTimes, WaitsFor } from '../report/review.ts';
+import { notice } from '../report/notices/catalogue.ts';
+
 import { type Bodies, type HeldAnswer, LARGEST_BODY } from './bodies.ts';
 import { budgetOf, patienceFor } from './budget.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import type { Gate, Waiting } from './gate.ts';
+import type { ReviewHooks, ServedReview } from './hooks.ts';
 import { type Answer, forwardable, lastAnswer, lateAnswer, statusAnswer } from './http.ts';
 import { answerOwn, type OwnAnswers } from './own.ts';
 import { type Paths, pathOf } from './paths.ts';
 import { answerProbe, probeNonce } from './probe.ts';
 import { stamped } from './stamp.ts';
-import { answerAtEnd, type End, inPlaceOf, type OnTimeout } from './unanswered.ts';
+import { answerAtEnd, type End, inPlaceOf } from './unanswered.ts';
 
 const UNREAD_MS = 10_000;
 /** An answer of fewer bytes is cheap to copy. */
@@ -35,18 +38,8 @@ export interface ReviewContext {
   closing: Closing;
   /** The reviews that devloop answers itself, while it changes the objects that they are about. */
   owns: ReadonlySet<OwnAnswers>;
-  /** Called with each review that devloop does not answer itself, when it has arrived. The result is disposed when there is an answer. */
-  arrived?: ((review: ArrivedReview) => Disposable) | undefined;
-  /** Called with the same reviews when their answers are sent. */
-  served?: ((review: ServedReview) => void) | undefined;
-  /** The warning that is added to the controller's answers; if absent, they are passed on unchanged. */
-  stamp?: (() => string | undefined) | undefined;
-  /** Called with the controller's answers that come after devloop's; if absent, devloop does not wait for them. */
-  late?: ((late: LateAnswer) => void) | undefined;
-  onTimeout: OnTimeout;
-  /** Where a debugger has stopped the controller, if it has. */
-  stoppedAt?: (() => string | undefined) | undefined;
-  warn: (message: string) => void;
+  hooks: ReviewHooks;
+  warn: (warning: Warning) => void;
 }
 
 /** When the gateway closes, reviews that have not reached the controller are answered at once. */
@@ -54,33 +47,6 @@ export interface Closing {
   hasBegun: boolean;
   /** Called when the closing begins. A listener of an AbortSignal for each review would take ten times as long. */
   listeners: Set<() => void>;
-}
-
-/** A review without an answer yet. */
-export interface ArrivedReview {
-  url: string;
-  /** The port on which the manager listens for it in its Pod. */
-  port: number;
-  /** When it arrived, in ms since 1970. */
-  at: number;
-  body: Buffer;
-  readonly waitsFor: WaitsFor;
-}
-
-/** A review and its answer. */
-export interface ServedReview extends Omit<ArrivedReview, 'waitsFor'> {
-  /** Absent if the client disconnected before it got an answer. */
-  answer: Answer | undefined;
-  ms: ReviewTimes;
-}
-
-/** An answer that the controller gave after devloop had answered in its place. */
-export interface LateAnswer {
-  /** The review as it was passed to `served`. */
-  review: ServedReview;
-  answer: Answer;
-  /** The time since the review arrived, in ms. */
-  totalMs: number;
 }
 
 /** The times and parts of a review in progress. The times are on the clock of `performance.now()`. */
@@ -98,6 +64,7 @@ export async function serveReview(
   response: ServerResponse,
 ): Promise<void> {
   const url = request.url ?? '/';
+  const { gate, hooks } = context;
   const trace: Trace = { arrived: performance.now() };
   const budgetMs = budgetOf(url);
   const patienceMs = patienceFor(budgetMs, context.travelMs(request));
@@ -111,8 +78,8 @@ export async function serveReview(
       trace.released = performance.now();
       return refusal;
     },
-    lastTry: () => context.gate.lastTry,
-    onLate: context.late && lateTo(context.late, trace),
+    lastTry: () => gate.lastTry,
+    onLate: hooks.late && lateTo(hooks.late, trace),
   };
   const finish = (why: End) => end.abort(why);
   const timer = setTimeout(finish, patienceMs, 'budget-used');
@@ -128,28 +95,26 @@ export async function serveReview(
     const onDropped = () => finish('no-room');
     const given = await answerOf(context, { request, trace, onDropped }, waiting).catch((error: unknown) => {
       const why = endOf(end.signal, request);
-      const { controller, gate } = context;
-      const session = { controller, isHeldForUser: gate.isHeldForUser, stoppedAt: context.stoppedAt?.() };
+      const { controller } = context;
+      const session = { controller, isHeldForUser: gate.isHeldForUser, stoppedAt: hooks.stoppedAt?.() };
       if (why !== undefined)
         return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, patienceMs, ...session });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
     // When the session ends, the failurePolicy applies again.
-    const onTimeout = context.gate.lastTry === undefined ? context.onTimeout : 'fail';
+    const { onTimeout = 'fail' } = gate.lastTry === undefined ? hooks : {};
     const answer = given && inPlaceOf(given, trace.body, onTimeout);
-    if (answer !== undefined) {
-      const { stamp } = context;
-      send(context, { request, trace }, response, stamp ? stamped(answer, stamp()) : answer);
-    }
+    if (answer !== undefined)
+      send(context, { request, trace }, response, hooks.stamp ? stamped(answer, hooks.stamp()) : answer);
     if (trace.body) {
       const { body } = trace;
       const port = podPortOf(context.controller);
       trace.served = servedReview({ ...trace, body }, { url, budgetMs, port }, answer);
-      context.served?.(trace.served);
+      hooks.served?.(trace.served);
     }
   } catch (error) {
     // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.
-    context.warn(`POST ${pathOf(url)} failed: ${messageOf(error)}`);
+    context.warn(notice('gateway.request-failed', { path: pathOf(url), cause: messageOf(error) }));
     response.destroy();
   } finally {
     clearTimeout(timer);
@@ -176,7 +141,7 @@ function podPortOf({ port, podPort = port }: ControllerAddress): number {
   return podPort;
 }
 
-function lateTo(late: NonNullable<ReviewContext['late']>, trace: Trace): (answer: Answer) => void {
+function lateTo(late: NonNullable<ReviewHooks['late']>, trace: Trace): (answer: Answer) => void {
   return (answer) => {
     const totalMs = performance.now() - trace.arrived;
     if (trace.served) late({ review: trace.served, answer, totalMs });
@@ -214,7 +179,7 @@ async function answerOf(
   const own = await answerOwn(body.bytes, context.owns, waiting.signal);
   if (own !== undefined) return own;
   trace.body = body.bytes;
-  using _ = context.arrived?.({
+  using _ = context.hooks.arrived?.({
     ...{
       url,
       port: podPortOf(context.controller),
@@ -254,15 +219,17 @@ function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
 }
 
 function send(
-  { warn, served, answers }: ReviewContext,
+  { warn, hooks, answers }: ReviewContext,
   { request, trace }: { request: IncomingMessage; trace: Trace },
   response: ServerResponse,
   { status, headers, body }: Answer,
 ): void {
   // Whoever receives the review through `served` also reports its answer.
-  const isListed = trace.body !== undefined && served !== undefined;
-  if (typeof body === 'string' && status >= 500 && !isListed)
-    warn(`POST ${pathOf(request.url ?? '/')} failed: ${statusMessage(body)}`);
+  const isListed = trace.body !== undefined && hooks.served !== undefined;
+  if (typeof body === 'string' && status >= 500 && !isListed) {
+    const path = pathOf(request.url ?? '/');
+    warn(notice('gateway.request-failed', { path, cause: statusMessage(body) }));
+  }
   if (response.destroyed) return;
   // The connection of an incomplete request cannot be used again.
   if (!request.complete) response.shouldKeepAlive = false;

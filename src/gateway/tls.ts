@@ -1,10 +1,12 @@
 import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
+import type { Warning } from '../async.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
 import { listenOn } from '../machine/port.ts';
 import { type ServerTls, serverTls } from '../machine/server-tls.ts';
+import { notice } from '../report/notices/catalogue.ts';
 
 /** A certificate with its chain, and its key, in PEM. */
 export interface KeyPair {
@@ -22,7 +24,7 @@ export interface TlsServer {
 
 /** Called when a handshake fails. */
 export interface HandshakeEvents {
-  warn(message: string): void;
+  warn(warning: Warning): void;
   /** Called if the client did not use TLS, or requested a name that is not presented. */
   stranger(): void;
 }
@@ -50,7 +52,7 @@ export function createTlsServer({ warn, stranger }: HandshakeEvents): TlsServer 
     const name = socket.servername || '';
     const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
     // A client that has merely left causes no warning, since it may be a health check.
-    if (alert !== undefined && contexts.has(name.toLowerCase())) warn(certificateRefusal(name, alert));
+    if (alert !== undefined && contexts.has(name.toLowerCase())) warn(certificateRefused(name, alert));
     else if (error.code !== 'ECONNRESET') stranger();
     socket.destroy();
   });
@@ -92,8 +94,9 @@ function tlsOf(serverName: string, pair: KeyPair): ServerTls {
 
 const CERTIFICATE_REFUSED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)/;
 
-function certificateRefusal(serverName: string, alert: string): string {
-  return `A client refused the certificate for ${serverName}: ${alert.toLowerCase().replaceAll('_', ' ')}`;
+function certificateRefused(serverName: string, alert: string): Warning {
+  const words = alert.toLowerCase().replaceAll('_', ' ');
+  return notice('gateway.certificate-refused', { serverName, alert: words });
 }
 
 /** Starts to listen; returns the port, which is any free one if `port` is 0. */

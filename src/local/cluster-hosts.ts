@@ -1,6 +1,7 @@
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
-import { readFlag } from './arguments.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { readFlag } from './settings.ts';
 
 /** The DNS name of a Service: `db.shop.svc`, or longer. */
 const HOST = /(?<![\w.-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.){2}svc(?:\.[a-z0-9.-]*[a-z0-9])?(?![\w-])/g;
@@ -23,11 +24,8 @@ export function noteClusterHosts(
   const own = services.map(({ serverName }) => serverName);
   const named = [...clusterHosts(settings)].filter(([host]) => !own.some((name) => host.startsWith(name)));
   if (named.length === 0) return;
-  const list = named.map(([host, by]) => `${host} (${[...by].join(', ')})`).join(', ');
-  emit({
-    type: 'note',
-    message: `These hosts of the cluster usually do not resolve on this machine:\n${list}`,
-  });
+  const hosts = named.map(([host, by]) => ({ host, settings: [...by] }));
+  emit(notice('hosts.of-cluster', { hosts }));
 }
 
 /** Each host with the flags and variables whose values name it. */

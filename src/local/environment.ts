@@ -24,7 +24,8 @@ export const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/nam
 
 export interface LocalEnvironment {
   env: Record<string, string>;
-  warnings: string[];
+  /** The variables of the user's shell with which the controller probably serves no webhooks. */
+  noWebhooks: Record<string, string>;
 }
 
 /**
@@ -39,17 +40,17 @@ export function controllerEnvironment(parts: EnvironmentParts): LocalEnvironment
   const env: Record<string, string> = {};
   if (parts.namespace !== undefined) for (const name of OWN_NAMESPACE) env[name] = parts.namespace;
   for (const [name, value] of Object.entries(inherited)) if (value !== undefined) env[name] = value;
-  for (const [name, value] of Object.entries({ ...deployment, ...named }))
-    env[name] = rewritePaths(value, paths);
+  Object.assign(env, deployment);
+  for (const [name, value] of Object.entries(named)) env[name] = rewritePaths(value, paths);
   if (parts.kubeconfig !== undefined) env.KUBECONFIG = parts.kubeconfig;
   Object.assign(env, parts.connection);
   if (parts.temporary !== undefined) env.TMPDIR = parts.temporary;
-  return { env, warnings: warningsFor(parts) };
+  return { env, noWebhooks: noWebhooks(parts) };
 }
 
-function warningsFor({ inherited, deployment, named = {} }: EnvironmentParts): string[] {
-  if (inherited.ENABLE_WEBHOOKS !== 'false' || 'ENABLE_WEBHOOKS' in { ...deployment, ...named }) return [];
-  return [
-    'Your shell sets ENABLE_WEBHOOKS=false and the Deployment does not, so the controller will probably serve no webhooks. Unset it to serve them.',
-  ];
+/** The variables of the user's shell that turn webhooks off. */
+function noWebhooks({ inherited, deployment, named = {} }: EnvironmentParts): Record<string, string> {
+  const { ENABLE_WEBHOOKS: value } = inherited;
+  const isOn = value !== 'false' || 'ENABLE_WEBHOOKS' in { ...deployment, ...named };
+  return isOn ? {} : { ENABLE_WEBHOOKS: value };
 }

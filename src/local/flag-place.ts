@@ -1,4 +1,4 @@
-import { leadingWords } from '../operator/cobra-commands.ts';
+import { leadingWords } from '../checkout/command-words.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 
 /** Matches a word that can be the name of a command: no path, no address, no `name=value`. */
@@ -19,7 +19,7 @@ export function withFlags<T extends string | ExpandedArgument>(
  * the first word that is not a flag, and every parser stops at `--`. Unknown names could be commands that a library defines; if flags
  * follow them, the program reads flags there.
  */
-function flagPlace(words: string[], commands: ReadonlySet<string>): number {
+export function flagPlace(words: string[], commands: ReadonlySet<string>): number {
   const leading = leadingWords(words);
   const end = leading.length;
   const known = leading.findLastIndex((word) => commands.has(word)) + 1;

@@ -1,10 +1,11 @@
 import { relative } from 'node:path';
-import type { ImageFile } from '../controller/go/image-files.ts';
+import type { ImageFile } from '../checkout/language.ts';
+import { isAtOrBelow } from '../checkout/paths.ts';
 import type { Placed } from '../machine/mount-namespace.ts';
 import { isFree, isPlaceable } from '../machine/places.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
 import { mentions } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 
 interface ImageInputs {
   /** The files of the checkout in the image. */
@@ -32,15 +33,9 @@ export function placeImageFiles(
   );
   const here = ({ from }: ImageFile): string => relative(root, from) || 'the checkout';
   const placed = named.filter(({ to }) => mayPlace && isPlaceable(to) && isFree(to));
-  for (const one of placed)
-    emit({
-      type: 'note',
-      message: `${one.to}\nis mounted from ${here(one)}, as in the image; only the controller sees it.`,
-    });
-  for (const one of named.filter((file) => !placed.includes(file))) {
-    const message = `The image has ${here(one)} at ${one.to}, but the controller does not find it there on this machine.`;
-    emit({ type: 'warning', message });
-  }
+  for (const one of placed) emit(notice('image-file.placed', { path: one.to, from: here(one) }));
+  for (const one of named.filter((file) => !placed.includes(file)))
+    emit(notice('image-file.missing', { path: one.to, from: here(one) }));
   // The checkout's own programs can be run there, as in the image.
   return placed.map((one) => ({ ...one, mayRun: true }));
 }

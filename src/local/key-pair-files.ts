@@ -2,12 +2,13 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isFree, removeKeyPair, requireRoom, writeKeyPair } from '../certificates/files.ts';
+import { isAtOrBelow } from '../checkout/paths.ts';
 import { messageOf } from '../errors.ts';
 import { writeBelow } from '../machine/own-files.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
 import { mentions } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { FoundPair } from './key-pairs.ts';
 
 /** Where a session's files are on this machine. */
@@ -98,11 +99,9 @@ export async function writeHardCoded(
         written.push(directory);
         continue;
       }
-      const message = `The sources name ${directory}, but it already contains your own key pair, which devloop leaves unchanged.`;
-      emit({ type: 'note', message });
+      emit(notice('key-pair.own', { directory }));
     } catch (error) {
-      const message = `The controller may look for its key pair in ${directory}: ${messageOf(error)}`;
-      emit({ type: 'warning', message });
+      emit(notice('key-pair.not-written', { directory, cause: messageOf(error) }));
     }
   }
   return written;

@@ -19,6 +19,7 @@ import {
 import type { Target, TargetManager, TargetService } from '../operator/target.ts';
 import { filledCertificateDirectories } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { missingSecret, noKeyPair } from './missing-pair.ts';
 import { distrustWarnings, firstBundle } from './trust.ts';
 
@@ -92,8 +93,9 @@ export async function findKeyPair(
   const { secret } = fitting.found;
   const refusal = unusable(sourceOf(secret), fitting.errors);
   if (refusal) throw service.calls.length > 0 ? refusal : ofUncalled(service, refusal);
+  const { namespace, name } = secret;
   for (const { message } of fitting.warnings)
-    emit({ type: 'warning', message: `Secret ${secret.namespace}/${secret.name}: ${message}` });
+    emit(notice('certificate.doubtful', { secret: { kind: 'Secret', namespace, name }, cause: message }));
   return fitting.found;
 }
 
@@ -154,7 +156,7 @@ async function issueFor({ serverName }: TargetService, issuer: KeyPair): Promise
 }
 
 function sourceOf({ namespace, name, certificate }: SecretCandidate): CertificateSource {
-  return { namespace, secret: name, ...(certificate === undefined ? {} : { certificate }) };
+  return { namespace, secret: name, certificate };
 }
 
 interface Judged {

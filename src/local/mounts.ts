@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isAtOrBelow, withoutTrailingSlashes } from '../checkout/paths.ts';
 import { leadsOut, makePath, writeBelow } from '../machine/own-files.ts';
-import { isAtOrBelow, withoutTrailingSlashes } from '../operator/path-flags.ts';
 
 /** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
@@ -33,6 +33,15 @@ function rewritePath(path: string, paths: MountedPath[]): string {
       best = { from, to: withoutTrailingSlash(mount.to) };
   }
   return best ? best.to + path.slice(best.from.length) : path;
+}
+
+/** Replaces mounted paths in a text, as `mentions` finds them: `rewritePaths` for a text of any syntax. If several match, the longest one is replaced. */
+export function rewriteMentions(text: string, paths: MountedPath[]): string {
+  const byLength = paths.toSorted((a, b) => b.from.length - a.from.length);
+  if (byLength.length === 0) return text;
+  const escaped = byLength.map(({ from }) => from.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  const pattern = new RegExp(`(?<![\\w./-])(?:${escaped.join('|')})(?=$|[/,;:"'\\s])`, 'gm');
+  return text.replace(pattern, (from) => byLength.find((one) => one.from === from)!.to);
 }
 
 function withoutTrailingSlash(path: string): string {

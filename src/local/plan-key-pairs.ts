@@ -1,17 +1,19 @@
 import { dirname, join } from 'node:path';
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { Work } from '../cluster/work.ts';
-import type { Config } from '../config/schema.ts';
+import type { Section } from '../config/table.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
-import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { openAmong, type PlannedKeyPairs, planKeyPairFlags, planOwnDirectory } from './default-flags.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
-import { ARGUMENTS, type PlannedProgram } from './program.ts';
+import { ARGUMENTS } from './own-command.ts';
+import type { PlannedProgram } from './program.ts';
 
 interface KeyPairInputs {
   target: Pick<Target, 'services'>;
   facts: CheckoutFacts;
-  settings: NonNullable<Config['controller']>;
+  settings: Section<'controller'>;
   files: LocalFiles;
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
@@ -22,17 +24,18 @@ interface KeyPairInputs {
 /** Plans where the program finds its key pairs if no argument or variable (`words`) names the directory. */
 export async function planKeyPairs(
   inputs: KeyPairInputs,
-  program: PlannedProgram & { mayPlace: boolean; words: string[] },
+  program: PlannedProgram & { words: string[] },
   { emit }: Pick<Work, 'emit'>,
 ): Promise<PlannedKeyPairs> {
   const { facts, files, keyPairMounts, stateFile } = inputs;
   const hardCoded = hardCodedDirectories(keyPairMounts, program.words, facts.paths);
   if (!program.run.includes(ARGUMENTS)) {
-    if (inputs.target.services.length > 0) emit({ type: 'note', message: ofOwnCommand(program.run, files) });
+    const command = { command: program.run.join(' '), directory: files.keyPairDirectory };
+    if (inputs.target.services.length > 0) emit(notice('command.without-arguments', command));
     return { args: [], hardCoded: openAmong(hardCoded, emit), placed: [] };
   }
-  const isBuilt = program.linked !== undefined;
-  const beside = isBuilt ? besideProgram(keyPairMounts, facts.besideProgram, dirname(stateFile)) : [];
+  const named = program.is === 'found' ? facts.besideProgram : new Set<string>();
+  const beside = besideProgram(keyPairMounts, named, dirname(stateFile));
   const mayLookElsewhere = beside.length > 0 || mayLookForPairElsewhere(inputs, hardCoded);
   const { keyPairDirectory } = files;
   const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
@@ -40,10 +43,6 @@ export async function planKeyPairs(
   const isUnmounted = inputs.target.services.length > 0 && keyPairMounts.length === 0;
   const own = isUnmounted ? await planOwnDirectory(places, program.words, { emit }) : [];
   return { ...planned, args: [...planned.args, ...own], hardCoded: [...planned.hardCoded, ...beside] };
-}
-
-function ofOwnCommand(run: string[], { keyPairDirectory }: LocalFiles): string {
-  return `${run.join(' ')}\ndoes not get the manager's arguments (write ${ARGUMENTS} where it should get them). Its key pair is in ${keyPairDirectory}.`;
 }
 
 /**

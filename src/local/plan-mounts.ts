@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Placed } from '../machine/mount-namespace.ts';
 import { projectedSources } from '../operator/downward.ts';
-import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target, TargetManager } from '../operator/target.ts';
 import {
   describeVolume,
@@ -13,6 +13,7 @@ import {
   readVolumes,
 } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { NAMESPACE_FILE } from './environment.ts';
 import { defaultDirectory, type LocalFiles } from './key-pair-files.ts';
 import type { MountedPath } from './mounts.ts';
@@ -29,7 +30,7 @@ export interface MountInputs {
   files: LocalFiles;
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
-  checkout: { facts: SourcePaths };
+  facts: SourcePaths;
   /** Whether files can be mounted where the controller looks for them. */
   mayPlace: boolean;
 }
@@ -70,7 +71,7 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
   });
   const taken = new Set([...unserved, ...missed.keys()].map(({ path }) => path));
   const others = found.others.filter(({ path }) => !taken.has(path));
-  reportOthers(others, inputs.checkout.facts, emit);
+  reportOthers(others, inputs.facts, emit);
   return { paths, copied, words: found.named, placed };
 }
 
@@ -124,15 +125,15 @@ async function unservedPairs(
  * counts, because the program may write to it.
  */
 async function missedVolumes(
-  { api, target, podName, checkout, mayPlace }: MountInputs,
+  { api, target, podName, facts, mayPlace }: MountInputs,
   manager: TargetManager,
   others: MountPoint[],
 ): Promise<Map<MountedVolume, VolumePlace[]>> {
-  const { paths } = checkout.facts;
+  const { paths } = facts;
   if (!mayPlace) return new Map();
   const points = others.filter(
     (one) =>
-      isInSources(one, checkout.facts) &&
+      isInSources(one, facts) &&
       mayHavePlaces(one, paths) &&
       (isEmptyAtFirst(one) || projectedSources(one.volume).length > 0),
   );
@@ -163,35 +164,21 @@ export function isText(content: Buffer): boolean {
 
 function reportCopy({ path, isFile, files, lacking }: MountedVolume, to: string, emit: Emit): void {
   const isEmpty = Object.keys(files).length === 0;
-  const message = isEmpty
-    ? `For the mounted directory ${path}\nan empty one is created: ${to}.`
-    : `The mounted ${isFile ? 'file' : 'directory'} ${path}\nis copied to ${to}.`;
-  emit({ type: 'note', message });
-  if (lacking.length === 0) return;
-  const without = `The controller finds ${path} in ${to}, but without ${lacking.join(', ')}.`;
-  emit({ type: 'warning', message: without });
+  emit(isEmpty ? notice('mount.created', { path, to }) : notice('mount.copied', { path, to, isFile }));
+  if (lacking.length > 0) emit(notice('mount.incomplete', { path, to, lacking }));
 }
 
 function isInSources({ path }: MountPoint, { paths }: SourcePaths): boolean {
   return namedIn(paths, path).length > 0;
 }
 
-const themOf = (points: MountPoint[]): string => (points.length === 1 ? 'it' : 'them');
-
 /** The mounts that the sources name cause a warning, because the controller is more likely to need them. */
 function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): void {
-  const list = (points: MountPoint[]): string =>
-    points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
-  const inSources = others.filter((one) => isInSources(one, facts));
-  const rest = others.filter((one) => !inSources.includes(one));
-  if (inSources.length > 0) {
-    const them = themOf(inSources);
-    const message = `The sources name ${list(inSources)}, which only the Pod has: no argument or variable names ${them}, so devloop does not copy ${them}, and it does not mount ${them} there.`;
-    emit({ type: 'warning', message });
-  }
-  if (rest.length > 0)
-    emit({
-      type: 'note',
-      message: `Only the Pod has ${list(rest)}:\nno argument or variable names ${themOf(rest)}.`,
-    });
+  const [named, rest] = [true, false].map((isNamed) =>
+    others
+      .filter((one) => isInSources(one, facts) === isNamed)
+      .map(({ path, volume }) => ({ path, volume: describeVolume(volume) })),
+  );
+  if (named!.length > 0) emit(notice('mounts.missed', { mounts: named! }));
+  if (rest!.length > 0) emit(notice('mounts.unnamed', { mounts: rest! }));
 }

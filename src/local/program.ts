@@ -1,207 +1,227 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { mayLeaveElectionOn } from '../checkout/election-switch.ts';
+import type { Checkout } from '../checkout/files.ts';
+import { type DefinedFlag, type Flag, isKubeconfigFlag } from '../checkout/flags.ts';
+import type {
+  BuildTool,
+  DebugBuild,
+  FoundProgram,
+  Language,
+  Preflight,
+  Prepared,
+  ProgramHints,
+} from '../checkout/language.ts';
+import { ofProgram } from '../checkout/linked-packages.ts';
 import type { Work } from '../cluster/work.ts';
-import type { Config } from '../config/schema.ts';
-import type { BegunBuild } from '../controller/begun-build.ts';
-import { type DebugBuild, goBuildCommand } from '../controller/go/build-command.ts';
-import type { FoundCommand } from '../controller/go/image-command.ts';
-import type { ImageFile } from '../controller/go/image-files.ts';
-import {
-  electsPod,
-  type LinkedPackages,
-  linkedPackages,
-  ofProgram,
-  onlyKubeconfigFlags,
-} from '../controller/go/linked-packages.ts';
-import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
+import type { ControllerSettings } from '../config/merge.ts';
+import type { Section } from '../config/table.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { watchRoot } from '../controller/watch/scope.ts';
 import { DevloopError, documentPath } from '../errors.ts';
+import { LANGUAGES } from '../languages.ts';
 import { canPlace } from '../machine/mount-namespace.ts';
-import type { DefinedFlag } from '../operator/cobra-commands.ts';
-import type { ElectionFlag } from '../operator/leader-election.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
-import { programOf } from './container-words.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { programOf } from './container-arguments.ts';
+import { planCommand } from './own-command.ts';
 
 /** What is known about the program from the user, the sources and the cluster. */
 export interface ProgramInputs {
-  target: Target;
-  root: string;
-  settings: NonNullable<Config['controller']>;
-  /** The command that the user gave after `--`. */
-  command?: string[] | undefined;
+  /** Absent if the cluster does not show it. */
+  target: Target | undefined;
+  checkout: Checkout;
+  settings: Section<'controller'> & Pick<ControllerSettings, 'isNamedByFlag'>;
   /** Present if the program runs under a debugger. */
   forDebugger?: DebugBuild | undefined;
   /** Whether the program is built and run next. */
   isBuilt?: boolean | undefined;
-  /** The main package that the user gave with `--package`. */
-  goPackage?: string | undefined;
   /** The main package that a saved set names. */
   recordedPackage?: string | undefined;
-  /** The user's GOFLAGS, if they are being read already. */
-  goFlags?: Promise<string> | undefined;
-  /** The build of the last session. */
-  begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
+  prepared?: Prepared | undefined;
+  /** See ProgramHints. */
+  callTags?: string | undefined;
   /** The directory to build the program in. */
   directory: string;
   /** The name of the Pod that stands in for the manager's own Pods, if these end. */
   standIn?: string | undefined;
-  /** The flags named --kubeconfig in the sources. */
-  kubeconfigFlags: DefinedFlag[];
-  electionFlags: ElectionFlag[];
+  /** The flags that the sources define. */
+  flags: Flag[];
+  /** The language of the checkout's program, if devloop knows it. */
+  language: Language | undefined;
 }
 
-/** How the program is built and started. */
-export interface PlannedProgram {
-  build: string[] | undefined;
+/** The user's own command, or the program that devloop found in the checkout, and how it is built and started. */
+export type PlannedProgram = ProgramPlan &
+  ({ is: 'command'; language: undefined } | { is: 'found'; language: Language; found: FoundProgram });
+
+interface ProgramPlan
+  extends Pick<
+    FoundProgram,
+    | 'build'
+    | 'output'
+    | 'withoutChosen'
+    | 'run'
+    | 'argumentsIn'
+    | 'runAs'
+    | 'cwd'
+    | 'ownVariables'
+    | 'linked'
+    | 'rivals'
+    | 'image'
+    | 'imageFiles'
+    | 'imageVariables'
+  > {
   /** See BuildPlan. */
-  withoutChosen?: string | undefined;
-  /** The word `{args}` stands for the manager's arguments. */
-  run: string[];
-  /** The name under which the program is started; absent if the name does not matter. */
-  runAs?: string | undefined;
-  cwd: string;
-  /** The main package, as `--package` takes it; absent for the user's own command. */
+  tool?: BuildTool | undefined;
+  /** As `--package` names it; absent for the user's own command. */
   package?: string | undefined;
   watch: NonNullable<ControllerPlan['watch']>;
   /** The program's --kubeconfig flags, if it reads its kubeconfig from nothing else. */
   kubeconfigFlags: DefinedFlag[];
-  /** The program's packages; absent for the user's own command. */
-  linked?: LinkedPackages;
   /** Whether leader election stays on, because the program can be elected as the Pod that stands in for the manager's. */
   isElectable: boolean;
   /** The program's flags whose default leaves leader election on. */
-  electionFlags: ElectionFlag[];
-  /** Other main packages that could be the manager. */
-  rivals: string[];
-  /** The command with which the manager's image starts the program. */
-  image?: FoundCommand | undefined;
-  /** The files of the checkout in its image. */
-  imageFiles: ImageFile[];
-  /** The variables that its image sets. */
-  imageVariables: Record<string, string>;
+  electionFlags: Flag[];
+  /** Whether files can be mounted where it looks for them: the user's own command may need rights that it would lose. */
+  mayPlace: boolean;
   /** Whether an exit with code 0 asks for a restart: see ControllerPlan. */
   asksForRestart: boolean;
 }
-
-/** Stands for the manager's arguments in the user's own command. */
-export const ARGUMENTS = '{args}';
-
-/** What is known about the program of the user's own command. */
-const COMMAND = {
-  kubeconfigFlags: [],
-  isElectable: false,
-  electionFlags: [],
-  imageFiles: [],
-  imageVariables: {},
-  rivals: [],
-  asksForRestart: true,
-};
 
 /** The absolute paths. Warns about those that do not exist. */
 function watchedPaths(root: string, named: string[] | undefined, emit: Emit): string[] | undefined {
   for (const path of named ?? []) {
     if (existsSync(watchRoot(root, path))) continue;
-    const message = `controller.watch in devloop.yaml names ${path}, which does not exist, so nothing there is watched.`;
-    emit({ type: 'warning', message });
+    emit(notice('watch.missing', { path }));
   }
   return named?.map((path) => resolve(root, path));
 }
 
-/** Plans how to build and start the program: the user's command, or the main package of the checkout that is the manager. */
+/** Plans how to build and start the program: the user's command, or the program of the checkout that is the manager. */
 export async function planProgram(
   inputs: ProgramInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedProgram> {
-  const { root, settings, command, directory } = inputs;
+  const { checkout, settings, directory } = inputs;
+  const { root } = checkout;
   const watched = watchedPaths(root, settings.watch, emit);
   if (settings.package !== undefined && (settings.run ?? settings.build) !== undefined)
     throw packageAndCommand();
   const named = namedPackage(inputs);
-  const run = command ?? (inputs.goPackage === undefined ? settings.run : undefined);
-  if (run !== undefined) {
-    assertNotDebugged(inputs, run);
-    assertWholeWords(run);
-    const source = command ? 'named by you' : 'devloop.yaml';
-    emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
-    return {
-      ...COMMAND,
-      build: settings.build,
-      run,
-      cwd: root,
-      watch: watched ? { paths: watched } : { checkout: root },
-    };
+  const watch = watched && { paths: watched };
+  if (settings.run !== undefined) {
+    assertNotDebugged(inputs, `\`${settings.run.join(' ')}\``);
+    return { ...planCommand(inputs, settings.run, emit), ...(watch && { watch }) };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
-  const { forDebugger, isBuilt, goFlags } = inputs;
-  const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger, isBuilt, goFlags };
-  const main = await findMainPackage(root, hints);
-  emit({ type: 'discovered', what: 'main package', value: main.name, source: main.source });
-  for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
-  const flags = main.flags.map(({ flag }) => flag);
-  const binary = join(directory, 'controller');
-  const program = { directory: main.directory, goPackage: main.package, flags };
-  const build = goBuildCommand(main.package, binary, flags);
-  const output = build.indexOf(binary);
-  const known = inputs.begun?.packagesOf({ cwd: main.directory, command: build, output });
-  const linked = linkedPackages(program, { emit, signal, known });
-  return {
-    build,
-    withoutChosen: main.withoutChosen,
-    run: [binary, ARGUMENTS],
-    runAs: main.runAs,
-    cwd: main.directory,
-    package: main.name,
-    watch: watched ? { paths: watched } : { goPackage: main.package, flags },
-    kubeconfigFlags: await onlyKubeconfigFlags(linked, inputs.kubeconfigFlags),
-    isElectable: await canBeElected(inputs, linked, emit),
-    electionFlags: await ofProgram(linked, inputs.electionFlags),
-    linked,
-    rivals: main.rivals,
-    image: main.image,
-    imageFiles: main.imageFiles,
-    imageVariables: main.imageVariables,
-    asksForRestart: main.rivals.length === 0 || main.hasWebhooks,
+  const language = requireLanguage(inputs.language, root);
+  if (!language.canDebug) assertNotDebugged(inputs, `a program in ${language.name}`);
+  const { forDebugger, isBuilt, prepared, callTags } = inputs;
+  const hints = {
+    ...programHints(inputs.target, signal),
+    ...{ named, emit, forDebugger, isBuilt, prepared, callTags, directory },
   };
+  const found = await language.program(checkout, hints);
+  if (!language.tool) await requireInstalled(found, signal);
+  emit({ type: 'discovered', what: found.what, value: found.name, source: found.source });
+  for (const { what, value, source } of found.chosen) emit({ type: 'discovered', what, value, source });
+  return {
+    ...found,
+    is: 'found',
+    language,
+    found,
+    mayPlace: await canPlace(),
+    tool: language.tool,
+    package: found.name,
+    watch: watch ?? (found.watch ? { sources: found.watch } : { checkout: root }),
+    kubeconfigFlags: await onlyKubeconfigFlags(found, inputs.flags.filter(isKubeconfigFlag)),
+    isElectable: await canBeElected(inputs, found, emit),
+    electionFlags: found.linked ? await ofProgram(found.linked, inputs.flags.filter(mayLeaveElectionOn)) : [],
+    asksForRestart: found.rivals.length === 0 || found.hasWebhooks,
+  };
+}
+
+/**
+ * Throws 'controller.no-toolchain' if the program cannot be started. A build tool reports this itself; without one, only the program would,
+ * when the cluster has already changed.
+ */
+async function requireInstalled(found: FoundProgram, signal: AbortSignal): Promise<void> {
+  const state = await found.preflight(signal);
+  if (state.is !== 'broken') return;
+  const { message, hint } = brokenProgram(found, state);
+  throw new DevloopError('controller.no-toolchain', message, hint === undefined ? {} : { hint });
+}
+
+/** Why the program cannot be built or run. */
+export function brokenProgram(
+  { what, name, build }: Pick<FoundProgram, 'what' | 'name' | 'build'>,
+  { problem, hint }: Extract<Preflight, { is: 'broken' }>,
+): { message: string; hint: string | undefined } {
+  return { message: `${what} ${name} cannot be ${build === undefined ? 'run' : 'built'}:\n${problem}`, hint };
+}
+
+/** Throws 'controller.no-main' if devloop knows no language for the checkout's program. */
+export function requireLanguage(language: Language | undefined, root: string): Language {
+  if (language !== undefined) return language;
+  const known = LANGUAGES.map(({ name, signs }) => `${name} (${signs.join(', ')})`).join('; ');
+  throw new DevloopError(
+    'controller.no-main',
+    `devloop recognises no operator in ${root}. It knows operators in ${known}.`,
+    { hint: 'devloop up -- <command> runs an operator in any language.' },
+  );
+}
+
+/**
+ * The --kubeconfig flags of a program that finds a kubeconfig by such a flag alone, as servers without controller-runtime do: without the
+ * flag, they look for the configuration of a Pod.
+ */
+async function onlyKubeconfigFlags(
+  { linked, readsKubeconfig }: FoundProgram,
+  flags: DefinedFlag[],
+): Promise<DefinedFlag[]> {
+  const own = linked ? await ofProgram(linked, flags) : [];
+  return own.length > 0 && (await readsKubeconfig?.()) ? [] : own;
 }
 
 /** Whether the program can be elected: a program whose leader is a Pod needs the files of a ServiceAccount to find its own Pod. */
 async function canBeElected(
   { standIn }: ProgramInputs,
-  linked: LinkedPackages,
+  { electsPod }: FoundProgram,
   emit: Emit,
 ): Promise<boolean> {
-  const can = standIn !== undefined && (await canPlace()) && (await electsPod(linked));
-  if (can) {
-    const message = `Leader election stays on:\nthis program elects a Pod as its leader, and Pod ${standIn} stands in for the manager's Pod.`;
-    emit({ type: 'note', message });
-  }
+  const can = standIn !== undefined && (await canPlace()) && ((await electsPod?.()) ?? false);
+  if (can) emit(notice('election.stays', { pod: standIn }));
   return can;
 }
 
-/** The main package that the user named: the flag overrides devloop.yaml, which overrides a saved set. */
+/** The main package that the user named, or else a saved set. */
 export function namedPackage({
-  goPackage,
   recordedPackage,
   settings,
-}: Pick<ProgramInputs, 'goPackage' | 'recordedPackage' | 'settings'>): MainPackageHints['named'] {
-  if (goPackage !== undefined) return { package: goPackage, source: '--package' };
-  if (settings.package !== undefined)
-    return { package: settings.package, source: 'devloop.yaml: controller.package' };
+}: Pick<ProgramInputs, 'recordedPackage' | 'settings'>): ProgramHints['named'] {
+  if (settings.package !== undefined) {
+    const source = settings.isNamedByFlag ? '--package' : 'devloop.yaml: controller.package';
+    return { package: settings.package, source };
+  }
   return recordedPackage === undefined
     ? undefined
     : { package: recordedPackage, source: 'it answered the reviews of the set' };
 }
 
 /** What the cluster reveals about the operator's program. */
-export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
+export function programHints(
+  target: Target | undefined,
+  signal: AbortSignal,
+): Omit<ProgramHints, 'directory'> {
   const { object, container } = target?.manager ?? {};
-  const { command = [] } = container ?? {};
+  const { command = [], args = [] } = container ?? {};
   // The program is '' if the arguments do not begin with one.
-  const [program = ''] = target ? programOf(target, undefined) : [];
+  const [program = '', ...rest] = target ? programOf(target, undefined) : [];
   return {
     command: command.length > 0 || program === '' ? command : [program],
+    args: command.length > 0 || program === '' ? args : rest,
     image: container?.image,
     container: container?.name,
     workload: object?.metadata.name,
@@ -210,24 +230,12 @@ export function mainPackageHints(target: Target | undefined, signal: AbortSignal
   };
 }
 
-function assertNotDebugged({ forDebugger }: ProgramInputs, run: string[]): void {
+function assertNotDebugged({ forDebugger }: ProgramInputs, what: string): void {
   if (!forDebugger) return;
   throw new DevloopError(
     'usage.invalid',
-    `--debug builds and debugs a Go program, and devloop does not build \`${run.join(' ')}\`.`,
+    `--debug debugs only Go programs that devloop builds, and not ${what}.`,
     { hint: `Start your debugger as the command: ${documentPath('guide.md')}, "Breakpoints"` },
-  );
-}
-
-function assertWholeWords(run: string[]): void {
-  const part = run.find((word) => word !== ARGUMENTS && word.includes(ARGUMENTS));
-  if (part === undefined) return;
-  throw new DevloopError(
-    'usage.invalid',
-    `${ARGUMENTS} in \`${part}\` is only part of a word, but it stands for several words.`,
-    {
-      hint: `Make it a word of its own. With \`sh -c\`: sh -c 'exec node server.mjs "$@"' sh ${ARGUMENTS}`,
-    },
   );
 }
 

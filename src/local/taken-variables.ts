@@ -1,17 +1,18 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { namedByPackages } from '../checkout/linked-sources.ts';
-import { namedVariables, type PackageTexts, PROGRAM_SOURCE } from '../checkout/named-variables.ts';
-import type { LinkedPackages } from '../controller/go/linked-packages.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
-import { programSources } from '../operator/sources.ts';
+import type { Checkout } from '../checkout/files.ts';
+import type { Language, LinkedPackages } from '../checkout/language.ts';
+import { namedVariables, PROGRAM_SOURCE } from '../checkout/named-variables.ts';
+import { isAtOrBelow } from '../checkout/paths.ts';
+import { readTextFile } from '../machine/text-file.ts';
 import { isOfTheMachine } from './machine-variables.ts';
 
 interface TakenFrom {
-  root: string;
+  checkout: Checkout;
   /** The command that starts the program. */
   run: string[];
-  /** The program's packages; absent for the user's own command. */
+  /** The language of a program that devloop found; absent for the user's own command. */
+  language?: Pick<Language, 'sources' | 'variables'> | undefined;
+  /** The program's packages, if its language tells. */
   linked?: LinkedPackages | undefined;
   /** Where the newest program of the checkout is kept. */
   keptProgram: string;
@@ -32,42 +33,40 @@ export const MOST_VARIABLES = 300;
  */
 export async function takenVariables(
   variables: Readonly<Record<string, string>>,
-  { root, run, linked, keptProgram }: TakenFrom,
+  { checkout, run, language, linked, keptProgram }: TakenFrom,
 ): Promise<Set<string>> {
   const names = Object.keys(variables)
     .filter((name) => !isOfTheMachine(name))
     .slice(0, MOST_VARIABLES);
   if (names.length === 0) return new Set();
-  const isBuilt = linked !== undefined;
-  const files = await programSources(root, isBuilt ? /\.go$/ : PROGRAM_SOURCE);
-  const named = isBuilt
+  const { root } = checkout;
+  const files = checkout.files((name) => (language?.sources ?? PROGRAM_SOURCE).test(name));
+  const named = language
     ? []
     : run.filter((word) => PROGRAM_SOURCE.test(word)).map((file) => resolve(root, file));
-  const packages = await readPackages([...files, ...named]);
-  const taken = namedVariables(packages, names);
-  if (!isBuilt)
+  // What a bundler makes is large.
+  const ofUser = named.map(async (path) => ({ path, text: await readTextFile(path) }));
+  const sources = files.map((path) => ({ path, text: checkout.text(path) }));
+  const packages = Map.groupBy([...sources, ...(await Promise.all(ofUser))], ({ path }) => dirname(path));
+  const texts = [...packages.values()].map((all) => all.map(({ text }) => text));
+  const taken = namedVariables(texts, names);
+  if (!language)
     for (const name of names) if (run.some((word) => wordsIn(word).includes(name))) taken.add(name);
   const others = names.filter(
     (name) => !taken.has(name) && (isPlain(variables[name]!) || isSecret(name, variables[name]!)),
   );
-  if (!isBuilt || others.length === 0) return taken;
+  if (!linked || !language?.variables || others.length === 0) return taken;
   const directories = [...(await linked())]
     .filter(([path, directory]) => !isStandard(path, directory) && !isOwn(directory, root))
     .map(([, directory]) => directory);
-  for (const name of await namedByPackages(directories, others, `${keptProgram}.variables`)) taken.add(name);
+  for (const name of await language.variables(directories, others, `${keptProgram}.variables`))
+    taken.add(name);
   return taken;
 }
 
 /** The names in a word of the user's command: `--port=$PORT`, `PORT`. */
 function wordsIn(word: string): string[] {
   return word.match(/[A-Za-z_]\w*/g) ?? [];
-}
-
-/** The texts of these files, by directory. */
-async function readPackages(files: string[]): Promise<PackageTexts[]> {
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
-  const packages = Map.groupBy(texts.entries(), ([index]) => dirname(files[index]!));
-  return [...packages.values()].map((entries) => entries.map(([, text]) => text));
 }
 
 /** A package of Go's standard library is in the directory of that name. */

@@ -6,8 +6,8 @@ import { DevloopError, messageOf } from '../errors.ts';
 import type { SecretCandidate } from '../operator/mounts.ts';
 import type { TargetService } from '../operator/target.ts';
 import type { WebhookCall } from '../operator/webhooks.ts';
-import type { DevloopEvent } from '../report/events.ts';
-import { describe } from '../report/object-name.ts';
+import { notice, type Told } from '../report/notices/catalogue.ts';
+import { describe, type ObjectName } from '../report/object-name.ts';
 
 type Named = Pick<SecretCandidate, 'namespace' | 'name'>;
 
@@ -42,27 +42,21 @@ export function distrustWarnings(
   service: TargetService,
   { pair, secret }: { pair: KeyPair; secret: Named },
   now: Date,
-): Extract<DevloopEvent, { type: 'warning' }>[] {
-  const source = `Secret ${secret.namespace}/${secret.name}`;
-  return distrust(service, pair, now).map(({ caller, why }) => ({
-    type: 'warning',
-    message: `Reviews for ${describe(caller)} fail, because kube-apiserver does not trust the certificate of ${source} for them: ${why}`,
-    hint: ownCa(source, `${describe(caller)} again.`),
-  }));
+): Told<'warning'>[] {
+  return distrust(service, pair, now).map(({ caller, why }) =>
+    notice('certificate.distrusted', { caller, secret: nameOf(secret), cause: why }),
+  );
 }
 
 /** The warning about a Secret whose new key pair cannot replace the one in use. */
-export function notRefreshed(error: unknown, { namespace, name }: Named): DevloopEvent {
-  const message = `The certificate could not be refreshed, so devloop will try again: ${messageOf(error)}`;
-  if (!(error instanceof DevloopError) || error.code !== 'certificate.unusable')
-    return { type: 'warning', message };
-  const hint = ownCa(`Secret ${namespace}/${name}`, 'the webhook configuration again.');
-  return { type: 'warning', message, hint: `${error.hint}\n${hint}` };
+export function notRefreshed(error: unknown, secret: Named): Told<'warning'> {
+  const isUnusable = error instanceof DevloopError && error.code === 'certificate.unusable';
+  const next = isUnusable && error.hint !== undefined ? { next: error.hint } : {};
+  return notice('certificate.not-refreshed', { secret: nameOf(secret), cause: messageOf(error), ...next });
 }
 
-/** What to do about a controller that makes a CA, and writes it into the caBundle. */
-function ownCa(source: string, deployed: string): string {
-  return `If the controller makes its own CA when it starts, have it take its key pair from ${source}. Then deploy ${deployed}`;
+function nameOf({ namespace, name }: Named): ObjectName {
+  return { kind: 'Secret', namespace, name };
 }
 
 /** The CAs that kube-apiserver trusts for the Service, one line for each caller; empty if there is none. */

@@ -1,14 +1,16 @@
+import type { Checkout } from '../checkout/files.ts';
+import type { ImageFile, Language, LinkedPackages } from '../checkout/language.ts';
+import { isAtOrBelow } from '../checkout/paths.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { ImageFile } from '../controller/go/image-files.ts';
-import type { LinkedPackages } from '../controller/go/linked-packages.ts';
 import { type PodEnvironment, readPodEnvironment } from '../operator/environment.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
-import { variablesOnFreePorts } from './busy-ports.ts';
-import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { applyRules, busyPortsIn } from './apply-rules.ts';
 import { isOfTheMachine } from './machine-variables.ts';
+import { RULES } from './rules.ts';
+import { openSettings } from './settings.ts';
 import { MOST_VARIABLES, takenVariables } from './taken-variables.ts';
 
 export interface VariableInputs {
@@ -27,10 +29,12 @@ export interface VariableInputs {
   imageFiles: ImageFile[];
   /** devloop's own environment. */
   env: Record<string, string | undefined>;
-  root: string;
+  checkout: Checkout;
   /** The command that starts the program. */
   run: string[];
-  /** The program's packages; absent for the user's own command. */
+  /** The language of a program that devloop found; absent for the user's own command. */
+  language: Language | undefined;
+  /** The program's packages, if its language tells. */
   linked?: LinkedPackages | undefined;
   keptProgram: string;
   /** The variables that devloop.yaml sets. */
@@ -48,32 +52,31 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
   if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [], nodes: [], passable: {} };
   const environment = await readPodEnvironment(inputs.api, manager, inputs);
   for (const { name, why } of environment.unknown)
-    emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
-  for (const name of environment.nodes) {
-    const message = `${name}=${environment.values[name]}\nis an arbitrary node of the cluster: the controller does not run on a node.`;
-    emit({ type: 'note', message });
-  }
+    emit(notice('variable.unknown', { variable: name, cause: why }));
+  for (const name of environment.nodes)
+    emit(notice('variable.node', { variable: name, node: environment.values[name]! }));
   const taken = await takenVariables(environment.values, inputs);
   noteLeftOut(environment.values, taken, inputs, emit);
   const ofImage = takenFromImage(inputs, environment.values, emit);
-  const values = { ...ofImage, ...environment.values };
-  const switches = inputs.isElectable ? [] : variablesWithoutElection(values, inputs.electionVariables);
-  for (const { name, before, after } of switches) {
-    emit({ type: 'note', message: `${name}=${before}\nbecomes ${name}=${after}: ${ELECTION_OFF}` });
-    values[name] = after;
-  }
-  for (const { name, before, after, port } of await variablesOnFreePorts(values)) {
-    const [was, is] = environment.secrets.has(name) ? ['', ''] : [`=${before}`, `=${after}`];
-    emit({
-      type: 'note',
-      message: `${name}${was}\nbecomes ${name}${is}: port ${port} is in use on this machine`,
-    });
-    values[name] = after;
-  }
+  const all = { ...ofImage, ...environment.values };
+  const values = await localVariables(all, { ...inputs, secrets: environment.secrets }, emit);
   const own = Object.entries(values).filter(([name]) => name in ofImage || taken.has(name));
   // The kubelet does not expand references to variables of the image.
   const expandable = Object.entries(values).filter(([name]) => name in environment.values);
   return { ...environment, values: Object.fromEntries(expandable), passable: passable(own, emit) };
+}
+
+/** Arguments refer to variables, so these are made local first. Paths come later, when it is known which files are copied. */
+async function localVariables(
+  variables: Record<string, string>,
+  { isElectable = false, electionVariables, secrets }: VariableInputs & Pick<PodEnvironment, 'secrets'>,
+  emit: Emit,
+): Promise<Record<string, string>> {
+  const start = { args: [], variables, files: new Map<string, string>() };
+  const settings = openSettings(start, { secrets, commandNames: new Set() });
+  const busyPorts = await busyPortsIn(settings.read());
+  await applyRules(RULES, settings, { paths: [], busyPorts, isElectable, electionVariables }, emit);
+  return settings.result().variables;
 }
 
 /** The settings that the image makes, except those that the Deployment or the user's shell overrides. */
@@ -85,10 +88,7 @@ function takenFromImage(
   const mounted = target.manager === undefined ? [] : mountPointsIn(target.manager).map(({ path }) => path);
   const found = Object.entries(settingsOfImage({ imageVariables, imageFiles, mounted }));
   const taken = found.filter(([name]) => !(name in own) && env[name] === undefined);
-  if (taken.length > 0) {
-    const message = `${taken.map(([name]) => name).join(', ')}\nset by the Dockerfile: the controller gets what its image sets.`;
-    emit({ type: 'note', message });
-  }
+  if (taken.length > 0) emit(notice('variables.of-image', { variables: taken.map(([name]) => name) }));
   return Object.fromEntries(taken);
 }
 
@@ -100,10 +100,7 @@ function passable(variables: [string, string][], emit: Emit): Record<string, str
   const [good, bad] = [false, true].map((isBad) =>
     variables.filter(([, value]) => value.includes('\0') === isBad),
   );
-  for (const [name] of bad!) {
-    const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can contain.`;
-    emit({ type: 'warning', message });
-  }
+  for (const [name] of bad!) emit(notice('variable.nul-byte', { variable: name }));
   return Object.fromEntries(good!);
 }
 
@@ -127,14 +124,8 @@ function noteLeftOut(
     (name) => !taken.has(name) && !(name in env) && !OF_EACH_CONTAINER.has(name),
   );
   if (names.length === 0) return;
-  const why =
-    'its sources do not name them, or this machine or a library could take them for something to load or run';
-  const limit =
-    Object.keys(values).length > MOST_VARIABLES
-      ? ` devloop looks only for the first ${MOST_VARIABLES} variables.`
-      : '';
-  const message = `The controller runs without ${names.join(', ')} from the Deployment:\n${why}.${limit} To set them: controller: {env: {${names.map((name) => `${name}: …`).join(', ')}}} in devloop.yaml.`;
-  emit({ type: 'note', message });
+  const isCut = Object.keys(values).length > MOST_VARIABLES;
+  emit(notice('variables.left-out', { variables: names, ...(isCut && { most: MOST_VARIABLES }) }));
 }
 
 interface ImageSettings {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
+import { isAtOrBelow, withoutTrailingSlashes } from '../checkout/paths.ts';
 import { isFree, isOpenPlace, isPlaceable } from '../machine/places.ts';
-import { isAtOrBelow, withoutTrailingSlashes } from '../operator/path-flags.ts';
 import type { MountedVolume, MountPoint } from '../operator/volumes.ts';
 
 /** A part of a volume that the program finds at its path in the Pod. */

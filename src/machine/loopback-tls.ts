@@ -15,6 +15,8 @@ export interface TlsEndpoint {
 }
 
 const HANDSHAKE_MS = 1000;
+/** More than a long chain of certificates needs. */
+const HANDSHAKE_BYTES = 256 * 1024;
 
 /**
  * Whether a connection to this server failed with `code` because the server requires a client certificate. Up to TLS 1.2, Go calls a
@@ -41,12 +43,15 @@ function asksForCertificate({ host, port, serverName }: TlsEndpoint): Promise<bo
   return new Promise((resolve) => {
     const transport = connectTcp({ host, port });
     const received: Buffer[] = [];
+    let size = 0;
     // A TLS socket reads from a TCP socket itself, so nobody else would see what arrives.
     const between = new Duplex({
       read() {},
       write: (chunk: Buffer, _, done) => void transport.write(chunk, done),
     });
     transport.on('data', (chunk) => {
+      size += chunk.length;
+      if (size > HANDSHAKE_BYTES) return answer();
       received.push(chunk);
       between.push(chunk);
     });

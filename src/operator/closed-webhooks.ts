@@ -1,7 +1,15 @@
 /** The operator's own webhooks that block its restore while nothing answers them. */
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
-import { isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import {
+  apiGroupOf,
+  isWorkload,
+  kindInfo,
+  type ObjectRef,
+  refOf,
+  relationsOf,
+  WORKLOAD_KINDS,
+} from '../cluster/api/kinds.ts';
 import { type Labels, selects } from '../cluster/api/labels.ts';
 import type { KubeObject, LabelSelector, WebhookConfiguration } from '../cluster/api/objects.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
@@ -20,12 +28,14 @@ export interface ClosedWebhook {
   isUncertain: boolean;
 }
 
-const SCALABLE = new Set(['deployments', 'statefulsets']);
+const SCALABLE = new Set(
+  WORKLOAD_KINDS.filter((kind) => relationsOf(kind).isScaled).map((kind) => kindInfo(kind).plural),
+);
 
 /** A Service or a workload that a session took over; `object` is absent if it is known only from the session's Lease. */
 export interface TakenObject {
   ref: ObjectRef;
-  object?: KubeObject | undefined;
+  object?: KubeObject;
 }
 
 /**
@@ -120,16 +130,15 @@ function writesFor(taken: TakenObject[]): Write[] {
         ...['CREATE', 'UPDATE', 'DELETE'].map((one) => write('discovery.k8s.io', 'endpointslices', one)),
       ];
     const ofPods = object && all((object as Workload).spec.template?.metadata?.labels);
-    const { plural } = kindInfo(ref.kind);
+    const [group, { plural }] = [apiGroupOf(ref.kind), kindInfo(ref.kind)];
+    const { resumed } = isWorkload(ref.kind) ? relationsOf(ref.kind) : { resumed: [] };
     return [
       ...(isWorkload(ref.kind)
-        ? [write('apps', plural, 'UPDATE', own), write('apps', `${plural}/scale`, 'UPDATE')]
+        ? [write(group, plural, 'UPDATE', own), write(group, `${plural}/scale`, 'UPDATE')]
         : []),
-      ...(ref.kind === 'Deployment' ? [write('apps', 'replicasets', 'UPDATE', ofPods)] : []),
-      // Restoring the old template moves its revision to the end of the history; devloop deletes the revision of the pause.
-      ...(ref.kind === 'DaemonSet'
-        ? ['CREATE', 'UPDATE', 'DELETE'].map((one) => write('apps', 'controllerrevisions', one, ofPods))
-        : []),
+      ...resumed.flatMap(({ kind, operations }) =>
+        operations.map((one) => write(apiGroupOf(kind), kindInfo(kind).plural, one, ofPods)),
+      ),
       write('', 'pods', 'CREATE', ofPods),
       // The kubelet requests a token before it starts a Pod.
       write('', 'serviceaccounts/token', 'CREATE'),

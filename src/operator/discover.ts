@@ -1,3 +1,4 @@
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
@@ -7,20 +8,19 @@ import { shellWord, withNames } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { calledByUrl } from '../report/notices/operator.ts';
-import { chooseAmong } from './installations.ts';
 import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import {
   isRegistered,
-  type Ranked,
+  type RankedService,
   rank,
   type UrlCall,
   urlCallsOfCheckout,
   withoutNeighbours,
 } from './match.ts';
+import { chooseAmong } from './rivals.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
 import { type Choice, DEPLOY, fullName, installed, readServices } from './services.ts';
 import { lookBeside } from './siblings.ts';
-import type { CheckoutFacts } from './sources.ts';
 import {
   type ChosenService,
   type OnUnusablePort,
@@ -129,7 +129,7 @@ async function chooseServices(
  * A CRD can call a Service that nobody installed, such as the `system/webhook-service` of a scaffold. Such a Service is not a second
  * installation.
  */
-async function withoutDangling(api: ClusterApi, ranked: Ranked[]): Promise<Ranked[]> {
+async function withoutDangling(api: ClusterApi, ranked: RankedService[]): Promise<RankedService[]> {
   if (new Set(ranked.map(({ namespace }) => namespace)).size < 2) return ranked;
   const existing = await installed(api, ranked);
   return existing.length > 0 ? existing : ranked.slice(0, 1);
@@ -200,7 +200,7 @@ function reportWebhooksOff(
   if (areAllOff || areSomeOff) emit(notice('webhooks.off', { paths: off, areAll: areAllOff }));
 }
 
-interface Searched {
+interface Search {
   listed: WebhookService[];
   checkout: CheckoutFacts;
   names: TargetNames;
@@ -209,7 +209,7 @@ interface Searched {
 
 async function noWebhook(
   api: ClusterApi,
-  { listed: all, checkout: facts, names: { namespace }, elsewhere: { through, byUrl } }: Searched,
+  { listed: all, checkout: facts, names: { namespace }, elsewhere: { through, byUrl } }: Search,
 ): Promise<DevloopError> {
   const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;

@@ -8,7 +8,7 @@ export interface OwnPod {
   namespace: string;
   podName: string;
   /** Absent if it is unknown; always absent for files. */
-  podUid?: string | undefined;
+  podUid?: string;
 }
 
 /** The value of a field, or the amount of a resource; undefined if it is known only inside a Pod. */

@@ -1,23 +1,23 @@
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { hasLabels, type Labels, labelQuery } from '../cluster/api/labels.ts';
-import type { Metadata, OwnerReference, Service } from '../cluster/api/objects.ts';
+import type { Service } from '../cluster/api/objects.ts';
+import { controllerOf, ownsPod } from '../cluster/api/ownership.ts';
 import type { Pod, Workload } from '../cluster/api/workloads.ts';
 import { isSelectorless, originalSelector } from '../cluster/marks/selector.ts';
 import { DevloopError } from '../errors.ts';
 import { describe } from '../report/object-name.ts';
 import { BUILT_IN_PATH } from './match.ts';
 import { hintOfMissing } from './missing.ts';
-import { bestOf, unselectedManager } from './rival-workloads.ts';
-import { runsImage, similarWorkload } from './similar-workload.ts';
-import type { CheckoutFacts } from './sources.ts';
+import { bestOf, similarWorkload, unselectedManager } from './rivals.ts';
 import { type ChosenService, splitName, type TargetManager, type TargetNames } from './target.ts';
 import type { WebhookCall, WebhookService } from './webhooks.ts';
-import { type FoundWorkload, isSelectedBy, managerContainer } from './workload.ts';
+import { type FoundWorkload, isSelectedBy, managerContainer, runsImage, serves } from './workload.ts';
 
 /** The manager, before its container is chosen. */
-export type Located = Omit<TargetManager, 'container'>;
+export type LocatedManager = Omit<TargetManager, 'container'>;
 
 /**
  * Finds webhook Services that select the manager's Pods and nothing else, whatever their paths (even `/`), because nothing would answer
@@ -25,7 +25,7 @@ export type Located = Omit<TargetManager, 'container'>;
  */
 export async function otherServicesOf(
   api: ClusterApi,
-  located: Located,
+  located: LocatedManager,
   { listed, chosen }: { listed: WebhookService[]; chosen: ChosenService[] },
 ): Promise<ChosenService[]> {
   const { ref } = located;
@@ -50,13 +50,13 @@ export async function otherServicesOf(
 
 /** Whether a selector selects the manager's Pods. */
 export function hasPodsIn(
-  { object, podLabels = {} }: Pick<Located, 'object' | 'podLabels'>,
+  { object, podLabels = {} }: Pick<LocatedManager, 'object' | 'podLabels'>,
   selector: Labels,
 ): boolean {
   return isSelectedBy(object, selector) || hasLabels(podLabels, selector);
 }
 
-export function withContainer(located: Located, chosen: ChosenService[]): TargetManager {
+export function withContainer(located: LocatedManager, chosen: ChosenService[]): TargetManager {
   return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
 }
 
@@ -65,7 +65,7 @@ export async function findManager(
   api: ClusterApi,
   { listed, chosen, names }: { listed: WebhookService[]; chosen: ChosenService[]; names: TargetNames },
   facts: CheckoutFacts,
-): Promise<Located | undefined> {
+): Promise<LocatedManager | undefined> {
   const service = (chosen.find((one) => !isSelectorless(one.service)) ?? chosen[0])?.service;
   if (names.deployment !== undefined) {
     const namespace = service?.metadata.namespace ?? names.namespace ?? api.namespace;
@@ -93,7 +93,7 @@ export async function findManager(
     ];
     return unselectedManager(workloads, { service, ports: chosen.flatMap(calledPorts) }, facts);
   }
-  const isSelected = ({ object }: FoundWorkload): boolean => isSelectedBy(object, originalSelector(service));
+  const isSelected = ({ object }: FoundWorkload): boolean => serves(service, object);
   const all = await list(api, ['Deployment'], namespace);
   if (!all.some(isSelected)) all.push(...(await list(api, OTHERS, namespace)));
   const selected = all.filter(isSelected);
@@ -127,9 +127,7 @@ async function answeringIn(
   return candidates.filter(({ ref, object }) =>
     services.some(
       (service) =>
-        service !== undefined &&
-        service.metadata.namespace === ref.namespace &&
-        isSelectedBy(object, originalSelector(service)),
+        service !== undefined && service.metadata.namespace === ref.namespace && serves(service, object),
     ),
   );
 }
@@ -182,19 +180,19 @@ async function podBehind(
   api: ClusterApi,
   service: Service,
   workloads: FoundWorkload[],
-): Promise<Located | undefined> {
+): Promise<LocatedManager | undefined> {
   const matchLabels = originalSelector(service);
   const pod = (await selectedPods(api, service)).find(
     (one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''),
   );
   if (pod === undefined) return undefined;
   const { metadata, spec } = pod;
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  const workload = owner && workloadOf(metadata, owner, workloads);
+  const workload = workloads.find(({ ref }) => ownsPod(ref, metadata));
   if (workload) {
     const source = `one of its Pods is selected by Service ${service.metadata.name}`;
     return { ...workload, podLabels: metadata.labels ?? {}, source };
   }
+  const owner = controllerOf(metadata);
   const template = { metadata, spec: { containers: [], ...spec } };
   return {
     ref: refOf('Pod', metadata),
@@ -202,19 +200,6 @@ async function podBehind(
     ...(owner ? { owner: `${owner.kind} ${metadata.namespace}/${owner.name}` } : {}),
     source: `selected by Service ${service.metadata.name}`,
   };
-}
-
-/** The name of a ReplicaSet is its Deployment's name and a hash, which its Pods have as a label. */
-function workloadOf(
-  { labels = {} }: Metadata,
-  { kind, name }: OwnerReference,
-  workloads: FoundWorkload[],
-): FoundWorkload | undefined {
-  const isOwner = ({ ref }: FoundWorkload): boolean =>
-    ref.kind === 'Deployment'
-      ? kind === 'ReplicaSet' && name === `${ref.name}-${labels['pod-template-hash']}`
-      : kind === ref.kind && name === ref.name;
-  return workloads.find(isOwner);
 }
 
 /** The Pods that the Service selects, or selected before a session changed it; none if it has no selector. */

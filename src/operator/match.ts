@@ -1,9 +1,9 @@
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
-import type { CheckoutFacts } from './sources.ts';
 import type { Configuration, WebhookCall, WebhookService } from './webhooks.ts';
 
 /** A webhook Service that may belong to the checkout. */
-export interface Ranked extends WebhookService {
+export interface RankedService extends WebhookService {
   /** Why it matches, for display; the best reason first. */
   evidence: string[];
   /** Whether it matches by what it serves, and not merely by its name and a path that other operators also serve. */
@@ -49,7 +49,7 @@ function isShared(path: string): boolean {
  * serve a path of the Service, define a kind that the Service converts, or name both the Service and a configuration that calls it for a
  * kind that they define.
  */
-export function rank(services: WebhookService[], facts: CheckoutFacts): Ranked[] {
+export function rank(services: WebhookService[], facts: CheckoutFacts): RankedService[] {
   return services
     .map((service) => judge(service, facts))
     .filter(({ score }) => score > 0)
@@ -58,7 +58,7 @@ export function rank(services: WebhookService[], facts: CheckoutFacts): Ranked[]
     );
 }
 
-function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
+function judge(service: WebhookService, facts: CheckoutFacts): RankedService {
   const paths = pathsOf(service.calls);
   const names = [...facts.names].filter(
     (name) => isPart(name, service.namespace) || isPart(name, service.name),
@@ -95,7 +95,7 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
  * defines them match each other's checkouts. A Service belongs to another operator if it reviews no kind that the checkout defines, or if
  * it reviews foreign kinds at paths that the checkout does not know; but a criterion that all Services meet does not count.
  */
-export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranked[] {
+export function withoutNeighbours(ranked: RankedService[], facts: CheckoutFacts): RankedService[] {
   const certain = ranked.filter((one) => one.certain);
   const own = someOrAll(
     someOrAll(certain, ({ calls }) =>

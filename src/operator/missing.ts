@@ -8,7 +8,7 @@ import { similarNames } from '../similar.ts';
 import { splitName } from './target.ts';
 
 /** An object that does not exist. */
-interface Missing {
+interface MissingObject {
   namespace: string;
   name: string;
   flag: '--service' | '--deployment' | '--also-pause';
@@ -19,7 +19,7 @@ interface Missing {
 }
 
 /** The user's command with a similar or another name in place of the missing one, or a command that lists all names. */
-export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Missing): Promise<string> {
+export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: MissingObject): Promise<string> {
   const { namespace, name, flag, named } = missing;
   const isMissing = (text: string): boolean => {
     const typed = splitName(text, namespace);
@@ -40,7 +40,7 @@ export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Mis
 async function similarObjects(
   api: ClusterApi,
   kinds: Kind[],
-  { namespace, name }: Missing,
+  { namespace, name }: MissingObject,
 ): Promise<string[]> {
   const all = (await Promise.all(kinds.map((kind) => listAsAllowed(api, kind, namespace)))).flat();
   const here = all.filter((one) => one.namespace === namespace);

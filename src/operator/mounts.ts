@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
+import { withoutTrailingSlashes } from '../checkout/paths.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Secret } from '../cluster/api/objects.ts';
 import type { Container, Volume, Workload } from '../cluster/api/workloads.ts';
 import { projectedSources } from './downward.ts';
-import { withoutTrailingSlashes } from './path-flags.ts';
 import { splitName, type Target } from './target.ts';
 
 /** A Secret or ConfigMap that the container sees as files. */
@@ -29,7 +29,7 @@ export function mountsOf(workload: Workload, container: Container): Mount[] {
       (source): Mount => ({
         ...source,
         path: withoutTrailingSlashes(mount.mountPath),
-        ...(mount.subPath === undefined ? {} : { file: mount.subPath }),
+        file: mount.subPath,
       }),
     );
   });

@@ -1,3 +1,4 @@
+import { WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { type Permission, permissionsOn } from '../cluster/api/permissions.ts';
 
 /** What devloop reads to find the operator, and to plan its key pair, arguments and environment. */
@@ -34,7 +35,7 @@ export function discoveryPermissions(namespace: string): Permission[] {
     }),
     ...comparePermissions(namespace),
     ...permissionsOn('Deployment', 'list', { namespace, why: 'find the in-cluster manager' }),
-    ...['StatefulSet' as const, 'DaemonSet' as const].flatMap((kind) =>
+    ...WORKLOAD_KINDS.filter((kind) => kind !== 'Deployment').flatMap((kind) =>
       permissionsOn(kind, 'list', {
         namespace,
         why: 'find the in-cluster manager',
@@ -46,16 +47,6 @@ export function discoveryPermissions(namespace: string): Permission[] {
       namespace,
       why: 'find the certificate',
       without: 'the certificate is found only where the manager mounts its Secret',
-    }),
-    ...permissionsOn('HorizontalPodAutoscaler', 'list', {
-      namespace,
-      why: 'mention what else scales the manager',
-      without: 'devloop does not mention autoscalers of the manager',
-    }),
-    ...permissionsOn('PodDisruptionBudget', 'list', {
-      namespace,
-      why: 'mention the PodDisruptionBudgets of the manager',
-      without: 'devloop does not mention PodDisruptionBudgets of the manager',
     }),
     ...permissionsOn('ConfigMap', 'get', {
       namespace,

@@ -52,7 +52,7 @@ function missingFields(fields: Fields, changes: Change[]): Set<string> {
   return missing;
 }
 
-interface Looking {
+interface PruneSearch {
   left: number;
   missing: Set<string>;
 }
@@ -63,7 +63,7 @@ interface At {
 }
 
 /** What is known at the end of the tokens; undefined if the value there is not kept, or if nothing is known about it. */
-function inside(root: Fields, tokens: string[], looking: Looking): At | undefined {
+function inside(root: Fields, tokens: string[], looking: PruneSearch): At | undefined {
   let at: At = { fields: root, path: '' };
   for (const token of tokens) {
     const next = step(at, token);
@@ -89,7 +89,7 @@ function step({ fields, path }: At, token: string): At | string | undefined {
   return keepsOthers ? undefined : below;
 }
 
-function look(value: unknown, at: At, looking: Looking): void {
+function look(value: unknown, at: At, looking: PruneSearch): void {
   looking.left -= 1;
   if (typeof value !== 'object' || value === null || at.fields === ANY) return;
   if (looking.left < 0 || looking.missing.size >= MOST_NAMED) return;

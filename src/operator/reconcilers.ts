@@ -1,20 +1,19 @@
 import { basename } from 'node:path';
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { noneIfRefused, undefinedIfForbidden } from '../cluster/api/errors.ts';
+import { noneIfRefused } from '../cluster/api/errors.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
-import type { KubeObject, Service } from '../cluster/api/objects.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
+import { controllerOf } from '../cluster/api/ownership.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
 import { ownersOf } from '../cluster/marks/owners.ts';
-import { originalSelector } from '../cluster/marks/selector.ts';
 import { imageName } from '../phrases.ts';
 import { describe } from '../report/object-name.ts';
-import { ownerKindOf } from './owners.ts';
-import { type ApiListing, servedApis } from './served-apis.ts';
-import type { CheckoutFacts } from './sources.ts';
+import { deploys } from './owners.ts';
+import { type ApiListing, isNeededByOthers } from './served-apis.ts';
 import type { Evidence, Reconciler, Target } from './target.ts';
 import type { WebhookService } from './webhooks.ts';
-import { type FoundWorkload, isSelectedBy } from './workload.ts';
 
 /** Where to look: the Deployments of the manager's namespace, all webhook Services, and the APIs that Pods serve. */
 export interface Surroundings extends ApiListing {
@@ -44,24 +43,6 @@ export async function findReconcilers(
   }
   const spared = await Promise.all(found.map((one) => isNeededByOthers(api, one, surroundings)));
   return found.filter((_, index) => !spared[index]);
-}
-
-/**
- * Whether the Deployment's Pods answer webhooks or serve an API, which would fail without them. Also true if the account is not allowed to
- * find out.
- */
-export async function isNeededByOthers(
-  api: ClusterApi,
-  { ref, object }: FoundWorkload,
-  { webhookServices, ...apis }: Pick<Surroundings, 'webhookServices' | keyof ApiListing>,
-): Promise<boolean> {
-  const listed = await api.list<Service>('Service', ref.namespace).catch(undefinedIfForbidden);
-  if (listed === undefined) return true;
-  const called = listed.filter(({ metadata: { namespace, name } }) =>
-    webhookServices.some((one) => one.name === name && one.namespace === namespace),
-  );
-  const answers = called.some((service) => isSelectedBy(object, originalSelector(service)));
-  return answers || (await servedApis(api, { object }, apis)).length > 0;
 }
 
 function writesIn({ services, manager }: Pick<Target, 'services' | 'manager'>): Write[] {
@@ -108,11 +89,6 @@ export function isRunning(deployment: Workload): boolean {
 /** The program of many operators has such a name, so it counts only with an owner, in an image of the checkout. */
 const USUAL_NAMES = new Set(['manager', 'operator', 'controller', 'main', 'server']);
 
-/** Whether this is the name of a tool that deploys operators. Pausing one would stop all its deployments. */
-function deploys(writer: string): boolean {
-  return ownerKindOf(writer) !== undefined || /^(?:kubectl|kapp|fleet)/.test(writer);
-}
-
 interface Write extends Evidence {
   /** The uid of the object that controls what was written. */
   owner: string | undefined;
@@ -121,7 +97,7 @@ interface Write extends Evidence {
 /** Whoever creates a Service or a workload writes its selector; others seldom do. */
 function writersIn(object: KubeObject, kind: ObjectRef['kind']): Write[] {
   const wrote = refOf(kind, object.metadata);
-  const owner = object.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+  const owner = controllerOf(object.metadata)?.uid;
   return ownersOf(object, ['spec', 'selector']).map(({ manager }) => ({ wrote, writer: manager, owner }));
 }
 

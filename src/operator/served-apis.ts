@@ -1,11 +1,11 @@
 /** APIs of the cluster that kube-apiserver forwards to a manager's Pods, and webhooks that it calls through them. */
+
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { noneIfRefused } from '../cluster/api/errors.ts';
+import { noneIfRefused, undefinedIfForbidden } from '../cluster/api/errors.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
-import { originalSelector } from '../cluster/marks/selector.ts';
-import type { CheckoutFacts } from './sources.ts';
 import type { WebhookCall, WebhookService } from './webhooks.ts';
-import { type FoundWorkload, isSelectedBy } from './workload.ts';
+import { type FoundWorkload, serves } from './workload.ts';
 
 /** An API that the manager's Pods answer. */
 export interface ServedApi {
@@ -54,18 +54,49 @@ function apiBehind({ path }: WebhookCall, apis: ApiService[]): ApiService | unde
 export async function servedApis(
   api: ClusterApi,
   { object }: Pick<FoundWorkload, 'object'>,
-  { apis, calls }: ApiListing,
+  listing: ApiListing,
 ): Promise<ServedApi[]> {
   const { namespace } = object.metadata;
-  const nearby = apis.filter(({ spec }) => spec.service?.namespace === namespace);
-  if (nearby.length === 0) return [];
+  if (!listing.apis.some(({ spec }) => spec.service?.namespace === namespace)) return [];
   const services = await api.list<Service>('Service', namespace).catch(noneIfRefused);
-  const own = services.filter((service) => isSelectedBy(object, originalSelector(service)));
-  return nearby.flatMap((one): ServedApi[] => {
-    const service = own.find(({ metadata }) => metadata.name === one.spec.service!.name)?.metadata.name;
-    if (service === undefined) return [];
+  return apisBehind(
+    services.filter((one) => serves(one, object)),
+    listing,
+  );
+}
+
+function apisBehind(services: Service[], { apis, calls }: ApiListing): ServedApi[] {
+  return apis.flatMap((one): ServedApi[] => {
+    const { namespace, name } = one.spec.service ?? {};
+    const isBehind = ({ metadata }: Service): boolean =>
+      metadata.namespace === namespace && metadata.name === name;
+    if (name === undefined || !services.some(isBehind)) return [];
     return [
-      { name: one.metadata.name, service, calls: calls.filter((call) => apiBehind(call, apis) === one) },
+      {
+        name: one.metadata.name,
+        service: name,
+        calls: calls.filter((call) => apiBehind(call, apis) === one),
+      },
     ];
   });
+}
+
+/**
+ * Whether the Deployment's Pods answer webhooks or serve an API, which would fail without them. Also true if the account is not allowed to
+ * find out.
+ */
+export async function isNeededByOthers(
+  api: ClusterApi,
+  { ref, object }: FoundWorkload,
+  {
+    webhookServices,
+    ...listing
+  }: ApiListing & { webhookServices: Pick<WebhookService, 'namespace' | 'name'>[] },
+): Promise<boolean> {
+  const listed = await api.list<Service>('Service', ref.namespace).catch(undefinedIfForbidden);
+  if (listed === undefined) return true;
+  const own = listed.filter((service) => serves(service, object));
+  const isCalled = ({ metadata: { namespace, name } }: Service): boolean =>
+    webhookServices.some((one) => one.name === name && one.namespace === namespace);
+  return own.some(isCalled) || apisBehind(own, listing).length > 0;
 }

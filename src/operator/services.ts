@@ -13,7 +13,7 @@ import type { WebhookService } from './webhooks.ts';
 /** A Service, and how it was found. */
 export type Choice = Pick<ChosenService, 'webhooks' | 'source'>;
 
-interface Reading {
+interface ReadOptions {
   api: ClusterApi;
   /** All Services as the user typed them; empty if they were discovered. */
   named: string[];
@@ -26,7 +26,7 @@ interface Reading {
  * A Service that does not exist is an error if the user named it, or if no other Service was found. If another Service exists, the missing
  * one comes from a CRD whose manifest was never adapted: kube-apiserver could not reach it before, either.
  */
-export async function readServices(reading: Reading, choices: Choice[]): Promise<ChosenService[]> {
+export async function readServices(reading: ReadOptions, choices: Choice[]): Promise<ChosenService[]> {
   const { api, named, emit } = reading;
   const read = await Promise.all(
     choices.map(async (choice) => {
@@ -45,7 +45,10 @@ export async function readServices(reading: Reading, choices: Choice[]): Promise
   return found;
 }
 
-async function notFound(service: WebhookService, { api, named, discovered }: Reading): Promise<DevloopError> {
+async function notFound(
+  service: WebhookService,
+  { api, named, discovered }: ReadOptions,
+): Promise<DevloopError> {
   const { namespace, name } = service;
   const others = (await discovered()).map(fullName);
   return new DevloopError('target.not-found', `${missing(service)}.`, {

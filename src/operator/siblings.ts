@@ -1,15 +1,18 @@
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Metadata } from '../cluster/api/objects.ts';
+import { controllerOf } from '../cluster/api/ownership.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
+import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
-import { chooseReconcilers } from './also-pause.ts';
-import { findReconcilers, type Surroundings } from './reconcilers.ts';
-import type { CheckoutFacts } from './sources.ts';
-import type { Reconciler, Target, TargetManager, TargetNames } from './target.ts';
+import { hintOfMissing } from './missing.ts';
+import { findReconcilers, isRunning, type Surroundings } from './reconcilers.ts';
+import { isNeededByOthers } from './served-apis.ts';
+import { type Reconciler, splitName, type Target, type TargetManager, type TargetNames } from './target.ts';
 import type { FoundWorkload } from './workload.ts';
 
 /** Looks at the Deployments beside the manager. Returns those that have to be paused, too, and reports which others keep running. */
@@ -30,6 +33,59 @@ export async function lookBeside(
   const running = deployments.filter((one) => !paused.includes(describe(refOf('Deployment', one.metadata))));
   reportSiblings({ manager, deployments: running, names }, surroundings.facts, emit);
   return reconcilers;
+}
+
+/**
+ * The Deployments to pause besides the manager: those that the user or a file named and, unless the user wants no other, the suspects. Throws
+ * 'target.not-found' for a name without a Deployment, and 'pause.unsupported' for a Deployment that others need.
+ */
+async function chooseReconcilers(
+  {
+    api,
+    names: { alsoPause },
+    manager,
+    suspects,
+  }: { api: ClusterApi; names: TargetNames; manager?: TargetManager; suspects: Reconciler[] },
+  surroundings: Surroundings,
+): Promise<Reconciler[]> {
+  if (alsoPause === undefined) return suspects;
+  const { file } = alsoPause;
+  const named = [...new Set(alsoPause.named)];
+  const found = await Promise.all(
+    named.map(async (name) => {
+      const object = await readNamed(api, name, named);
+      const ref = refOf('Deployment', object.metadata);
+      const suspect = suspects.find((one) => describe(one.ref) === describe(ref));
+      const isOther = manager === undefined || describe(ref) !== describe(manager.ref);
+      // There is nothing to do for the manager, which is paused in any case, nor for a Deployment that somebody else has scaled down.
+      if (!isOther || !isRunning(object)) return [];
+      if (suspect === undefined && (await isNeededByOthers(api, { ref, object }, surroundings)))
+        throw needed(name);
+      const by = file === undefined ? { isNamed: true as const } : { namedIn: file };
+      return [{ ref, object, ...suspect, ...by }];
+    }),
+  );
+  const chosen = found.flat();
+  const others = suspects.filter(({ ref }) => !named.includes(`${ref.namespace}/${ref.name}`));
+  return alsoPause.nothingElse ? chosen : [...chosen, ...others];
+}
+
+async function readNamed(api: ClusterApi, text: string, named: string[]): Promise<Workload> {
+  const { namespace, name } = splitName(text, api.namespace);
+  const object = await api.get<Workload>({ kind: 'Deployment', namespace, name });
+  if (object !== undefined) return object;
+  const missing = { namespace, name, flag: '--also-pause', named } as const;
+  throw new DevloopError('target.not-found', `Deployment ${text} does not exist.`, {
+    hint: await hintOfMissing(api, ['Deployment'], missing),
+  });
+}
+
+function needed(name: string): DevloopError {
+  return new DevloopError(
+    'pause.unsupported',
+    `Deployment ${name} answers webhooks or serves an API, or your account is not allowed to find out whether it does. Those would fail while it is paused.`,
+    { hint: 'Take it over, too, with a second --deployment, or leave out --also-pause.' },
+  );
 }
 
 /** Reports which other Deployments of the operator keep running in the cluster, such as a webhook server beside the manager. */
@@ -80,14 +136,16 @@ export function siblingsOf(
 
 /** Whether an operator created this workload for its users: one of their objects controls it, or it has no ServiceAccount of its own. */
 function isManaged({ metadata, spec }: Workload): boolean {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const owner = controllerOf(metadata);
   const { serviceAccountName = 'default' } = spec.template.spec;
   return serviceAccountName === 'default' || (owner !== undefined && owner.kind !== 'ClusterServiceVersion');
 }
 
 /** The image without tag and digest; empty if there is none. */
 function repositoryOf({ image = '' }: Container): string {
-  return image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
+  const [named = ''] = image.split('@');
+  const tag = named.lastIndexOf(':');
+  return tag > named.lastIndexOf('/') ? named.slice(0, tag) : named;
 }
 
 /** `ghcr.io/acme` for `ghcr.io/acme/shop/webhook`; empty for an image without a registry. */

@@ -4,7 +4,7 @@ import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
-import type { Discovered, Emit } from '../report/events.ts';
+import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import type { ServedApi } from './served-apis.ts';
@@ -16,12 +16,12 @@ export interface TargetNames {
   /** The Services, each as `[namespace/]name`. */
   services: string[];
   /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
-  deployment?: string | undefined;
+  deployment?: string;
   /** All workloads that are taken over, each in a session of its own; absent if there is only one. */
-  deployments?: string[] | undefined;
+  deployments?: string[];
   /** The Deployments to pause besides the manager, each as `namespace/name`. `file`: the file that names them, if the user does not. `nothingElse`: without asking about any other. */
-  alsoPause?: { named: string[]; file?: string | undefined; nothingElse: boolean } | undefined;
-  namespace?: string | undefined;
+  alsoPause?: { named: string[]; file?: string; nothingElse: boolean } | undefined;
+  namespace?: string;
 }
 
 /** Splits `[namespace/]name`. */
@@ -153,7 +153,7 @@ export function reportTarget({ services, manager }: Target, emit: Emit): void {
   if (manager === undefined) return;
   reportContainer(manager, emit);
   const { kind, namespace, name } = manager.ref;
-  const what = isWorkload(kind) ? DISCOVERED[kind] : 'pod';
+  const what = isWorkload(kind) ? (kind.toLowerCase() as Lowercase<WorkloadKind>) : 'pod';
   emit({ type: 'discovered', what, value: `${namespace}/${name}`, source: manager.source });
 }
 
@@ -166,12 +166,6 @@ function reportContainer({ object, container }: TargetManager, emit: Emit): void
   const values = { container: container.name, others };
   emit(notice('manager.other-containers', values));
 }
-
-const DISCOVERED: Record<WorkloadKind, Discovered> = {
-  Deployment: 'deployment',
-  StatefulSet: 'statefulset',
-  DaemonSet: 'daemonset',
-};
 
 function reportService({ service, calls, ports, source }: TargetService, emit: Emit): void {
   const value = `${service.metadata.namespace}/${service.metadata.name}`;

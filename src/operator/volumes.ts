@@ -1,9 +1,9 @@
 /** What the manager's container sees at its mount points, except for what cannot be read outside a Pod. */
+import { withoutTrailingSlashes } from '../checkout/paths.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
 import { downwardValue, entryOf, type OwnPod, projectedSources } from './downward.ts';
-import { withoutTrailingSlashes } from './path-flags.ts';
 
 export interface MountedVolume {
   /** The mount point, as the container sees it. */
@@ -135,7 +135,7 @@ interface DataSource {
   name: string;
   items?: KeyToPath[];
   optional?: boolean;
-  defaultMode?: number | undefined;
+  defaultMode?: number;
 }
 
 const NOTHING: Part = { files: {}, executable: [], lacking: [] };

@@ -1,3 +1,4 @@
+import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { GarbledAnswer, isForbidden } from '../cluster/api/errors.ts';
 import {
@@ -19,7 +20,6 @@ import { sessionOf } from '../cluster/marks/marks.ts';
 import { isProbeConfiguration } from '../cluster/names.ts';
 import { describe } from '../report/object-name.ts';
 import { type CrdFields, crdFieldsOf } from './crd-fields.ts';
-import type { CheckoutFacts } from './sources.ts';
 
 /** One webhook of a configuration, or the conversion of one CRD, that makes kube-apiserver call a Service. */
 export interface WebhookCall {
@@ -30,11 +30,11 @@ export interface WebhookCall {
   /** The rules for the reviews that the webhook receives; absent for a conversion. */
   rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
   /** For a conversion: the kind of the objects that it converts. */
-  converts?: string | undefined;
+  converts?: string;
   /** Absent for a conversion, which has no such settings. */
   settings?: WebhookSettings;
   /** Absent for a conversion. For a webhook, today's API allows only None and NoneOnDryRun. */
-  sideEffects?: string | undefined;
+  sideEffects?: string;
   path: string;
   port: number;
   /** PEM in base64, as in the configuration; empty if there is none. */

@@ -1,7 +1,9 @@
-import type { ObjectRef } from '../cluster/api/kinds.ts';
+import type { CheckoutFacts } from '../checkout/facts.ts';
+import { type ObjectRef, relationsOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { hasLabels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
 import { imageName } from '../phrases.ts';
 
 export interface FoundWorkload {
@@ -20,13 +22,21 @@ export function isSelectedBy(workload: Workload, selector: Record<string, string
  * Labels that Kubernetes adds to each Pod and that no template has. A manager that creates its own Service may select all labels of its
  * Pod.
  */
-const OF_EACH_POD = new Set([
-  'pod-template-hash',
-  'controller-revision-hash',
-  'pod-template-generation',
-  'statefulset.kubernetes.io/pod-name',
-  'apps.kubernetes.io/pod-index',
-]);
+const OF_EACH_POD = new Set(WORKLOAD_KINDS.flatMap((kind) => relationsOf(kind).podLabels));
+
+/** Whether the Service selects the workload's Pods, or did before a session changed it. */
+export function serves(service: Service, workload: Workload): boolean {
+  return isSelectedBy(workload, originalSelector(service));
+}
+
+/** Whether one of the workload's images is named like the checkout, or like an image that the checkout builds. */
+export function runsImage(
+  workload: Workload,
+  { names, images }: Pick<CheckoutFacts, 'names' | 'images'>,
+): boolean {
+  const own = workload.spec.template.spec.containers.map(({ image = '' }) => imageName(image));
+  return own.some((image) => names.has(image) || images.has(image));
+}
 
 /** Matches the name, or the name of the image, of a container that runs beside a manager: a proxy, a reloader or a collector. */
 const SIDECAR =

@@ -1,4 +1,5 @@
 /** The messages between the page and its server. */
+import type { PageAction } from '../report/actions.ts';
 import type { FieldValues } from '../report/events.ts';
 import type { ObjectName } from '../report/object-name.ts';
 import type { LateReview, ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
@@ -20,9 +21,6 @@ export interface PageStatus {
   /** Whether a review can be sent to the controller again. */
   canReplay: boolean;
 }
-
-export const PAGE_ACTIONS = ['hold', 'release', 'restart'] as const;
-export type PageAction = (typeof PAGE_ACTIONS)[number];
 
 /** A review with its objects. */
 export interface ReviewDetail {

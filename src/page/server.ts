@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { isOfThisUser, listenOn } from '../machine/port.ts';
+import { isPageAction, type PageAction } from '../report/actions.ts';
 import type { LateReview, ReviewSummary } from '../report/review.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type FollowedSession, type Followers, follow } from './follow.ts';
@@ -10,8 +11,6 @@ import {
   type ExportedReview,
   type ExportFormat,
   KEY_HEADER,
-  PAGE_ACTIONS,
-  type PageAction,
   type PageChange,
   type ReplayedReview,
   type ReviewDetail,
@@ -132,9 +131,8 @@ async function answerApi(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const action = PAGE_ACTIONS.find((one) => one === path);
-  if (action) {
-    await session.act(action);
+  if (isPageAction(path)) {
+    await session.act(path);
     return send(response, {});
   }
   if (path === 'login') return await login(access, request, response);
@@ -161,7 +159,7 @@ function wantedAt(path: string): Wanted {
   if (!path.startsWith(API)) return 'page';
   const name = path.slice(API.length);
   if (name === 'login') return 'login';
-  return PAGE_ACTIONS.some((one) => one === name) || name.endsWith(`/${REPLAY}`) ? 'change' : 'read';
+  return isPageAction(name) || name.endsWith(`/${REPLAY}`) ? 'change' : 'read';
 }
 
 async function login(

@@ -1,3 +1,4 @@
+import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
@@ -9,10 +10,15 @@ import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './
 export type DevloopEvent =
   /** A value that was discovered or chosen, and where it comes from. */
   | { type: 'discovered'; what: Discovered; value: string; source: string }
+  /**
+   * A setting, as `config` prints it. `value` is as in devloop.yaml; without one, `otherwise` says what applies. `from`: a flag, a variable,
+   * `devloop.yaml` or `default`; two if their values are added.
+   */
+  | { type: 'setting'; key: string; value?: unknown; otherwise?: string; from: string[] }
   /** Something is not as it should be, but devloop continues. The `code` keeps its meaning; [notices](notices.md) lists them with their `values`. */
-  | { type: 'warning'; code?: string; values?: object; message: string; hint?: string }
+  | { type: 'warning'; code: string; values: object; message: string; hint?: string }
   /** Something worth knowing that needs no action. `code` and `values`: as for a warning. */
-  | { type: 'note'; code?: string; values?: object; message: string }
+  | { type: 'note'; code: string; values: object; message: string }
   /** A wait that takes long enough to be noticed. `limitSeconds` is absent if nothing limits the wait, as for a build. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number; progress?: Progress }
   /**
@@ -78,6 +84,11 @@ export type DevloopEvent =
   | { type: 'leader.released'; lease: ObjectName; holder: string }
   /** Files that pin the session's cluster for a controller that the user starts, in the order in which KUBECONFIG lists them. */
   | { type: 'controller.kubeconfig'; files: string[] }
+  /**
+   * As whom the controller calls the API server from now on: with tokens of a ServiceAccount, by impersonating it, or as the user.
+   * `account`: the ServiceAccount, as the API server calls it.
+   */
+  | { type: 'controller.identity'; how: 'token' | 'impersonation' | 'user'; account?: string }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
   /** Editors can connect to the debugger on this port of 127.0.0.1. */
@@ -124,6 +135,18 @@ export type DevloopEvent =
   | ({ type: 'review' } & ReviewSummary)
   /** What the controller answered to a review that devloop had already answered, because the budget was used up. */
   | { type: 'review.late'; id: string; late: LateAnswer }
+  /** A write of the controller outside of a reconcile, also one that was refused. */
+  | ({ type: 'call' } & CallSummary)
+  /** A reconcile of the controller that has ended. */
+  | ({ type: 'reconcile' } & ReconcileSummary)
+  /** One call of a list, or with `sections` one that was asked for. */
+  | { type: 'calls.listed'; call: CallSummary; sections?: ReviewSection[] }
+  /** One reconcile of a list, or one that was asked for, with the lines that were logged in it. */
+  | { type: 'reconciles.listed'; reconcile: ReconcileSummary; log?: string[] }
+  /** `devloop timeline`: what others changed in the object, in between its reviews, calls and reconciles. */
+  | { type: 'timeline.changed'; change: CauseEvent }
+  /** `devloop timeline`: a line that was logged about the object. `reconcile`: in which reconcile, with the time of that. */
+  | { type: 'timeline.logged'; at: string; reconcile: string; line: string }
   /**
    * Reviews wait within their budget until they are released, because somebody asked for it: with the key h, on the page, or with
    * `devloop hold`.
@@ -230,6 +253,7 @@ export type Discovered =
   | 'pod'
   | 'secret'
   | 'main package'
+  | 'program'
   | 'build tags'
   | 'compiler flags'
   | 'linker flags'

@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
 import { createBottomLine } from './bottom-line.ts';
+import { createCounts } from './counts.ts';
 import type { DevloopEvent, Emit } from './events.ts';
 import { type PrintedEvent, render } from './render.ts';
+import { reconcileCount } from './render-call.ts';
 import { reviewCount } from './render-review.ts';
-import { createReviewCounts } from './review-counts.ts';
 import type { SessionState } from './session-state.ts';
 import { COLOURS, type Colour, isPlainText, type Paint, safeEvent } from './text.ts';
 import { type Answer, isAnswer, isShown, type Verbosity } from './visibility.ts';
@@ -37,11 +38,19 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
     const { isTTY, columns } = terminal;
     bottom.print(isTTY && columns ? wrapEvent(text, event, columns) : text, terminal);
   };
-  const counts = createReviewCounts((last, count, deployment) => {
+  const counts = createCounts(saidByReview, (last, count, deployment) => {
     // For a single review, a count would only hide which object it is about.
     const text = count === 1 ? render(last, paint) : reviewCount(last, count, paint);
     print(stderr, last, ofDeployment(deployment) + text);
   });
+  const reconciles = createCounts(saidByReconcile, (last, count, deployment) => {
+    const text = count === 1 ? render(last, paint) : reconcileCount(last, count, paint);
+    print(stderr, last, ofDeployment(deployment) + text);
+  });
+  const closeCounts = (): void => {
+    counts.close();
+    reconciles.close();
+  };
   const printAnswer = (event: Answer, name: string): void => {
     if (!answerColours) {
       // Most texts are safe. Without colours, one check of the rendered lines shows that, which is faster than checking each text of the
@@ -62,20 +71,34 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       if (isAnswer(unsafe)) return printAnswer(unsafe, name);
       const event = inFull(safeEvent(unsafe, colours), verbosity);
       if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
+      if (event.type === 'reconcile' && verbosity !== 'verbose' && !reconciles.isFirst(event, deployment))
+        return;
       if (event.type === 'waiting') {
         bottom.wait(event);
         return;
       }
       // The session's own result is printed last.
-      if (event.type.startsWith('session.') || event.type === 'error') counts.close();
+      if (event.type.startsWith('session.') || event.type === 'error') closeCounts();
       print(stderr, event, name + render(event, paint));
     },
     showStates: bottom.showStates,
     close() {
-      counts.close();
+      closeCounts();
       bottom.clear();
     },
   };
+}
+
+type Of<Type extends DevloopEvent['type']> = Extract<DevloopEvent, { type: Type }>;
+
+function saidByReview(event: Of<'review'>): unknown[] {
+  const { verdict, webhook, operation, resource, message, patch, build, isOldBuild } = event;
+  return [verdict, webhook, operation, resource, message, patch, build, isOldBuild];
+}
+
+function saidByReconcile({ controller, kind, result, error, calls, build }: Of<'reconcile'>): unknown[] {
+  const done = calls.map(({ verb, kind: of, code, changes }) => [verb, of, code, changes]);
+  return [controller, kind, result, error, done, build];
 }
 
 /** With --verbose, a review names its user even if that is the session's own account, as it nearly always is. */

@@ -1,11 +1,11 @@
-import type { Emit } from './events.ts';
 import type { Printer } from './human.ts';
 import type { AttendedSession } from './session-state.ts';
 
 export interface KeyboardPorts {
   stdin: Pick<NodeJS.ReadStream, 'setRawMode' | 'resume' | 'pause' | 'on' | 'off'>;
   printer: Pick<Printer, 'showStates'>;
-  emit: Emit;
+  /** Lists the keys. */
+  help(): void;
   /**
    * Whether this process is in the foreground of the terminal. The system stops a process that touches its terminal from the background.
    */
@@ -22,15 +22,6 @@ const LOOK_EVERY_MS = 1_000;
 const SHOW_AFTER_MS = 100;
 /** Nobody presses more keys at once, so longer input is text that was pasted. */
 const MOST_KEYS = 4;
-
-const HELP = `The keys:
-r  build and restart the controller
-h  hold reviews, or release them
-o  open the page
-p  ignore changed files, or follow them again
-l  hide the controller's log, or show it again
-g  log in to the cluster again
-q  restore everything and exit, as Ctrl-C does`;
 
 const CTRL_C = '\x03';
 const CTRL_Z = '\x1a';
@@ -167,7 +158,7 @@ export class Keyboard {
   }
 
   #press(key: string): void {
-    const { signal, leave, emit } = this.#ports;
+    const { signal, leave, help } = this.#ports;
     const sessions = [...this.#sessions];
     switch (key) {
       case CTRL_Z:
@@ -180,7 +171,7 @@ export class Keyboard {
         if (!sessions.some((one) => one.state().phase === 'ending')) leave(key);
         break;
       case '?':
-        emit({ type: 'note', message: HELP });
+        help();
         break;
       default:
         this.#hand(key);

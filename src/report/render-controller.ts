@@ -27,6 +27,8 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
       ].join('\n');
     case 'controller.kubeconfig':
       return row('run it with', `KUBECONFIG=${shellWord(event.files.join(delimiter))}`);
+    case 'controller.identity':
+      return row('identity', identityText(event));
     case 'controller.started':
       return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
     case 'controller.restarting':
@@ -65,6 +67,10 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
 function waitsFor({ lease, holder }: Of<'leader.waiting'>): string {
   const held = holder === undefined ? '' : `, which ${oneLine(holder)} holds`;
   return `the controller does not reconcile until it leads: it waits for ${objectText(lease)}${held}`;
+}
+
+function identityText({ how, account = '' }: Of<'controller.identity'>): string {
+  return `the controller works ${how === 'user' ? 'with your account' : `as ${oneLine(account)} (${how})`}`;
 }
 
 type BuildEvent = Extract<DevloopEvent, { type: `build.${string}` }>;

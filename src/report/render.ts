@@ -1,6 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
+import { isAboutCalls, renderCall } from './render-call.ts';
 import {
   comparedReviews,
   lateLine,
@@ -22,15 +23,14 @@ export function render(event: PrintedEvent, paint: Paint): string {
   switch (event.type) {
     case 'discovered':
       return row(event.what, `${oneLine(event.value)}  ${paint('dim', `(${oneLine(event.source)})`)}`);
+    case 'setting':
+      return renderSetting(event, paint);
     case 'warning':
       return withHint(`${paint('yellow', 'warning:')} ${indented(event.message, 2)}`, event.hint, paint);
     case 'note':
       return row('note', event.message);
     case 'change':
-      return row(
-        verbOf(event),
-        `${event.route ? '  ' : ''}${objectText(event.object)}  ${oneLine(event.detail)}${fieldsText(event)}`,
-      );
+      return renderChange(event);
     case 'certificate.written':
       return row('certificate', `${event.directory}  ${paint('dim', certificateFacts(event))}`);
     case 'finding':
@@ -68,7 +68,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'error':
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
     default:
-      return renderSession(event, paint);
+      return isAboutCalls(event) ? renderCall(event, paint) : renderSession(event, paint);
   }
 }
 
@@ -122,6 +122,19 @@ const CHECK_COLUMN = 16;
 const TEXT_AT = VERDICT_COLUMN + CHECK_COLUMN + 2;
 
 /** Verdict, check and answer in columns; proof and hint below the answer. The verdict is a word, so it can be read without colours. */
+function renderChange(event: Of<'change'>): string {
+  return row(
+    verbOf(event),
+    `${event.route ? '  ' : ''}${objectText(event.object)}  ${oneLine(event.detail)}${fieldsText(event)}`,
+  );
+}
+
+function renderSetting({ key, value, otherwise, from }: Of<'setting'>, paint: Paint): string {
+  const shown =
+    value === undefined ? `(${otherwise})` : typeof value === 'string' ? value : JSON.stringify(value);
+  return `${key.padEnd(25)} ${oneLine(shown)}  ${paint('dim', `(${from.join(', ')})`)}`;
+}
+
 function renderFinding(finding: Of<'finding'>, paint: Paint): string {
   const { verdict, check, answer, proof, latencyMs, hint } = finding;
   const took = latencyMs === undefined ? '' : `  ${paint('dim', `(${duration(latencyMs)})`)}`;

@@ -16,7 +16,7 @@ export interface ReviewSummary {
   resource?: ReviewedKind;
   object?: ReviewedObject;
   user?: string;
-  /** The user is the account that the session itself uses. */
+  /** The user is that of the session, or the account as which its controller works. */
   isOwnUser?: true;
   dryRun?: boolean;
   /** What the webhook declares, if that is neither None nor NoneOnDryRun. */

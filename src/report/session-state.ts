@@ -42,6 +42,8 @@ export interface SessionState {
   last?: ReviewSummary;
   /** Whether devloop starts the controller; otherwise the user starts the process that answers. */
   hasController: boolean;
+  /** The ServiceAccount as which the controller works, as the API server calls it. Absent while it works as the user. */
+  account?: string;
 }
 
 /** A running session that a person at the terminal watches and controls. */

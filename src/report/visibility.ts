@@ -5,6 +5,7 @@ export type Verbosity = 'quiet' | 'normal' | 'verbose';
 /** The least verbosity that shows an event. */
 const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   discovered: 'normal',
+  setting: 'quiet',
   warning: 'quiet',
   note: 'normal',
   waiting: 'normal',
@@ -20,6 +21,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.failed': 'quiet',
   'build.reverted': 'quiet',
   'controller.kubeconfig': 'normal',
+  'controller.identity': 'normal',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
   'controller.restarting': 'normal',
@@ -49,6 +51,12 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   manifest: 'normal',
   review: 'normal',
   'review.late': 'normal',
+  call: 'normal',
+  reconcile: 'normal',
+  'calls.listed': 'quiet',
+  'reconciles.listed': 'quiet',
+  'timeline.changed': 'quiet',
+  'timeline.logged': 'quiet',
   'reviews.held': 'quiet',
   'reviews.released': 'quiet',
   'files.ignored': 'normal',
@@ -86,6 +94,9 @@ function shownFrom(event: DevloopEvent): Verbosity {
 /** Whether an event matters only to somebody who wants to see every step: what devloop caused, or what nobody had to wait for. */
 function isOnlyStep(event: DevloopEvent): boolean {
   if (event.type === 'manager.gone') return event.oldPods === undefined;
+  // A reconcile that wrote nothing and failed at nothing is one of many.
+  if (event.type === 'reconcile')
+    return event.calls.length === 0 && event.result !== 'error' && event.result !== 'panic';
   return event.type === 'controller.exited' && event.expected;
 }
 
@@ -111,10 +122,15 @@ export function isAnswer(event: DevloopEvent): event is Answer {
 
 const ANSWERS = new Set<DevloopEvent['type']>([
   'reviews.listed',
+  'calls.listed',
+  'reconciles.listed',
+  'timeline.changed',
+  'timeline.logged',
   'reviews.waiting',
   'reviews.set',
   'reviews.shown',
   'status',
+  'setting',
   'finding',
   'route.planned',
   'controller.planned',

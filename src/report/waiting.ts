@@ -3,8 +3,8 @@ import { oneLine } from './text.ts';
 
 export interface Terminal {
   write(text: string): unknown;
-  isTTY?: boolean | undefined;
-  columns?: number | undefined;
+  isTTY?: boolean;
+  columns?: number;
   on?(event: 'resize', listener: () => void): unknown;
 }
 

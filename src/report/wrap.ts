@@ -8,8 +8,13 @@ const HANG: Partial<Record<DevloopEvent['type'], number>> = {
   error: 2,
   finding: 26,
   status: 11,
+  setting: 26,
   'reviews.listed': 34,
   'reviews.waiting': 34,
+  'calls.listed': 34,
+  'reconciles.listed': 34,
+  'timeline.changed': 34,
+  'timeline.logged': 34,
 };
 const ROW_HANG = 14;
 /** The events that are not wrapped: output of other programs, and what somebody may want to copy, such as commands. */

@@ -1,5 +1,5 @@
 import { DevloopError } from '../errors.ts';
-import { jsonEscape, shellQuoted } from '../phrases.ts';
+import { plainJson, shellQuoted } from '../phrases.ts';
 import type { ReviewRecord } from './record.ts';
 
 /** A record whose request was kept. */
@@ -15,14 +15,6 @@ export function requireKept(record: ReviewRecord): KeptRecord {
     'review.not-found',
     `Review ${record.id} was too large to be kept, or was not JSON.`,
   );
-}
-
-/**
- * JSON that a terminal, a shell's here-document and a Go string between backquotes leave as it is: everything that these would interpret is
- * escaped.
- */
-export function plainJson(value: unknown, indent: string | number = 2): string {
-  return JSON.stringify(value, null, indent).replaceAll(/[`\u007f-\u009f\u2028\u2029\ufeff]/g, jsonEscape);
 }
 
 /**

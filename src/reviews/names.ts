@@ -4,11 +4,11 @@ export interface NamedCall {
   /** `vapplication.kb.io`; for a conversion, the CRD's name. */
   name: string;
   /** The rules of an admission webhook; a conversion has none. */
-  rules?: Rule[] | undefined;
+  rules?: Rule[];
   /** The kind whose objects a conversion converts. Several CRDs often share one path. */
-  converts?: string | undefined;
+  converts?: string;
   /** What an admission webhook does besides answering. */
-  sideEffects?: string | undefined;
+  sideEffects?: string;
 }
 
 /** A rule as in a webhook configuration. */

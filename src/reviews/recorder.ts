@@ -1,11 +1,11 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { createWarner, sleep } from '../async.ts';
+import { createWarner, type Warning } from '../async.ts';
+import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
-import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/review.ts';
+import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/hooks.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
-import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { WaitingReview } from '../report/review.ts';
 import type { Answering, AnsweringBuild } from './answering-build.ts';
 import type { NamedCall } from './names.ts';
@@ -15,16 +15,6 @@ import { recordOf, waitingOf } from './summarize.ts';
 
 /** The limit for the reviews that wait to be recorded, in bytes. Above it, new reviews are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
-/** Recording works for this long at a time, and then rests, because answering reviews comes first. */
-const SLICE_MS = 4;
-/**
- * Recording starts this long after the first review and records several at once, so that it seldom delays a client that sends one review
- * after the other.
- */
-const GATHER_MS = 50;
-/** Recording rests this many times as long as it worked, unless no review has arrived since it last worked. */
-const REST = 19;
-
 /** Reviews that are answered sooner, as most are, are not shown as waiting: they would disappear before anybody could read them. */
 const LEAST_WAITED_MS = 250;
 /** The limit for the waiting reviews that are shown: nobody reads more. */
@@ -48,33 +38,24 @@ export interface RecorderOptions {
   onRecord?: (record: ReviewRecord) => void;
 }
 
-/**
- * Records reviews after they were answered: each becomes an event and a line of the recording. While more reviews arrive, that takes at
- * most a twentieth of the time.
- */
+/** Records reviews after they were answered: each becomes an event and a line of the recording. */
 export class Recorder implements AsyncDisposable {
   #recording: Recording;
   #emit: Emit;
-  #warn: (message: string) => void;
+  #warn: (warning: Warning) => void;
   #answering: Answering;
   #paths: PathStep[][];
   #isOwn: (user: string) => boolean;
   #onRecord: (record: ReviewRecord) => void;
-  #waiting: { review: ServedReview; by: AnsweringBuild }[] = [];
+  #backlog: Backlog<{ review: ServedReview; by: AnsweringBuild }>;
   #arrived = new Set<ArrivedReview>();
   #facts = new WeakMap<ArrivedReview | ServedReview, WaitingReview>();
-  #bytes = 0;
-  #missed = 0;
   #last = 0;
   #ids = new WeakMap<ServedReview, string>();
   /** Late answers to reviews that are not recorded yet. */
   #late = new Map<ServedReview, LateAnswer>();
   #calls: NamedCall[] = [];
   #crds: CrdFields[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #restsUntil = 0;
-  /** Whether a review has arrived, or was answered, since the last slice. */
-  #isBusy = false;
   #written = Promise.resolve();
 
   constructor(
@@ -89,12 +70,21 @@ export class Recorder implements AsyncDisposable {
     this.#onRecord = onRecord;
     this.#emit = emit;
     this.#warn = createWarner(emit);
+    this.#backlog = new Backlog({
+      mostBytes: MOST_WAITING,
+      sizeOf: ({ review }) => review.body.length + (review.answer?.body.length ?? 0),
+      work: ({ review, by }) => this.#record(review, by),
+      onSlice: (missed) => {
+        if (missed > 0) this.#warn(notice('reviews.not-listed', { reviews: missed }));
+        this.#flush();
+      },
+    });
   }
 
   /** Called for each review when it has arrived; the result is disposed when it has an answer. Only notes the review. */
   arrived = (review: ArrivedReview): Disposable => {
     this.#arrived.add(review);
-    this.#isBusy = true;
+    this.#backlog.busy();
     return { [Symbol.dispose]: () => void this.#arrived.delete(review) };
   };
 
@@ -102,7 +92,7 @@ export class Recorder implements AsyncDisposable {
   waiting(): WaitingReviews {
     const now = performance.timeOrigin + performance.now();
     // Short waits are filtered out first: this runs again and again, and nearly all reviews wait for less time.
-    const answered = this.#waiting
+    const answered = this.#backlog.items
       .filter(({ review }) => review.ms.total >= LEAST_WAITED_MS)
       .map(({ review }) => ({ review, waitsFor: 'answer', total: review.ms.total }) as const);
     const open = [...this.#arrived]
@@ -121,21 +111,14 @@ export class Recorder implements AsyncDisposable {
 
   /** Called for each review when its answer is sent. Only notes the review. */
   served = (review: ServedReview): void => {
-    const size = sizeOf(review);
-    this.#isBusy = true;
-    this.#timer ??= this.#begin();
-    if (this.#bytes + size > MOST_WAITING) {
-      this.#missed += 1;
-      return;
-    }
-    this.#bytes += size;
-    this.#waiting.push({ review, by: this.#answering.now() });
+    this.#backlog.push({ review, by: this.#answering.now() });
   };
 
   /** Called when the controller answers a review that devloop has already answered. */
   late = (late: LateAnswer): void => {
     if (this.#ids.has(late.review)) this.#recordLate(late);
-    else if (this.#waiting.some(({ review }) => review === late.review)) this.#late.set(late.review, late);
+    else if (this.#backlog.items.some(({ review }) => review === late.review))
+      this.#late.set(late.review, late);
   };
 
   /** Sets the webhooks that call the Services now. */
@@ -155,22 +138,12 @@ export class Recorder implements AsyncDisposable {
 
   /** Resolves when each review that has an answer by now can be read from the recording. Does not wait for the next slice. */
   async caughtUp(): Promise<void> {
-    const last = this.#waiting.at(-1);
-    while (last !== undefined && this.#waiting.includes(last)) {
-      this.#work(SLICE_MS);
-      await sleep(SLICE_MS);
-    }
+    await this.#backlog.caughtUp();
     await this.#written;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#timer);
-    // In slices, because the session's other work continues until it has ended.
-    do {
-      this.#work(SLICE_MS);
-      await yieldToOthers();
-    } while (this.#waiting.length > 0);
-    clearTimeout(this.#timer);
+    await this.#backlog[Symbol.asyncDispose]();
     await this.#written;
   }
 
@@ -186,39 +159,10 @@ export class Recorder implements AsyncDisposable {
     return facts;
   }
 
-  #begin(): NodeJS.Timeout {
-    const gatherMs = this.#isBusy ? GATHER_MS : 0;
-    return setTimeout(() => this.#next(), Math.max(gatherMs, this.#restsUntil - performance.now()));
-  }
-
-  #next(): void {
-    const before = process.threadCpuUsage();
-    this.#work(SLICE_MS);
-    // CPU time of this thread only: what other programs did meanwhile, such as a compiler, is not the recorder's work.
-    const { user, system } = process.threadCpuUsage(before);
-    this.#restsUntil = performance.now() + (this.#isBusy ? REST * ((user + system) / 1000) : 0);
-    this.#isBusy = false;
-    this.#timer = this.#waiting.length > 0 ? this.#begin() : undefined;
-  }
-
-  #work(limitMs: number): void {
-    const until = performance.now() + limitMs;
-    let done = 0;
-    while (done < this.#waiting.length && performance.now() < until) {
-      const { review, by } = this.#waiting[done]!;
-      done += 1;
-      this.#bytes -= sizeOf(review);
-      this.#record(review, by);
-    }
-    this.#waiting.splice(0, done);
-    if (this.#missed > 0)
-      this.#warn(
-        `devloop could not list ${counted(this.#missed, 'review')}, because more arrive than it can record.`,
-      );
-    this.#missed = 0;
+  #flush(): void {
     this.#written = this.#recording
       .flush()
-      .catch((error) => this.#warn(`Reviews are listed, but no longer recorded: ${messageOf(error)}`));
+      .catch((error) => this.#warn(notice('reviews.not-recorded', { cause: messageOf(error) })));
   }
 
   #record(review: ServedReview, by: AnsweringBuild): void {
@@ -249,14 +193,10 @@ export class Recorder implements AsyncDisposable {
     const late = JSON.parse(JSON.stringify(said)) as LateRecord['late'];
     this.#emit({ type: 'review.late', id, late });
     this.#recording.add({ v, id, late, lateResponse: response });
-    this.#timer ??= this.#begin();
+    this.#backlog.wake();
   }
 }
 
 function idOf(number: number): string {
   return `r-${String(number).padStart(6, '0')}`;
-}
-
-function sizeOf({ body, answer }: ServedReview): number {
-  return body.length + (answer?.body.length ?? 0);
 }

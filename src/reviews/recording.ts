@@ -1,25 +1,30 @@
 import { constants } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
-import type { LateRecord, ReviewRecord } from './record.ts';
 
 /** Limits for both files of a recording together. */
 const MOST_RECORDS = 5_000;
 const MOST_BYTES = 200 * 2 ** 20;
 
-/** Where a session's reviews are kept: two files, so that the older half can be dropped at once. */
-export function recordingFiles(directory: string): { older: string; newer: string } {
-  return { older: `${directory}/reviews.1.ndjson`, newer: `${directory}/reviews.ndjson` };
+/** What is recorded of a session. */
+export type Recorded = 'reviews' | 'calls';
+
+/** Where a session's recordings are kept: two files each, so that the older half can be dropped at once. */
+export function recordingFiles(
+  directory: string,
+  what: Recorded = 'reviews',
+): { older: string; newer: string } {
+  return { older: `${directory}/${what}.1.ndjson`, newer: `${directory}/${what}.ndjson` };
 }
 
-/** Keeps the newest reviews of a session on disk, limited in number and bytes. */
+/** Keeps the newest records of a session on disk, limited in number and bytes. */
 export interface Recording {
-  add(record: ReviewRecord | LateRecord): void;
+  add(record: object): void;
   /** Writes what was added. Rejects once, if a write fails; nothing more is written after that. */
   flush(): Promise<void>;
 }
 
-export function createRecording(directory: string): Recording {
-  const { older, newer } = recordingFiles(directory);
+export function createRecording(directory: string, what: Recorded = 'reviews'): Recording {
+  const { older, newer } = recordingFiles(directory, what);
   let lines: string[] = [];
   let records = 0;
   let bytes = 0;
@@ -39,7 +44,7 @@ export function createRecording(directory: string): Recording {
   };
   return {
     add(record) {
-      if (!broken) lines.push(`${JSON.stringify('ms' in record ? summaryFirst(record) : record)}\n`);
+      if (!broken) lines.push(`${JSON.stringify(summaryFirst(record))}\n`);
     },
     async flush() {
       const batch = lines;
@@ -59,7 +64,9 @@ export function createRecording(directory: string): Recording {
 }
 
 /** Puts the summary first: most readers need nothing else, and stop at the request. */
-function summaryFirst({ request, response, ...summary }: ReviewRecord): ReviewRecord {
+function summaryFirst(record: object): object {
+  if (!('request' in record)) return record;
+  const { request, response, ...summary } = record as { request: unknown; response?: unknown };
   return { ...summary, request, response };
 }
 

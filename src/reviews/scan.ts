@@ -3,7 +3,7 @@ import { isLater, type LateReview, type ReviewSummary, type ReviewVerdict } from
 import { changesBefore, isOfSameObject, wasChangedBy } from './earlier.ts';
 import { parseRecords } from './read.ts';
 import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
-import { recordingFiles } from './recording.ts';
+import { type Recorded, recordingFiles } from './recording.ts';
 
 const PART_BYTES = 256 * 1024;
 
@@ -74,8 +74,8 @@ function linesWith(start: string, lines: string): string {
 }
 
 /** Whole lines, from the older file and then the newer one. */
-async function* linesOf(directory: string): AsyncGenerator<string> {
-  const { older, newer } = recordingFiles(directory);
+export async function* linesOf(directory: string, what: Recorded = 'reviews'): AsyncGenerator<string> {
+  const { older, newer } = recordingFiles(directory, what);
   // The files are opened in this order, so that nothing is missed if the newer file becomes the older one in between.
   await using second = await openIfThere(newer);
   await using first = await openIfThere(older);

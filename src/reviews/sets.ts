@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import type { ReviewRecord } from './record.ts';
 
 const ENDING = '.ndjson';
@@ -53,7 +53,7 @@ async function linkNew(unfinished: string, file: string): Promise<void> {
   await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
     throw new DevloopError('review.exists', `${file} exists.`, {
-      hint: 'To replace it, add --update to that command.',
+      hint: `To replace it: ${AGAIN} --update`,
       cause: error,
     });
   });

@@ -1,7 +1,7 @@
 import type { PathStep } from '../config/json-path.ts';
 import { budgetOf } from '../gateway/budget.ts';
+import type { ArrivedReview, ServedReview } from '../gateway/hooks.ts';
 import { plainBody } from '../gateway/http.ts';
-import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import { prunedFields } from '../operator/pruned.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
@@ -134,7 +134,7 @@ function admissionFacts(request: object, path: string, calls: NamedCall[]): Fact
     object: { ...(namespace === '' ? {} : { namespace }), name: objectName(request) },
     user: textOf(fieldOf(request, 'userInfo'), 'username'),
     ...(fieldOf(request, 'dryRun') === true ? { dryRun: true } : {}),
-    ...(sideEffects === undefined ? {} : { sideEffects }),
+    sideEffects,
   };
 }
 

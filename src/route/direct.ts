@@ -8,9 +8,9 @@ import type { Route } from './route.ts';
 
 export interface DirectOptions {
   /** The only address to use, usually chosen by the user. */
-  address?: string | undefined;
+  address?: string;
   /** Where `address` comes from, if the user did not choose it. */
-  addressSource?: string | undefined;
+  addressSource?: string;
   /** `https://host:port` of the API server. */
   server: string;
   /** Addresses of the cluster's nodes. Nodes usually reach this machine at the address from which it reaches them. */

@@ -5,7 +5,8 @@ import { followKeyPair } from '../local/follow-key-pairs.ts';
 import { defaultDirectory, writeFoundPair } from '../local/key-pair-files.ts';
 import { findKeyPair } from '../local/key-pairs.ts';
 import { discover } from '../operator/discover.ts';
-import { checkoutFactsOf, openContext } from './context/context.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { type CommandContext, checkoutFactsOf, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { CertsOptions, Io } from './context/options.ts';
@@ -16,7 +17,7 @@ import type { CertsOptions, Io } from './context/options.ts';
  */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io);
-  const { api, config } = context;
+  const { api, settings } = context;
   const facts = checkoutFactsOf(context);
   const discovering = discover({ api, names: context.wanted, facts, emit: io.emit });
   const target = await unlessInterrupted(inNamedNamespaces(context, discovering), io.signal);
@@ -29,16 +30,23 @@ export async function certs(options: CertsOptions, io: Io): Promise<void> {
     );
   }
   const find = (): ReturnType<typeof findKeyPair> =>
-    findKeyPair({ api, target, secretName: config.certificates?.secret }, service, io.emit);
+    findKeyPair({ api, target, secretName: settings['certificates.secret'].value }, service, io.emit);
   const found = await find();
-  const directory = resolve(
-    io.cwd,
-    options.output ?? config.certificates?.directory ?? defaultDirectory(tmpdir()),
-  );
+  const directory = outputDirectory(context);
   if (!(await writeFoundPair(directory, found, io.emit))) {
     const until = found.facts.notAfter.toISOString();
-    io.emit({ type: 'note', message: `The key pair is already in ${directory}, valid until ${until}.` });
+    io.emit(notice('certificate.already-written', { directory, until }));
   }
   if (options.watch)
     await followKeyPair(found, find, (renewed) => writeFoundPair(directory, renewed, io.emit), io);
+}
+
+/** The directory to write to. A path on the command line begins where the user is, and one in devloop.yaml at the file. */
+export function outputDirectory({
+  settings,
+  cwd,
+  root,
+}: Pick<CommandContext, 'settings' | 'cwd' | 'root'>): string {
+  const { value, from } = settings['certificates.directory'];
+  return resolve(from[0] === 'flag' ? cwd : root, value ?? defaultDirectory(tmpdir()));
 }

@@ -1,7 +1,9 @@
 import { DevloopError } from '../errors.ts';
-import { openContext } from './context/context.ts';
+import { checkoutRoot } from './context/checkout.ts';
+import { contextWith } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
-import type { DoctorOptions, Io } from './context/options.ts';
+import type { CommonOptions, Io } from './context/options.ts';
+import { loadSettings } from './context/settings.ts';
 import { certificateCheck } from './doctor/certificate.ts';
 import type { Check, DoctorRun } from './doctor/check.ts';
 import { clockCheck } from './doctor/clock.ts';
@@ -12,6 +14,7 @@ import { endpointRoutingCheck } from './doctor/endpoint-routing.ts';
 import { envtestCheck } from './doctor/envtest.ts';
 import { conclude, examine } from './doctor/examine.ts';
 import { finalizersCheck } from './doctor/finalizers.ts';
+import { identityCheck } from './doctor/identity.ts';
 import { manifestsCheck } from './doctor/manifests.ts';
 import { ownersCheck } from './doctor/owners.ts';
 import { pauseCheck } from './doctor/pause.ts';
@@ -24,21 +27,24 @@ import { serviceCheck, sessionCheck, targetCheck } from './doctor/target.ts';
 import { programCheck, toolchainCheck } from './doctor/toolchain.ts';
 
 /** Checks whether `up` would work here. Emits one finding per answer, and throws the first error with which `up` would fail. */
-export async function doctor(options: DoctorOptions, io: Io): Promise<void> {
-  const opened = await openContext(options, { ...io, emit: () => {} }).catch(withoutCluster);
+export async function doctor(options: CommonOptions, io: Io): Promise<void> {
+  const quiet = { ...io, emit: () => {} };
+  const loaded = await loadSettings(options.given, quiet);
+  const opened = await contextWith(loaded, options, quiet, true).catch(withoutCluster);
   await using _ = opened instanceof DevloopError ? null : opened;
-  const run = doctorRun(opened, { options, io, machine: await thisMachine(io.env) });
-  io.emit({ type: 'note', message: conclude(await examine(await allChecks(run), run)) });
+  const [root, machine] = await Promise.all([checkoutRoot(io.cwd), thisMachine(io.env)]);
+  const run = doctorRun(opened, { settings: loaded.settings, io, machine, root });
+  io.emit(conclude(await examine(allChecks(run), run)));
 }
 
-/** Without a cluster, this machine can still be checked. With invalid settings, no answer would be reliable, so their error is rethrown. */
+/** Without a cluster, this machine can still be checked. */
 function withoutCluster(error: unknown): DevloopError {
-  if (error instanceof DevloopError && error.code !== 'config.invalid') return error;
+  if (error instanceof DevloopError) return error;
   throw error;
 }
 
 /** All checks, in the order in which `up` needs their subjects. The checks that `up` does not need come last, except for the account. */
-export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
+export function allChecks(doctorRun: Pick<DoctorRun, 'settings'>): Check[] {
   return [
     clusterCheck,
     accountCheck,
@@ -47,12 +53,13 @@ export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
     pauseCheck,
     consentCheck,
     permissionsCheck,
+    identityCheck,
     sessionCheck,
     certificateCheck,
     toolchainCheck,
     programCheck,
     portCheck,
-    ...(await routeChecks(doctorRun)),
+    ...routeChecks(doctorRun),
     endpointRoutingCheck,
     podsCheck,
     ownersCheck,

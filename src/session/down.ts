@@ -1,26 +1,27 @@
+import { noCheckoutFacts } from '../checkout/facts.ts';
 import { undefinedIfForbidden } from '../cluster/api/errors.ts';
 import { isWorkload } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
 import type { Workload } from '../cluster/api/workloads.ts';
-import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
+import { findMarked, type SearchResult } from '../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import { ownLeases } from '../cluster/takeover/own-leases.ts';
 import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
-import type { Left } from '../cluster/takeover/restore-steps.ts';
+import type { RestoreResult } from '../cluster/takeover/restore-steps.ts';
 import type { Work } from '../cluster/work.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
-import { noCheckoutFacts } from '../operator/sources.ts';
 import { type Reconciler, splitName, type Target } from '../operator/target.ts';
 import { inNamespaces } from '../phrases.ts';
-import type { Emit } from '../report/events.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
-import { allTaken, type Named, namedSessions, namesIn, takenBy } from './context/named.ts';
+import { allTaken, namedSessions, namesGiven, namesIn, type ObjectNames, takenBy } from './context/named.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
@@ -40,13 +41,13 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   const namespaces = namespacesToSearch(context);
   // Only a namespace from the command line has to exist. One from devloop.yaml may have been deleted with the operator, and the session may
   // have left changes elsewhere.
-  const typed = { api: context.api, wanted: options };
+  const named = namesGiven(options.given);
+  const typed = { api: context.api, wanted: named };
   const finding = inNamedNamespaces(typed, findMarked(context.api, namespaces, { secrets: false }));
   const found = await unlessInterrupted(finding, io.signal);
-  for (const warning of unsearched(found, options.namespace)) io.emit(warning);
-  const sessions = sessionsIn(found, options);
-  if (sessions.length === 0 && !found.blind)
-    io.emit({ type: 'note', message: nothingToRestore(context, found, options) });
+  for (const warning of unsearched(found, named.namespace)) io.emit(warning);
+  const sessions = sessionsIn(found, named);
+  if (sessions.length === 0 && !found.blind) io.emit(nothingToRestore(context, found, named));
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
   // Judging a session takes up to 15 s, so they are judged at the same time.
@@ -65,7 +66,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     outcomes.push(outcome);
   }
   await (options.dryRun ? reportOrphans : endOrphans)(machine, io.emit);
-  if (found.blind) throw cannotTell(context, found, options);
+  if (found.blind) throw cannotTell(context, found, named);
   conclude(outcomes, io.emit);
 }
 
@@ -79,7 +80,7 @@ interface DownCommand {
 
 interface Outcome {
   /** Objects that somebody else changed, too. */
-  left: Left[];
+  left: RestoreResult[];
   notStarted?: NotStarted[];
   error?: unknown;
 }
@@ -104,7 +105,7 @@ async function holderOf(command: DownCommand, session: Traces): Promise<LeaseHol
   const { context, options, machine, io } = command;
   if (options.takeOver) return undefined;
   const { emit, signal } = io;
-  const look = (): Promise<Found> => findAgain(command, session);
+  const look = (): Promise<SearchResult> => findAgain(command, session);
   return await liveHolder({ api: context.api, emit, signal }, machine, session, look);
 }
 
@@ -139,7 +140,7 @@ function placesOf({ namespaces }: DownCommand, { objects }: Traces): string[] {
   return [...new Set([...namespaces, ...objects.flatMap(({ ref }) => ref.namespace ?? [])])];
 }
 
-async function findAgain(command: DownCommand, session: Traces): Promise<Found> {
+async function findAgain(command: DownCommand, session: Traces): Promise<SearchResult> {
   return await findMarked(command.context.api, placesOf(command, session), { sessionId: session.sessionId });
 }
 
@@ -154,7 +155,7 @@ async function endSession(
   const { api } = context;
   const startedAt = performance.now();
   const places = placesOf(command, session);
-  const look = (): Promise<Found> => findAgain(command, session);
+  const look = (): Promise<SearchResult> => findAgain(command, session);
   if (holder && !holder.local) throw heldBy(holder, undefined);
   const work: Work = { api, sessionId, emit, signal };
   if (options.dryRun) return { left: await printRestore(work, await look(), holder) };
@@ -205,32 +206,27 @@ function namespacesToSearch({ api, wanted }: CommandContext): string[] {
  * The sessions that hold one of the objects that the user named, or all sessions; each is restored as a whole. Those that have left only
  * Leases come last: there is nothing to restore, and anybody can create such a Lease.
  */
-function sessionsIn({ marked }: Found, named: Named): Traces[] {
+function sessionsIn({ marked }: SearchResult, named: ObjectNames): Traces[] {
   const all = [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
   return all.sort((a, b) => Number(changesOf(a.objects) === 0) - Number(changesOf(b.objects) === 0));
 }
 
 /** The error for an account that is not allowed to list anything. Without an error, a script would conclude that everything is restored. */
-function cannotTell(context: CommandContext, found: Found, options: DownOptions): DevloopError {
-  const { where } = searched(context, found, options);
-  const message = `devloop cannot tell whether a session has changed anything ${where}: your account is not allowed to list the objects that a session can change.`;
+function cannotTell(context: CommandContext, found: SearchResult, { namespace }: ObjectNames): DevloopError {
+  const { context: name, namespaces = [] } = searchedIn(context, found, namespace);
+  const message = `devloop cannot tell whether a session has changed anything ${inNamespaces(namespaces)} (context ${name}): your account is not allowed to list the objects that a session can change.`;
   return new DevloopError('cluster.forbidden', message, {
     hint: `If the operator is in another namespace: ${AGAIN} -n NAMESPACE\nOtherwise use an account that is allowed to list these objects.`,
   });
 }
 
-function searched(context: CommandContext, found: Found, options: DownOptions) {
-  const { context: name, namespaces, incomplete } = searchedIn(context, found, options.namespace);
-  return { where: `${inNamespaces(namespaces ?? [])} (context ${name})`, incomplete };
-}
-
-function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
-  const { where, incomplete } = searched(context, found, options);
-  const what = namesIn(options)?.join(', ') ?? 'anything';
-  const seen = incomplete
-    ? 'among the objects that your account is allowed to list'
-    : 'so there is nothing to restore';
-  const nothing = `No devloop session has changed ${what} ${where}, ${seen}.`;
-  const others = allTaken(found.marked).map(describe);
-  return others.length === 0 ? nothing : `${nothing} Other sessions hold ${others.join(', ')}.`;
+function nothingToRestore(context: CommandContext, found: SearchResult, typed: ObjectNames): DevloopEvent {
+  const searched = searchedIn(context, found, typed.namespace);
+  const named = namesIn(typed);
+  return notice('restore.nothing', {
+    ...searched,
+    incomplete: searched.incomplete ?? false,
+    ...(named && { named }),
+    held: allTaken(found.marked),
+  });
 }

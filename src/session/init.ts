@@ -4,44 +4,46 @@ import { DevloopError, messageOf } from '../errors.ts';
 import { fileCause } from '../machine/own-files.ts';
 import { replaceTextFile } from '../machine/text-file.ts';
 import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkout.ts';
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './editor-files.ts';
+import { linkSchema } from './schema-link.ts';
 
 /**
  * Adds a configuration to the checkout with which an editor attaches to the debugger of `up --debug`. Existing files keep their other
- * contents.
+ * contents. Also links devloop.yaml to its JSON Schema.
  */
-export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
-  const root = checkoutRoot(io.cwd);
+export async function init(options: InitOptions, io: Io): Promise<void> {
+  const root = await checkoutRoot(io.cwd);
   if (!isCheckout(root)) throw noCheckout(root);
+  await configureEditor(root, options, io);
+  await linkSchema(io, write);
+}
+
+async function configureEditor(root: string, { ide, port }: InitOptions, io: Io): Promise<void> {
   const file = join(root, ide === 'vscode' ? '.vscode/launch.json' : '.run/devloop.run.xml');
   const before = await textOf(file);
   const after = ide === 'vscode' ? launchFile(file, before, port) : (before ?? goLandConfiguration(port));
   const shown = relative(io.cwd, file);
   if (after === before) {
-    const what = ide === 'vscode' ? `already has a configuration "${LAUNCH_NAME}"` : 'already exists';
-    const has = ide === 'vscode' ? launchPort(before) : goLandPort(before);
-    io.emit(unchanged(`${shown} ${what}`, has, port));
+    const itsPort = ide === 'vscode' ? launchPort(before) : goLandPort(before);
+    io.emit(unchanged({ file: shown, ...(ide === 'vscode' && { has: LAUNCH_NAME }) }, itsPort, port));
     return;
   }
   await write(file, after);
-  const what = before === undefined ? 'written' : `the configuration "${LAUNCH_NAME}" was added`;
-  io.emit({
-    type: 'note',
-    message: `${shown}: ${what}. Start the debugger: devloop up --debug${flagValue(port)}`,
-  });
+  const added = before === undefined ? {} : { added: LAUNCH_NAME };
+  io.emit(notice('init.written', { file: shown, ...added, ...unusual(port) }));
 }
 
-/** `has`: the port to which the editor would connect, if it is known. */
-function unchanged(what: string, has: number | undefined, wanted: number): DevloopEvent {
-  if (has === undefined || has === wanted)
-    return { type: 'note', message: `${what}; devloop left it unchanged.` };
-  return {
-    type: 'warning',
-    message: `${what}, for port ${has} instead of ${wanted}; devloop left it unchanged.`,
-    hint: `Change the port there, or start the debugger on port ${has}: devloop up --debug${flagValue(has)}`,
-  };
+/** `itsPort`: the port to which the editor would connect, if it is known. */
+function unchanged(
+  already: { file: string; has?: string },
+  itsPort: number | undefined,
+  wanted: number,
+): DevloopEvent {
+  if (itsPort === undefined || itsPort === wanted) return notice('init.unchanged', already);
+  return notice('init.other-port', { ...already, itsPort, wanted, ...unusual(itsPort) });
 }
 
 function noCheckout(root: string): DevloopError {
@@ -51,8 +53,9 @@ function noCheckout(root: string): DevloopError {
   });
 }
 
-function flagValue(port: number): string {
-  return port === DEBUG_PORT ? '' : `=${port}`;
+/** The usual port needs no value on the command line. */
+function unusual(port: number): { port?: number } {
+  return port === DEBUG_PORT ? {} : { port };
 }
 
 function launchFile(file: string, before: string | undefined, port: number): string {

@@ -6,6 +6,7 @@ import { watchDirectories } from '../controller/watch/directories.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { type ComparedWith, compareManifests } from '../operator/manifests/compare.ts';
 import type { ComparedManifest } from '../report/manifest.ts';
+import { notice } from '../report/notices/catalogue.ts';
 
 /** The files that one command writes, such as `make manifests`, are read together. */
 const SETTLE_MS = 500;
@@ -25,8 +26,7 @@ export async function followManifests(
   const notCompared = (error: unknown): undefined => {
     if (isWarned || signal.aborted || error instanceof DevloopError) return;
     isWarned = true;
-    const message = `The manifests of this checkout cannot be compared with the cluster: ${messageOf(error)}`;
-    emit({ type: 'warning', message });
+    emit(notice('manifests.not-compared', { cause: messageOf(error) }));
   };
   const report = async (): Promise<ComparedManifest[]> => {
     const compared = await compareManifests({ api, ...what }).then(({ compared }) => compared, notCompared);

@@ -3,16 +3,16 @@ import { findMarked } from '../cluster/takeover/find-marked.ts';
 import type { Work } from '../cluster/work.ts';
 import { messageOf } from '../errors.ts';
 import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
-import type { Compared, PageAction, PageStatus } from '../page/protocol.ts';
+import type { PageStatus } from '../page/protocol.ts';
 import type { PageServer, PageSession } from '../page/server.ts';
+import { buttonsIn } from '../report/actions.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { SessionPhase } from '../report/session-state.ts';
 import type { Recorder } from '../reviews/recorder.ts';
-import { type Health, healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { namespacesOf } from './context/holders.ts';
+import { type Facts, healthOf, type SessionFacts } from './context/observed.ts';
 import type { Control } from './control/control.ts';
-import { serviceName } from './route/cut-over.ts';
 import type { Session } from './start/session.ts';
 
 /** The page of a session. It is loaded and served only when somebody opens it. */
@@ -25,22 +25,18 @@ export interface SessionPage extends AsyncDisposable {
 
 /** What the page shows and controls. */
 export interface PageParts {
+  facts: Pick<Facts, 'now'>;
   control: Control;
   recorder: Recorder;
 }
 
 export function createPage(session: Session, work: Work, parts: PageParts): SessionPage {
   const { io } = session;
-  const services = session.target.services.map(serviceName);
-  let seen = NOTHING_SEEN;
   let serving: Promise<PageServer> | undefined;
   let server: PageServer | undefined;
   const serve = async (): Promise<PageServer> => {
     const { startPageServer } = await import('../page/server.ts');
-    server = await startPageServer(
-      shown(session, work, parts, () => seen),
-      join(import.meta.dirname, 'page'),
-    );
+    server = await startPageServer(shown(session, work, parts), join(import.meta.dirname, 'page'));
     return server;
   };
   const cannotServe = (error: unknown): undefined => {
@@ -50,7 +46,6 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   };
   return {
     observe(event) {
-      seen = seenAfter(seen, event, services);
       if (event.type === 'review') server?.reviewed(event);
       if (event.type === 'review.late') server?.answeredLate({ id: event.id, late: event.late });
     },
@@ -70,48 +65,10 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   };
 }
 
-/** What the page shows from the session's events, besides the session's state. */
-export interface Seen {
-  health: Health;
-  compiler: string | undefined;
-  /** The ids of the first reviews that the running build answers differently. */
-  changed: string[];
-  compared: Compared | undefined;
-}
-
-export const NOTHING_SEEN: Seen = { health: STARTING, compiler: undefined, changed: [], compared: undefined };
-
-const MOST_CHANGED = 100;
-
-/** What the page shows after the event. `services`: the names of the Services that use the route. */
-export function seenAfter(before: Seen, event: DevloopEvent, services: string[]): Seen {
-  const seen = { ...before, health: healthAfter(before.health, event, services) };
-  switch (event.type) {
-    case 'build.failed':
-      return { ...seen, compiler: event.output };
-    case 'build.done':
-      return { ...seen, compiler: undefined };
-    case 'controller.started':
-      return { ...seen, changed: [], compared: undefined };
-    case 'reviews.replayed':
-      if (event.result !== 'changed' || seen.changed.length === MOST_CHANGED) return seen;
-      return { ...seen, changed: [...seen.changed, event.review.id] };
-    case 'reviews.compared':
-      return { ...seen, compared: { replayed: event.replayed, changed: event.changed, ids: seen.changed } };
-    default:
-      return seen;
-  }
-}
-
-function shown(
-  session: Session,
-  work: Work,
-  { control, recorder }: PageParts,
-  seen: () => Seen,
-): PageSession {
+function shown(session: Session, work: Work, { facts, control, recorder }: PageParts): PageSession {
   const { directory } = session.files;
   return {
-    status: () => statusOf(session, control, seen()),
+    status: () => statusOf(session, control, facts.now),
     async *reviews(after) {
       const { scanSummaries } = await import('../reviews/scan.ts');
       await recorder.written();
@@ -136,7 +93,7 @@ function shown(
       const emit: Emit = (event) => void (event.type === 'warning' && warnings.push(event.message));
       const { moved, context } = session;
       const where = { checkout: context.root, moved, emit };
-      return { text: await exported({ format, ids: [id] }, [record], where), warnings };
+      return { text: await exported({ format }, [record], where), warnings };
     },
     async changes() {
       const { api, sessionId } = work;
@@ -150,26 +107,19 @@ function shown(
   };
 }
 
-function statusOf({ context }: Session, control: Control, { health, compiler, compared }: Seen): PageStatus {
+function statusOf({ context }: Session, control: Control, facts: SessionFacts): PageStatus {
+  const { compiler, compared } = facts;
   const { last: _, ...state } = control.state();
   return {
     state,
-    health: wordsFor(health),
+    health: healthOf(facts),
     context: context.api.context,
-    ...(compiler === undefined ? {} : { compiler }),
-    ...(compared === undefined ? {} : { compared }),
-    actions: actionsIn(state),
+    compiler,
+    compared,
+    actions: buttonsIn(state),
     canReplay: ANSWERING.has(state.phase) && state.stoppedAt === undefined,
   };
 }
 
 /** The phases in which the controller runs, whether it gets reviews from the cluster or not. */
 const ANSWERING = new Set<SessionPhase>(['serving', 'building', 'held']);
-
-function actionsIn({ phase, route, isHeld, hasController }: PageStatus['state']): PageAction[] {
-  if (phase === 'starting' || phase === 'ending') return [];
-  return [
-    ...(route ? [isHeld ? ('release' as const) : ('hold' as const)] : []),
-    ...(hasController ? ['restart' as const] : []),
-  ];
-}

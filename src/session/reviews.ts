@@ -1,7 +1,8 @@
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { counted, shellWord } from '../phrases.ts';
+import { shellWord } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { isLater } from '../report/review.ts';
 import type { ReadRecording } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
@@ -20,7 +21,7 @@ const LOOK_EVERY_MS = 300;
 
 /** The reviews of a session on this machine, or of a saved set. Needs no cluster. Resolves to what `export` prints. */
 export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
-  const checkout = checkoutRoot(io.cwd);
+  const checkout = await checkoutRoot(io.cwd);
   if (options.action === 'verify' && options.set === undefined) {
     const { nameSets } = await import('./reviews/saved-set.ts');
     return await nameSets(checkout, io.emit);
@@ -29,11 +30,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
   // The session is asked before the recording is read: a review that is answered in between is then in the recording.
   const waiting = options.follow ? undefined : await source.waiting?.();
   const { records, unread } = await source.read(options.action === 'list' ? 'summaries' : 'records');
-  if (unread > 0)
-    io.emit({
-      type: 'warning',
-      message: `${source.name} has ${counted(unread, 'line')} that this version of devloop cannot read.`,
-    });
+  if (unread > 0) io.emit(notice('reviews.unread', { source: source.name, lines: unread }));
   switch (options.action) {
     case 'list':
       await list(options, { source, records, waiting }, io);
@@ -115,7 +112,7 @@ async function sendAgain(
   await replayToSession(chosenSession, wanted, { io, withSideEffects, from: { set, session } });
 }
 
-interface Listed {
+interface ReviewList {
   source: ReviewSource;
   records: ReviewRecord[];
   waiting: WaitingReviews | undefined;
@@ -124,7 +121,7 @@ interface Listed {
 /** Lists each review once: one that was answered after the session was asked still counts as waiting. */
 async function list(
   { filter, follow }: ReviewsOptions,
-  { source, records, waiting }: Listed,
+  { source, records, waiting }: ReviewList,
   io: Io,
 ): Promise<void> {
   const emit = (record: ReviewRecord): void => {
@@ -135,12 +132,12 @@ async function list(
   for (const review of unanswered) if (selects(filter, review)) io.emit({ type: 'reviews.waiting', review });
   const reviews = [...records, ...unanswered];
   if (!follow && !reviews.some((review) => selects(filter, review)))
-    io.emit({ type: 'note', message: nothingListed(source.name, filter, reviews) });
+    io.emit(nothingListed(source.name, filter, reviews));
   let last = records.at(-1)?.id ?? '';
   let seen: string | undefined;
   while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
     const version = await source.version();
-    if (version === undefined) return io.emit({ type: 'note', message: `${source.name} has ended.` });
+    if (version === undefined) return io.emit(notice('reviews.ended', { source: source.name }));
     if (version === seen) continue;
     seen = version;
     const now = (await source.read('summaries')).records;
@@ -209,7 +206,7 @@ async function save(
   // If the set were outside any checkout, no test would find it.
   const place = isCheckout(checkout) ? checkout : source.checkout;
   const file = await saveSet(place, name, { records: kept, replaces: update, allow });
-  io.emit({ type: 'note', message: `Saved ${counted(kept.length, 'review')} to ${file}.` });
+  io.emit(notice('reviews.saved', { reviews: kept.length, file }));
   warnOfOldAnswers(name, kept, io.emit);
 }
 
@@ -217,9 +214,5 @@ async function save(
 function warnOfOldAnswers(name: string, kept: ReviewRecord[], emit: Emit): void {
   const newest = kept.findLast(({ build }) => build !== undefined)?.build;
   const old = kept.filter(({ build }) => build !== undefined && build !== newest);
-  if (old.length === 0) return;
-  const were = old.length === 1 ? 'was' : 'were';
-  const message = `${counted(old.length, 'review')} of the set ${were} answered by an older build. The newest build may answer differently.`;
-  const hint = `To record the answers of the current code instead: devloop reviews verify ${shellWord(name)} --update`;
-  emit({ type: 'warning', message, hint });
+  if (old.length > 0) emit(notice('reviews.of-older-build', { set: name, reviews: old.length }));
 }

@@ -4,13 +4,15 @@ import { followKeyPairs } from '../local/follow-key-pairs.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
 import type { FoundPair, KeyPairs } from '../local/key-pairs.ts';
 import type { TargetService } from '../operator/target.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { followManifests } from './manifests.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/controller.ts';
 import type { Session } from './start/session.ts';
 
 /** What runs while reviews arrive. */
-export interface Serving {
+export interface ServeParts {
   work: Work;
   pairs: KeyPairs;
   /** Where the controller looks for its key pair. */
@@ -26,11 +28,11 @@ export interface Serving {
 }
 
 /** Runs until the signal aborts: builds changed sources, replaces the controller, and uses renewed certificates. */
-export async function serve(session: Session, serving: Serving): Promise<void> {
+export async function serve(session: Session, serving: ServeParts): Promise<void> {
   const { work, pairs, called, supervisor, gate, kubeconfig } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
-  if (!supervisor) emit({ type: 'note', message: invitation(session) });
+  if (!supervisor) emit(invitation(session));
   if (kubeconfig) emit({ type: 'controller.kubeconfig', files: kubeconfig });
   const ended = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
@@ -62,16 +64,19 @@ export async function useKeyPair(
   for (const directory of keyPairDirectories) await writeFoundPair(directory, found, work.emit);
 }
 
-interface UsingPairs extends Pick<Serving, 'keyPairDirectories'> {
+interface UsingPairs extends Pick<ServeParts, 'keyPairDirectories'> {
   work: Pick<Work, 'emit'>;
   target: { services: Pick<TargetService, 'serverName'>[] };
   route: { gateways: Pick<OpenRoute['gateways'], 'present'> } | undefined;
 }
 
-export function invitation({ target, plan, files }: Pick<Session, 'target' | 'plan' | 'files'>): string {
+export function invitation({
+  target,
+  plan,
+  files: { keyPairDirectory },
+}: Pick<Session, 'target' | 'plan' | 'files'>): DevloopEvent {
   const port = target.services[0]?.ports[0]?.targetPort;
   const isPaused = plan.pause.some(({ changes }) => changes.length > 0);
-  if (port === undefined)
-    return `Start your process now${isPaused ? '; the in-cluster manager is paused' : ''}.`;
-  return `Start your process now: reviews wait for it at 127.0.0.1:${port}. Its key pair is in ${files.keyPairDirectory}.`;
+  const values = { port, keyPairDirectory, isPaused };
+  return notice('session.start-process', values);
 }

@@ -2,16 +2,17 @@ import { sleep } from '../async.ts';
 import { isTransient } from '../cluster/api/errors.ts';
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
-import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
+import { findMarked, type MarkedObject, type SearchResult } from '../cluster/takeover/find-marked.ts';
 import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
 import { isAlive, isRenewed } from '../cluster/takeover/lease-holder.ts';
 import { ownLeases } from '../cluster/takeover/own-leases.ts';
 import { messageOf } from '../errors.ts';
 import type { DevloopEvent, SessionStatus } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
-import { allTaken, type Named, namedSessions, namesIn } from './context/named.ts';
+import { allTaken, namedSessions, namesGiven, namesIn, type ObjectNames } from './context/named.ts';
 import { inNamedNamespaces, mayExist } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
@@ -23,9 +24,8 @@ const LOOK_EVERY_MS = 2_000;
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: withoutDiscoveries(io.emit) };
   await using context = await openContext(options, quiet, 'optional');
-  const { services, deployment, namespace } = options;
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
-  const named: Named = { services, deployment, namespace };
+  const named = namesGiven(options.given);
   let last = '';
   do {
     const reading = readSessions(look, named);
@@ -42,8 +42,7 @@ export async function orWarning(reading: Promise<DevloopEvent[]>): Promise<Devlo
     return await reading;
   } catch (error) {
     if (!isTransient(error)) throw error;
-    const message = `The sessions could not be read: ${messageOf(error)} devloop keeps trying.`;
-    return [{ type: 'warning', message }];
+    return [notice('search.failed', { cause: messageOf(error) })];
   }
 }
 
@@ -59,13 +58,13 @@ export interface Look {
 }
 
 /** The sessions that hold the objects that the user named. Warnings about places that could not be searched come first. */
-export async function readSessions(look: Look, typed: Named): Promise<DevloopEvent[]> {
+export async function readSessions(look: Look, typed: ObjectNames): Promise<DevloopEvent[]> {
   const { context } = look;
   const { api, wanted } = context;
   const finding = findMarked(api, [typed.namespace ?? wanted.namespace ?? api.namespace], { secrets: false });
-  const found: Found = await inNamedNamespaces({ api, wanted: typed }, finding);
+  const found: SearchResult = await inNamedNamespaces({ api, wanted: typed }, finding);
   const namespace = typed.namespace ?? (await configuredNamespace(context));
-  const named: Named = { ...typed, namespace };
+  const named: ObjectNames = { ...typed, namespace };
   const shown = [...namedSessions(found.marked, named)];
   const sessions = await Promise.all(shown.map(([id, marked]) => sessionStatus(id, marked, look)));
   const names = namesIn(named);
@@ -90,7 +89,7 @@ async function configuredNamespace({ api, wanted }: CommandContext): Promise<str
 /** Replaces what the session last wrote about its health, which is no longer true. */
 const GONE = 'the devloop process is gone; run `devloop down` to restore the cluster';
 
-async function sessionStatus(sessionId: string, marked: Marked[], look: Look): Promise<SessionStatus> {
+async function sessionStatus(sessionId: string, marked: MarkedObject[], look: Look): Promise<SessionStatus> {
   const [found] = ownLeases(marked);
   const lease = found?.object as Lease | undefined;
   const holder = lease && holderOf(lease);

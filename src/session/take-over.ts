@@ -2,48 +2,53 @@ import { allDone, allOrNone, reportWhileWaiting, sleep } from '../async.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pod } from '../cluster/api/workloads.ts';
-import type { Pausing } from '../cluster/takeover/pause/pause.ts';
+import type { PausingManager } from '../cluster/takeover/pause/pause.ts';
 import { ENDED_SECONDS } from '../cluster/takeover/pause/waits.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
+import type { ReviewHooks } from '../gateway/hooks.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Target, TargetService } from '../operator/target.ts';
 import { describe } from '../report/object-name.ts';
 import { stampOf } from '../reviews/answering-build.ts';
+import type { ObservedCalls } from './calls/observed-calls.ts';
 import { targetsOf } from './context/holders.ts';
-import type { Standing } from './end/end-up.ts';
+import type { RunningParts } from './end/end-up.ts';
 import { watchedPointer } from './guard/endpoints.ts';
-import { startGuard, type Watched } from './guard/guard.ts';
+import { type GuardedScope, startGuard } from './guard/guard.ts';
 import { watchedSlices } from './guard/late-slices.ts';
-import { type Guarded, watchedObject } from './guard/react.ts';
+import { type GuardedObject, watchedObject } from './guard/react.ts';
 import { noticeUninstall } from './guard/uninstall.ts';
-import type { Answered } from './reviews/answered.ts';
+import type { AnsweredReviews } from './reviews/answered.ts';
 import { type CutOver, cutOver, followReconnects } from './route/cut-over.ts';
 import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
-import { type Routing, routeSettings } from './route/routing.ts';
+import { type RouteWork, routeSettings } from './route/routing.ts';
 import { createServedGate, type ServedGate } from './route/served-gate.ts';
 import { serve } from './serve.ts';
-import { connectionFor, prepareLocally } from './start/controller.ts';
+import { openProxyFor, prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
 import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
+import type { Identity } from './start/identity.ts';
 import type { SessionLeases } from './start/leases.ts';
 import { followOldPods } from './start/old-pods.ts';
 import type { Session } from './start/session.ts';
 import { UID_OF_STAND_IN } from './start/stand-in.ts';
 
 /** A session while it runs. */
-export interface Running {
-  session: Session;
+export interface RunningSession extends Session {
   work: Work;
   leases: SessionLeases;
-  answered: Answered;
+  answered: AnsweredReviews;
+  /** As whom the controller reaches the API server. */
+  identity: Identity;
+  calls: ObservedCalls;
   /** What `endUp` has to end; filled step by step. */
-  standing: Standing;
+  standing: RunningParts;
   /** The webhook Services with all their calls as they are now. */
   called: TargetService[];
   /** The stand-in Pod, while devloop keeps it. */
@@ -57,21 +62,20 @@ export interface Running {
 }
 
 /** From step 4 of "Order of `up`" in docs/architecture.md to its end. Each step labels what it changes, and `endUp` restores that. */
-export async function takeOver(running: Running): Promise<void> {
-  const { session, work, leases, standing, ending } = running;
+export async function takeOver(session: RunningSession): Promise<void> {
+  const { work, leases, standing, ending } = session;
   const { emit, signal } = work;
   const { target, moved } = session;
-  const connection = await connectionFor(session);
-  if (connection) running.followers.use(connection);
-  const parts = await prepareLocally(session, connection);
+  const proxy = session.followers.use(await openProxyFor(session));
+  const [parts] = await Promise.all([prepareLocally(session, proxy), session.identity.settle()]);
   const { pairs, keyPairDirectories, controller: planned, dlv, kubeconfig } = parts;
   const debug = dlv === undefined ? undefined : await debuggerOf(session, dlv, work);
   standing.debug = debug;
-  const late = { standsFor: UID_OF_STAND_IN, value: () => running.standIn?.uid() };
-  const { begun } = session;
+  const late = { standsFor: UID_OF_STAND_IN, value: () => session.standIn?.uid() };
+  const upToDate = session.prepared?.upToDate;
   const election = followElection(work, () => endedPods(standing));
   standing.election = election;
-  const controller = planned && { ...planned, late, begun, debugging: debug?.debugging, election };
+  const controller = planned && { ...planned, late, upToDate, debugging: debug?.debugging, election };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   await supervisor?.prepare();
@@ -80,11 +84,11 @@ export async function takeOver(running: Running): Promise<void> {
   const targets = targetsOf(target);
   emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   standing.mayHaveChanged = true;
-  const onManager = followManager(session, work, { pairs, connection, controller, supervisor });
-  const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));
-  running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
+  const onManager = followManager(session, work, { pairs, proxy, controller, supervisor });
+  const watched = guardedObjects(session, onManager).map((one) => watchedObject(one, session.sessionId));
+  session.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
-  await allOrNone([firstBuild(running), holdAndOpen(running)], ending);
+  await allOrNone([firstBuild(session), holdAndOpen(session)], ending);
   supervisor?.standBy();
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
@@ -97,15 +101,15 @@ export async function takeOver(running: Running): Promise<void> {
     await gate?.requireServed();
     await debug?.settled();
   };
-  await pauseReconcilers(running);
+  await pauseReconcilers(session);
   for (const { apply } of session.plan.webhookTime) await apply(work);
-  const pausing = await replaceManager(running, {
-    point: (isCalm) => pointServices(running, pairs, { gate, isCalm }),
+  const pausing = await replaceManager(session, {
+    point: (isCalm) => pointServices(session, pairs, { gate, isCalm }),
     start,
   });
   if (route) await leases.announce(route.route);
-  await announceReady(running, pausing);
-  const called = (): TargetService[] => running.called;
+  await announceReady(session, pausing);
+  const called = (): TargetService[] => session.called;
   await serve(session, {
     ...{ work, pairs, keyPairDirectories, kubeconfig, called, route, supervisor },
     gate: gate ?? debug?.gate,
@@ -113,13 +117,13 @@ export async function takeOver(running: Running): Promise<void> {
   ending.signal.throwIfAborted();
 }
 
-function endedPods({ pausing = [] }: Standing): Pod[] {
+function endedPods({ pausing = [] }: RunningParts): Pod[] {
   return pausing.flatMap((one) => one.endedPods?.() ?? []);
 }
 
 /** Reviews are answered here now. The end of Pods that can only be called over old connections is announced later. */
-async function announceReady({ session, work }: Running, pausing: Pausing[]): Promise<void> {
-  const { sessionId, startedAt, target } = session;
+async function announceReady(session: RunningSession, pausing: PausingManager[]): Promise<void> {
+  const { work, sessionId, startedAt, target } = session;
   const pods = followOldPods(work, pausing);
   const count = await pods.count();
   const old = count > 0 ? { oldPods: count } : {};
@@ -133,7 +137,7 @@ async function announceReady({ session, work }: Running, pausing: Pausing[]): Pr
 }
 
 /** At a terminal, somebody is there to mend a first build that fails. */
-async function firstBuild({ session: { io, options }, standing }: Running): Promise<void> {
+async function firstBuild({ io, options, standing }: RunningSession): Promise<void> {
   await standing.supervisor?.build(io.ask !== undefined && !options.failFast ? 'wait' : 'throw');
 }
 
@@ -148,10 +152,9 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
  * answer until they are idle. Otherwise the Services are pointed here first, and reviews wait.
  */
 async function replaceManager(
-  { session, work, standing, ending }: Running,
+  { plan, work, standing, ending }: RunningSession,
   { point, start }: { point(isCalm: Promise<void>): Promise<CutOver>; start(): Promise<void> },
-): Promise<Pausing[]> {
-  const { plan } = session;
+): Promise<PausingManager[]> {
   const { route } = standing;
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
@@ -178,7 +181,7 @@ async function replaceManager(
 }
 
 /** They have to stop before devloop changes what they would write again. */
-async function pauseReconcilers({ session: { plan }, work, standing }: Running): Promise<void> {
+async function pauseReconcilers({ plan, work, standing }: RunningSession): Promise<void> {
   const pausing = await allDone(plan.reconcilers.map((step) => step.apply(work)));
   standing.pausing = pausing;
   const ended = allDone(pausing.map((one) => one.ended));
@@ -192,12 +195,12 @@ const HELD_FIRST_MS = 150;
 
 /** The objects for the guard. When the guard writes a Service again, it has to write the endpoints again, too, as in the cut-over. */
 function guardedObjects(
-  { session, work, standing }: Running,
-  onManager: NonNullable<Guarded['onObject']>,
-): Guarded[] {
-  return session.plan.guarded.map((guarded) => {
+  { plan, target, work, standing }: RunningSession,
+  onManager: NonNullable<GuardedObject['onObject']>,
+): GuardedObject[] {
+  return plan.guarded.map((guarded) => {
     if (guarded.isOptional) return guarded;
-    if (isManager(guarded.ref, session.target)) return { ...guarded, onObject: onManager };
+    if (isManager(guarded.ref, target)) return { ...guarded, onObject: onManager };
     if (guarded.ref.kind !== 'Service') return guarded;
     const again = async (): Promise<void> => {
       const { route } = standing;
@@ -213,8 +216,7 @@ function isManager(ref: ObjectRef, { manager }: Target): boolean {
 }
 
 /** The objects that point the Services to an address; they exist after the cut-over. */
-function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
-  const { target, sessionId } = session;
+function guardedPointers({ target, sessionId }: RunningSession, route: ChosenRoute): GuardedScope[] {
   return target.services.flatMap((service) => {
     const ref = refOf('Service', service.service.metadata);
     const pointers = routePointers(route, service, sessionId);
@@ -223,7 +225,7 @@ function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
 }
 
 /** The slices that Kubernetes' controllers wrote, which the cut-over empties; none if they are to write the endpoints. */
-function guardedSlices({ services }: Target, { route }: ChosenRoute): Watched[] {
+function guardedSlices({ services }: Target, { route }: ChosenRoute): GuardedScope[] {
   return 'address' in route.target ? services.map(({ service }) => watchedSlices(service)) : [];
 }
 
@@ -231,29 +233,29 @@ function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
   return metadata.name === ref.name && metadata.namespace === ref.namespace;
 }
 
-async function holdAndOpen(running: Running): Promise<void> {
-  const { session, work, leases, standing, writers, ending } = running;
+async function holdAndOpen(session: RunningSession): Promise<void> {
+  const { work, leases, standing, writers, ending } = session;
   await leases.hold(session, work, (error) => ending.abort(error));
   const open = async (): Promise<void> => {
     if (session.target.services.length > 0)
-      standing.route = await openRoute(routingOf(running), session.plan.routes);
+      standing.route = await openRoute(routeWorkOf(session), session.plan.routes);
   };
   // The stand-in is created while the operator's own webhooks still answer in the cluster; the controller reads it as soon as it starts.
   const standIn = async (): Promise<void> => {
-    for (const { apply } of session.plan.standIn) running.standIn = writers.use(await apply(work));
+    for (const { apply } of session.plan.standIn) session.standIn = writers.use(await apply(work));
   };
   await allOrNone([open(), standIn()], ending);
 }
 
 async function pointServices(
-  running: Running,
+  session: RunningSession,
   pairs: KeyPairs,
   { gate, isCalm }: { gate: ServedGate | undefined; isCalm: Promise<void> },
 ): Promise<CutOver> {
-  const { session, work, answered, standing, followers, writers, ending } = running;
+  const { work, answered, standing, followers, writers, ending } = session;
   const { route } = standing;
   if (route === undefined) return { cleared: Promise.resolve() };
-  const routing = routingOf(running);
+  const routeWork = routeWorkOf(session);
   const end = (error: unknown): void => ending.abort(error);
   const noticed = noticeUninstall(work, end);
   const onCalls = (services: TargetService[]): void => {
@@ -261,35 +263,34 @@ async function pointServices(
     answered.recorder.name(calls);
     noticed(calls);
     gate?.called(services);
-    running.called = services;
+    session.called = services;
   };
   const onFields = (crds: CrdFields[]): void => answered.recorder.define(crds);
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, onFields, isCalm }));
-  const cuttingOver = cutOver(routing, route, pairs);
-  followers.use(followReconnects(routing, route, cuttingOver));
+  const cuttingOver = cutOver(routeWork, route, pairs);
+  followers.use(followReconnects(routeWork, route, cuttingOver));
   writers.use(startGuard(work, guardedSlices(session.target, route), end));
   const { cleared } = await cuttingOver;
   writers.defer(() => cleared.catch(() => {}));
-  writers.use(startGuard(work, guardedPointers(running, route), end));
+  writers.use(startGuard(work, guardedPointers(session, route), end));
   return { cleared };
 }
 
-function routingOf(running: Running): Routing {
-  const { session, work, answered } = running;
+function routeWorkOf(session: RunningSession): RouteWork {
+  const { work, answered, context, target, options, moved, io } = session;
   const { recorder, answering } = answered;
-  const { context, target, options, moved, io } = session;
-  const settings = routeSettings(options, context);
+  const settings = routeSettings(context.settings, options);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
-  const onTimeout = options.onTimeout ?? context.config.onTimeout;
+  const onTimeout = context.settings.onTimeout.value;
   // While the controller is debugged, its answer can still be recorded after devloop has answered in its place.
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
-  const stoppedAt = (): string | undefined => running.standing.debug?.stoppedAt;
-  const reviewed = { arrived, served, late, stamp, onTimeout, stoppedAt };
+  const stoppedAt = (): string | undefined => session.standing.debug?.stoppedAt;
+  const hooks: ReviewHooks = { arrived, served, late, stamp, onTimeout, stoppedAt };
   const removing = (removed: Promise<void>): void => {
     // Objects that cannot be removed now are found by their label at the end of the session.
     const settled = removed.catch(() => {});
-    running.writers.defer(() => settled);
+    session.writers.defer(() => settled);
   };
-  return { ...work, target, settings, env: io.env, ask: io.ask, ...reviewed, moved, removing };
+  return { ...work, target, settings, env: io.env, ask: io.ask, hooks, moved, removing };
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { loadConfig } from '../config/load.ts';
+import { KEYS, rowOf, valueIn } from '../config/table.ts';
 import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { Io } from './context/options.ts';
@@ -67,15 +68,9 @@ function saidBefore(): (event: DevloopEvent) => boolean {
 /** Throws `usage.invalid` if devloop.yaml has settings that can apply to one controller only. */
 export async function assertForSeveral(cwd: string): Promise<void> {
   const loaded = await loadConfig(cwd);
-  const { service, port, controller = {} } = loaded?.config ?? {};
-  const own = {
-    service,
-    port,
-    'controller.package': controller.package,
-    'controller.build': controller.build,
-    'controller.run': controller.run,
-  };
-  const set = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const set = KEYS.filter(
+    (key) => loaded && valueIn(loaded.config, key) !== undefined && rowOf(key).isOfOneController,
+  );
   if (loaded === undefined || set.length === 0) return;
   throw new DevloopError(
     'usage.invalid',

@@ -1,43 +1,46 @@
 import { recogniseCluster } from '../cluster/api/recognise.ts';
 import type { Work } from '../cluster/work.ts';
-import { type BegunBuild, beginBuild } from '../controller/begun-build.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
-import { checkoutRoot } from './context/checkout.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { observeCalls } from './calls/observed-calls.ts';
 import { openContext } from './context/context.ts';
 import { operatorName } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
+import { Facts } from './context/observed.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
-import { type Controlled, createControl } from './control/control.ts';
-import { createControllerLog } from './control/controller-log.ts';
+import { actionsOf } from './control/actions.ts';
+import { type ControlledParts, createControl } from './control/control.ts';
+import { type ControllerLog, createControllerLog } from './control/controller-log.ts';
 import { offerControl } from './control/keys.ts';
-import { endUp, type Standing } from './end/end-up.ts';
+import { endUp, type RunningParts } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
-import { type Answered, createAnswered } from './reviews/answered.ts';
+import { type AnsweredReviews, createAnswered } from './reviews/answered.ts';
 import { createPrunedNotice } from './reviews/pruned-notice.ts';
+import { serviceName } from './route/cut-over.ts';
 import { noticeUnserved } from './route/user-process.ts';
 import { agreeTo, questionFor } from './start/consent.ts';
-import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
+import { localFilesOf, prepareProgram } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
+import { createIdentity } from './start/identity.ts';
 import { createSessionLeases } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
-import type { Considered, Session, UpCommand } from './start/session.ts';
+import type { Proposal, Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
 import { reportUnready, unreadyManagers } from './start/unready.ts';
-import { type Running, takeOver } from './take-over.ts';
+import { takeOver } from './take-over.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
   const startedAt = performance.now();
-  await using begun = await buildAgain(options, io);
   await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
-  const goFlags = beginGoFlags(context, options, begun, io);
-  const command: UpCommand = { startedAt, context, options, io, machine, goFlags };
+  const prepared = await prepareProgram({ context, options }, io);
+  const command: UpCommand = { startedAt, context, options, io, machine, prepared };
   const discovered = await unlessInterrupted(consider(command), io.signal);
   const { question } = discovered;
   if (options.dryRun) {
@@ -55,11 +58,11 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   await endOrphans(machine, io.emit);
   const sessionId = newSessionId();
   const operator = operatorName(found.target);
-  const checkout = { checkout: context.root, ...(operator === undefined ? {} : { operator }) };
+  const checkout = { checkout: context.root, operator };
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
   const moved = new Map<number, number>();
-  const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
+  const session: Session = { ...command, ...found, sessionId, unready, files, moved };
   try {
     await run(session);
   } finally {
@@ -67,7 +70,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   }
 }
 
-async function consider(command: UpCommand): Promise<Considered> {
+async function consider(command: UpCommand): Promise<Proposal> {
   const recognising = recogniseCluster(command.context.api);
   // The error of the discovery says more.
   recognising.catch(() => {});
@@ -75,50 +78,42 @@ async function consider(command: UpCommand): Promise<Considered> {
   return { ...found, question: await questionFor(command.context, await recognising, found) };
 }
 
-/** Begins the build before anything is known about the operator, because it is usually the same build as in the last session. */
-async function buildAgain(
-  { controller, command, dryRun }: UpOptions,
-  { env, cwd }: Io,
-): Promise<BegunBuild | undefined> {
-  if (!controller || command !== undefined || dryRun) return undefined;
-  return await beginBuild(keptProgram(env, checkoutRoot(cwd)));
-}
-
 async function run(session: Session): Promise<void> {
   const { context, options, sessionId, target, io } = session;
   await using followers = new AsyncDisposableStack();
   const writers = new AsyncDisposableStack();
   const ending = new AbortController();
-  const leases = followers.use(createSessionLeases(target));
+  const facts = new Facts(target.services.map(serviceName));
+  const leases = followers.use(createSessionLeases(target, facts));
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const since = timeOfAbort(signal);
-  const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
-  const observers: { observe(event: DevloopEvent): void }[] = [leases, errors];
-  observers.push(noticeUnserved(options.controller ? 'The controller' : 'Your process', io.emit));
-  const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
-  // All events pass through here: they are printed, and update the Leases and the page.
+  const log = createControllerLog(context.settings['controller.log'].value);
+  const listeners: Listener[] = [];
   const emit: Emit = (event) => {
-    if (log.shows(event)) io.emit(event);
-    for (const one of observers) one.observe(event);
+    for (const one of listeners) one.observe(event);
   };
   const work: Work = { api: context.api, sessionId, emit, signal };
-  const answered = followers.use(createAnswered(session, work));
+  const identity = followers.use(createIdentity(session, work));
+  const answered = followers.use(createAnswered(session, work, identity));
+  const seen = { directory: session.files.directory, redact: context.settings.redact.value ?? [] };
+  const calls = followers.use(await observeCalls(seen, answered.answering, emit));
   const { recorder } = answered;
-  const standing: Standing = { mayHaveChanged: false, recorder, unready: session.unready };
+  const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
   const controlled = controlledOf(standing, answered);
   const name = operatorName(target) ?? sessionId;
-  const control = createControl({ session: sessionId, name, controlled, emit, signal });
-  const page = followers.use(createPage(session, work, { control, recorder }));
-  observers.push(answered, control, page, createPrunedNotice(context, emit));
+  const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
+  const page = followers.use(createPage(session, work, { facts, control, recorder }));
+  const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
+  listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, emit }));
   if (options.open) void page.open();
   const { directory } = session.files;
-  if (io.onSuspend) followers.use(io.onSuspend(() => standing.route && emit(SUSPENDED)));
-  followers.use(
-    await offerControl({ api: context.api, control, log, emit, openPage: page.open }, { directory, io }),
-  );
+  if (io.onSuspend)
+    followers.use(io.onSuspend(() => standing.route && emit(notice('session.suspended', {}))));
+  const actions = actionsOf({ api: context.api, identity, control, log, emit, openPage: page.open });
+  followers.use(await offerControl({ control, actions, emit }, { directory, io }));
   const called = target.services;
-  const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
-  const ended = await failureOf(takeOver(running));
+  const parts = { work, leases, answered, calls, identity, standing, called, followers, writers, ending };
+  const ended = await failureOf(takeOver({ ...session, ...parts }));
   // If the session was aborted, the reason of the abort is its failure. The error of a wait would only report the interruption.
   const taken = ended && ending.signal.aborted ? { error: ending.signal.reason } : ended;
   // A Ctrl-C after this point must not hide a failure.
@@ -135,11 +130,49 @@ async function run(session: Session): Promise<void> {
   if (outcome.failure) throw outcome.failure.error;
 }
 
-const SUSPENDED: DevloopEvent = {
-  type: 'warning',
-  message: 'devloop is suspended. Until it continues, it answers no reviews, so they fail.',
-  hint: 'To continue: fg\nTo restore the cluster: devloop down',
-};
+/** What reacts to the events of a session. */
+interface Listener {
+  observe(event: DevloopEvent): void;
+}
+
+interface SessionListeners {
+  log: ControllerLog;
+  facts: Listener;
+  leases: Listener;
+  errors: Listener;
+  answered: Listener;
+  calls: Listener;
+  control: Listener;
+  page: Listener;
+  emit: Emit;
+}
+
+/** What each event of the session does, in this order. */
+function inOrder({ context, options, io }: Session, all: SessionListeners): Listener[] {
+  const { log, facts, leases, errors, answered, calls, control, page, emit } = all;
+  return [
+    // The user sees it.
+    { observe: (event) => void (log.shows(event) && io.emit(event)) },
+    // It changes the summary that those after it read.
+    facts,
+    // Other machines see the session's health in its Leases.
+    leases,
+    // An error that the controller logs again and again is named, with what to do about it.
+    errors,
+    // A webhook that the code does not serve is named.
+    noticeUnserved(options.controller ? 'The controller' : 'Your process', io.emit),
+    // Reviews are recorded with the build that answers, and replayed after a restart.
+    answered,
+    // Log lines are noted with their reconcile, and those of a controller that exits end.
+    calls,
+    // The line at the bottom of the terminal changes.
+    control,
+    // The page shows new reviews.
+    page,
+    // A field that the cluster dropped, because its CRD is older than the code, is named.
+    createPrunedNotice(context, emit),
+  ];
+}
 
 async function failureOf(step: Promise<void>): Promise<{ error: unknown } | undefined> {
   return await step.then(
@@ -155,7 +188,10 @@ function timeOfAbort(signal: AbortSignal): () => number {
   return () => at ?? performance.now();
 }
 
-function controlledOf(standing: Standing, { facts, replay, waiting, longWaits }: Answered): Controlled {
+function controlledOf(
+  standing: RunningParts,
+  { facts, replay, waiting, longWaits }: AnsweredReviews,
+): ControlledParts {
   return {
     gateways: () => standing.route?.gateways,
     supervisor: () => standing.supervisor,

@@ -1,22 +1,24 @@
+import { Checkout } from '../checkout/files.ts';
 import { connect } from '../cluster/api/client.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { jsonPath } from '../config/json-path.ts';
-import { loadConfig } from '../config/load.ts';
-import { USE_AN_API_SERVER } from '../controller/exit-cause.ts';
-import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
+import { chosen } from '../config/merge.ts';
+import { causeOf, DevloopError, type ErrorCode, messageOf } from '../errors.ts';
 import { describeOwner, isPortBusy } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import { envtestAssets } from '../operator/envtest-assets.ts';
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import { sessionOnPort } from './context/controller-port.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
+import { loadSettings } from './context/settings.ts';
 import { withoutDiscoveries } from './context/without-discoveries.ts';
-import { afterVerify, type Comparing, compareAll, toShow } from './reviews/replay.ts';
+import { afterVerify, type CompareOptions, compareAll, toShow } from './reviews/replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
 import { builtInKinds, definitionsIn, kindsOf, type ServedKind } from './verify/kinds.ts';
 import { type ManagerWanted, portsOf, startManager } from './verify/manager.ts';
@@ -32,8 +34,8 @@ export interface SavedSet {
   checkout: string;
   withSideEffects: boolean;
   /** The kubeconfig of the API server that the user names for the manager. */
-  apiServer?: string | undefined;
-  accepts?: Comparing['accepts'];
+  apiServer?: string;
+  accepts?: CompareOptions['accepts'];
 }
 
 /**
@@ -43,17 +45,18 @@ export interface SavedSet {
  * not accepted, and 'port.in-use' while a session's controller has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
-  const config = (await loadConfig(io.cwd))?.config ?? {};
+  const { settings } = await loadSettings({}, io);
   const { records, checkout } = set;
+  const files = new Checkout(checkout);
   const webhooks = webhooksOf(records);
   // A manager that a killed `verify` left running would still use the port.
   await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   for (const port of portsOf(webhooks)) await requireManagerPort(port, set, io.env);
   const recordedPackage = records.findLast((one) => one.package !== undefined)?.package;
   const wanted: ManagerWanted = {
-    ...{ checkout, config, webhooks, recordedPackage },
-    variables: await unsetSwitches(checkout, { ...io.env, ...config.controller?.env }, io),
-    readySeconds: config.controller?.readySeconds ?? READY_SECONDS,
+    ...{ checkout: files, settings, webhooks, recordedPackage },
+    variables: await unsetSwitches(files, { ...io.env, ...settings['controller.env'].value }, io),
+    readySeconds: chosen(settings['controller.readySeconds']) ?? READY_SECONDS,
   };
   if (set.apiServer !== undefined)
     return await compareWith(set, wanted, { server: await namedServer(set.apiServer, io), io });
@@ -72,11 +75,10 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   if (failure === undefined || assets === undefined || !mayNeedCluster(failure.error)) {
     answers.forEach((event) => void io.emit(event));
     if (failure === undefined) return;
-    if (hasCode(failure.error, 'review.changed')) io.emit({ type: 'note', message: WITHOUT_CLUSTER });
+    if (hasCode(failure.error, 'review.changed')) io.emit(notice('verify.without-cluster', {}));
     throw failure.error;
   }
-  const message = `${messageOf(failure.error)}\nThat was without a cluster, so devloop tries again with the API server in ${assets}.`;
-  io.emit({ type: 'note', message });
+  io.emit(notice('verify.tries-envtest', { ...causeOf(failure.error), assets }));
   await using server = await startEnvtest(assets, checkout, io);
   await compareWith(set, wanted, { server, io: secondTry(io) }).catch((error) => {
     throw withNextTry(error, set.name);
@@ -93,13 +95,12 @@ function withNextTry(error: unknown, name: string): unknown {
 
 /** The switches of the manifests that the user has not set. */
 async function unsetSwitches(
-  checkout: string,
+  checkout: Checkout,
   set: Record<string, string | undefined>,
   { emit }: Io,
 ): Promise<Record<string, string>> {
   const unset = Object.entries(await webhookSwitches(checkout)).filter(([name]) => set[name] === undefined);
-  for (const [name, value] of unset)
-    emit({ type: 'note', message: `${name}=${value}\nis set, as in a manifest of the checkout.` });
+  for (const [name, value] of unset) emit(notice('verify.switched-on', { variable: name, value }));
   return Object.fromEntries(unset);
 }
 
@@ -126,7 +127,7 @@ async function withoutCluster(
 async function withKindsIfNeeded(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
   await withoutCluster(set, wanted, io).catch(async (error) => {
     if (!hasCode(error, 'controller.exited') || !LOOKS_UP.test(messageOf(error))) throw error;
-    io.emit({ type: 'note', message: WITH_KINDS });
+    io.emit(notice('verify.with-kinds', {}));
     const defined = (await definitionsIn(set.checkout)).flatMap(kindsOf);
     await withoutCluster(set, wanted, secondTry(io), [...builtInKinds(), ...defined]);
   });
@@ -139,19 +140,13 @@ function secondTry(io: Io): Io {
 
 const LOOKS_UP = new RegExp(`${NO_CLUSTER.message}|no matches for kind`);
 
-const WITH_KINDS =
-  "The manager looks up kinds before it serves. devloop starts it again, with a stand-in for the API server that lists the built-in kinds and those of the checkout's CRDs.";
-
 /** The API server of a kubeconfig's current context. Rejects if the server does not answer, and leaves it as it is at the end. */
 async function namedServer(kubeconfig: string, { emit, env, cwd }: Io): Promise<ApiServer> {
   const selected = await loadKubeconfig({ kubeconfig }, env, cwd);
   await using api = await connect(selected);
   await api.call('GET', '/version');
   const { context, server } = selected;
-  emit({
-    type: 'warning',
-    message: `The manager uses the API server of context ${context} (${server}), so its controllers reconcile the objects there.`,
-  });
+  emit(notice('verify.named-cluster', { context, server }));
   return { select: async () => selected, isNamed: true, async [Symbol.asyncDispose]() {} };
 }
 
@@ -166,15 +161,13 @@ function hasCode(error: unknown, code: ErrorCode): boolean {
 
 const NEEDS = new Set<ErrorCode>(['review.changed', 'controller.exited', 'controller.not-ready']);
 
-const WITHOUT_CLUSTER = `The manager ran without a cluster. If its webhooks have to read from the API server, ${USE_AN_API_SERVER}`;
-
 async function compareWith(
   { name, records, withSideEffects, accepts }: SavedSet,
   wanted: ManagerWanted,
   { server, io }: { server: ApiServer; io: Io },
 ): Promise<void> {
   await using manager = await startManager(wanted, server, io);
-  const paths = (wanted.config.redact ?? []).map((path) => jsonPath(path)!);
+  const paths = (wanted.settings.redact.value ?? []).map((path) => jsonPath(path)!);
   const { build } = manager;
   const { emit, signal } = io;
   await compareAll(records, {
@@ -184,7 +177,7 @@ async function compareWith(
     emit,
     accepts,
     hint: (changed) => (accepts === undefined ? afterVerify(changed, name) : toShow(changed, { set: name })),
-    ...(build === undefined ? {} : { build }),
+    build,
   });
 }
 

@@ -2,10 +2,11 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import { Checkout } from '../../src/checkout/files.ts';
+import { findMainPackage } from '../../src/checkout/go/main-package.ts';
 import { connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
-import { findMainPackage } from '../../src/controller/go/main-package.ts';
-import { readCheckout } from '../../src/operator/sources.ts';
+import { checkoutFacts } from '../../src/languages.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { LAYOUTS } from '../support/layouts/all.ts';
@@ -44,7 +45,10 @@ async function discoveryFigure(layout: Layout, directory: string): Promise<void>
   const rounds = new Rounds();
   for (let round = -1; round < ROUNDS; round++) {
     const started = performance.now();
-    await Promise.all([readCheckout(directory), findMainPackage(directory, hints)]);
+    await Promise.all([
+      checkoutFacts(new Checkout(directory)),
+      findMainPackage(new Checkout(directory), hints),
+    ]);
     const ours = performance.now() - started;
     const list = await timeOne(['go', 'list', '-deps', main.package], { cwd, env: ENV });
     if (round >= 0) rounds.add({ ours, list });

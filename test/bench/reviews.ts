@@ -3,6 +3,7 @@ import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import { Checkout } from '../../src/checkout/files.ts';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { createAnswering } from '../../src/reviews/answering-build.ts';
 import { Recorder } from '../../src/reviews/recorder.ts';
@@ -12,6 +13,7 @@ import { recordOf } from '../../src/reviews/summarize.ts';
 import { startManager } from '../../src/session/verify/manager.ts';
 import { startNoCluster } from '../../src/session/verify/no-cluster.ts';
 import { SAMPLE } from '../support/sample-operator.ts';
+import { settingsOf } from '../support/settings.ts';
 import { control, note, report } from './figures.ts';
 import { ROUNDS, Rounds, shuffled } from './measure.ts';
 import { loadOf } from './reviews/load.ts';
@@ -27,7 +29,7 @@ const NEVER = new AbortController().signal;
 export async function reviewFigures(): Promise<void> {
   await using server = await startNoCluster();
   const webhooks = [{ path: PATH, port: PORT }];
-  const wanted = { checkout: SAMPLE, config: {}, webhooks, readySeconds: 60 };
+  const wanted = { checkout: new Checkout(SAMPLE), settings: settingsOf(), webhooks, readySeconds: 60 };
   const io = { emit: () => {}, signal: NEVER, env: process.env, cwd: SAMPLE };
   await using _ = await startManager(wanted, server, io);
   await replayFigure();
@@ -151,7 +153,7 @@ async function throughGateway(isRecorded: boolean): Promise<{ perSecond: number;
     await using recorder = new Recorder(createRecording(directory), options, emit);
     await using gateway = await startGateway({
       ...{ host: '127.0.0.1', sessionId: 'bench', controller: { host: '127.0.0.1', port: PORT }, emit },
-      ...(isRecorded ? { served: recorder.served } : {}),
+      ...(isRecorded ? { hooks: { served: recorder.served } } : {}),
     });
     gateway.present(NAME, await selfSignedPair([NAME], { days: 1 }));
     gateway.accept([PATH]);

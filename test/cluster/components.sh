@@ -12,7 +12,7 @@ start_control_plane() {
   daemon etcd "$CLUSTER" etcd --data-dir "$BOX/etcd" --unsafe-no-fsync --log-level warn \
     --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 \
     --listen-peer-urls http://127.0.0.1:2380
-  daemon kube-apiserver again "$CONTROL_PLANE" kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
+  daemon kube-apiserver again_after 137 "$CONTROL_PLANE" kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
     --bind-address="$ANY_ADDRESS" --secure-port="$API_PORT" --advertise-address="${NODE_IPS%%,*}" \
     --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" --client-ca-file="$pki/ca.crt" \
     --service-account-key-file="$pki/service-account.key" --service-account-signing-key-file="$pki/service-account.key" \
@@ -47,7 +47,8 @@ import_image() {
 start_node() {
   daemon kubelet "$CLUSTER" kubelet --config="$BOX/kubelet.json" --kubeconfig="$pki/kubelet.kubeconfig" \
     --root-dir="$BOX/kubelet" --cert-dir="$BOX/kubelet/pki" --hostname-override=node --node-ip="$NODE_IPS"
-  daemon kube-proxy "$CLUSTER" kube-proxy --config="$BOX/kube-proxy.json"
+  # It panics now and then if its node appears while it starts.
+  daemon kube-proxy again_after 2 "$CLUSTER" kube-proxy --config="$BOX/kube-proxy.json"
   daemon kube-scheduler "$CONTROL_PLANE" kube-scheduler --kubeconfig="$pki/scheduler.kubeconfig" \
     --authentication-kubeconfig="$pki/scheduler.kubeconfig" --authorization-kubeconfig="$pki/scheduler.kubeconfig" \
     --leader-elect=false --bind-address=127.0.0.1 --secure-port=0

@@ -13,13 +13,14 @@ daemon() {
   daemons[$!]=$name
 }
 
-# Starts a daemon again that a test has killed; any other end is its own.
-again() {
-  local code=0
+# Starts a daemon again that ends with this code, such as 137, when a test has killed it; any other end is its own.
+again_after() {
+  local expected=$1 code=0
+  shift
   while true; do
     "$@" && return
     code=$?
-    [ "$code" = 137 ] || return "$code"
+    [ "$code" = "$expected" ] || return "$code"
   done
 }
 

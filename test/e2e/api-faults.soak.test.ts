@@ -202,7 +202,7 @@ it('an API server that stays away is waited for until a second Ctrl-C, and revie
   await up.waitFor('session.ready');
   proxy.reset(() => 'reset before');
   up.signal('SIGINT');
-  await up.waitFor('warning', ({ hint }) => hint?.includes('devloop down') ?? false);
+  await up.waitFor('warning', ({ code }) => code === 'restore.delayed');
   await up.waitFor('waiting', ({ for: what }) => what === 'the API server');
   await expect(askHook(operator.cluster, 'first')).rejects.toThrow('local on 9444 says no');
   up.signal('SIGINT');
@@ -219,7 +219,7 @@ it.runIf(SOAK)(
     await up.waitFor('session.ready');
     await login.revoke();
     up.signal('SIGINT');
-    await up.waitFor('warning', ({ message }) => message.includes('does not accept the credentials'));
+    await up.waitFor('warning', ({ code }) => code === 'restore.delayed');
     await login.renew();
     expect(await up.exited, up.log()).toBe(130);
     await operator.expectRestored();

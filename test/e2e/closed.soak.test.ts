@@ -232,8 +232,8 @@ it('where the scale subresource is reviewed, too, devloop answers in place of th
   const before = await killedUp(['deployments', 'deployments/scale'], 'direct');
   const { code, log, events } = await runDevloop(['down'], elsewhere());
   expect(code, log).toBe(0);
-  const answering = expect.stringMatching(/answers them until it is restored: .*deployments-scale\.closed/);
-  expect(events).toContainEqual(expect.objectContaining({ type: 'note', message: answering }));
+  const values = { webhooks: expect.stringContaining('deployments-scale.closed') };
+  expect(events).toContainEqual(expect.objectContaining({ code: 'restore.answers-instead', values }));
   await expectRestored(before);
 });
 

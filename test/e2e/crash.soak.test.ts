@@ -158,7 +158,10 @@ describe('kill -9', () => {
     await kill(first);
     expect(await isRunning(pid)).toBe(true);
     const dry = await runDevloop(['down', '--dry-run'], { cwd: tmpdir(), env: env() });
-    const named = expect.objectContaining({ type: 'note', message: expect.stringContaining(`pid ${pid}`) });
+    const named = expect.objectContaining({
+      code: 'process.stopped',
+      values: expect.objectContaining({ pid, dryRun: true }),
+    });
     expect(dry.events).toContainEqual(named);
     expect(await isRunning(pid)).toBe(true);
     await using second = startUp(SERVER);

@@ -239,9 +239,9 @@ it('carries out no undo that devloop cannot have written, and leaves such object
     expect(log).not.toMatch(/^\s+at .+:\d+:\d+\)?$/m);
     const warnings = events.filter(({ type }) => type === 'warning');
     expect(warnings, log).toMatchObject([
-      { message: expect.stringMatching(/Service first\/webhook .*no ready Pod/) },
-      { message: expect.stringMatching(/Deployment first\/webhook .*left unchanged/) },
-      { message: expect.stringMatching(/Service first\/webhook .*left unchanged/) },
+      { code: 'restore.not-handed-over', values: { service: ref('Service', 'first') } },
+      { code: 'restore.undo-broken', values: { object: ref('Deployment', 'first') } },
+      { code: 'restore.undo-broken', values: { object: ref('Service', 'first') } },
     ]);
     expect(await api.get(ref('Deployment', 'first'))).toMatchObject({
       metadata: { labels: deployment.metadata.labels },
@@ -310,8 +310,8 @@ it('is only about the session that holds what is named, and so is status', async
   expect(await namespaces('--deployment', 'webhook', '-n', 'first')).toEqual(['first']);
   expect(await namespaces('--service', 'webhook', '-n', 'second')).toEqual(['second']);
   const { events } = await downWith(cluster.kubeconfig, '--deployment', 'webhok');
-  const message = expect.stringMatching(/ webhok .*Other sessions hold .*Deployment first\/webhook/);
-  expect(events.at(-1)).toMatchObject({ type: 'note', message });
+  const held = expect.arrayContaining([ref('Deployment', 'first')]);
+  expect(events.at(-1)).toMatchObject({ code: 'restore.nothing', values: { named: ['webhok'], held } });
   const shown = async (...args: string[]): Promise<unknown> => {
     const env = { KUBECONFIG: cluster.kubeconfig };
     const status = await runDevloop(['status', ...args], { cwd: tmpdir(), env });
@@ -330,23 +330,24 @@ it('says where it looked, and what it could not see, where nothing is taken over
     expect(code, log).toBe(0);
     return events.filter(({ type }) => type !== 'discovered');
   };
-  const note = (text: RegExp): object[] => [{ type: 'note', message: expect.stringMatching(text) }];
+  const nothing = (values: object): object[] => [{ type: 'note', code: 'restore.nothing', values }];
   const shown = (searched: object): object[] => [{ type: 'status', sessions: [], searched }];
   const admin = cluster.kubeconfig;
-  expect(await said(admin, 'down')).toMatchObject(note(/in any namespace \(context .*nothing to restore/));
+  expect(await said(admin, 'down')).toMatchObject(nothing({ context: cluster.name, incomplete: false }));
   expect(await said(admin, 'status')).toMatchObject(shown({ context: cluster.name }));
   const first = ['-n', 'first'];
   expect(await said(admin, 'down', ...first)).toMatchObject(
-    note(/in namespace first \(context .*nothing to restore/),
+    nothing({ namespaces: ['first'], incomplete: false }),
   );
   expect(await said(admin, 'status', ...first)).toMatchObject(shown({ namespaces: ['first'] }));
   const half = await accountWith('half-blind', {
     first: [{ ...ALL, resources: ['services', 'leases'] }],
   });
-  const warning = { type: 'warning', message: expect.stringContaining('not allowed to list deployments') };
+  const resources = expect.arrayContaining([expect.objectContaining({ resource: 'deployments' })]);
+  const warning = { type: 'warning', code: 'search.unseen', values: { resources } };
   expect(await said(half, 'down', ...first)).toMatchObject([
     warning,
-    ...note(/in namespace first .*your account is allowed to list/),
+    ...nothing({ namespaces: ['first'], incomplete: true }),
   ]);
   expect(await said(half, 'status', ...first)).toMatchObject([
     warning,

@@ -138,7 +138,7 @@ it('up refuses them with the commands that restore them, and works once these ha
     const error = refusalIn(refused.events)!;
     const message = expect.stringMatching(`Service ${HOOK_NAMESPACE}/${name} .*${LAPTOP}:944`);
     expect(error).toMatchObject({ code: 'service.selectorless', message });
-    const command = /kubectl -n .*$/m.exec(error.hint ?? '')![0];
+    const command = /kubectl --context .*$/m.exec(error.hint ?? '')![0];
     const { cluster: binary } = await ensureClusterBinaries({ log: () => {} });
     const kubectl = `kubectl() { ${binary} kubectl "$@"; }`;
     await run('bash', ['-c', `${kubectl}; ${command}`], { env: env() });

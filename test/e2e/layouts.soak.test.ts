@@ -1,19 +1,21 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startDevloop } from '../support/devloop.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
+import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { LAYOUTS } from '../support/layouts/all.ts';
 import { CLUSTER_ANSWER, type LayoutCluster, startLayouts } from '../support/layouts/cluster.ts';
+import { LANGUAGE_LAYOUTS } from '../support/layouts/languages.ts';
 import { answerPath, FIRST_ANSWER, type Layout } from '../support/layouts/layout.ts';
 import { inSoak } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 /**
  * The two layouts in which discovery has most to do: in one, the program reads its key pair elsewhere; in the other, the API types are in
- * another module.
+ * another module. And one operator in each other language that takes no compiler.
  */
-const layouts = inSoak(LAYOUTS, 'bundle', 'workspace');
+const layouts = inSoak([...LAYOUTS, ...LANGUAGE_LAYOUTS], 'bundle', 'workspace', 'kopf', 'node');
 const EDITED = 'the edited laptop says no';
 
 describe('an operator is taken over without configuration, whatever the layout of its repository', () => {
@@ -33,8 +35,12 @@ describe('an operator is taken over without configuration, whatever the layout o
     await using up = startDevloop(['up'], { cwd, env });
     await up.waitFor('session.ready');
     expect(await ask(name)).toContain(FIRST_ANSWER);
-    const package_ = await up.waitFor('discovered', ({ what }) => what === 'main package');
+    const package_ = await up.waitFor(
+      'discovered',
+      ({ what }) => what === 'main package' || what === 'program',
+    );
     expect(package_.value).toContain(layout.main.package.replace(/^\.\//, ''));
+    if (layout.notes) await expectNoted(cluster, up);
     await edit(layout, cwd);
     await up.waitFor('controller.replaced');
     expect(await ask(name)).toContain(EDITED);
@@ -44,6 +50,28 @@ describe('an operator is taken over without configuration, whatever the layout o
     expect(await ask(name)).toContain(CLUSTER_ANSWER);
   });
 });
+
+/** A write of a program without reconciles is shown with what changed before it. */
+async function expectNoted(cluster: TestCluster, up: DevloopRun): Promise<void> {
+  const kubectl = (...args: string[]): Promise<string> => cluster.kubectl(['-n', 'default', ...args]);
+  await kubectl('create', 'serviceaccount', 'noted');
+  await kubectl('label', 'serviceaccount', 'noted', 'shop=main');
+  await kubectl('annotate', 'serviceaccount', 'noted', 'size=5');
+  const call = await up.waitFor('call', ({ changes = [] }) =>
+    changes.includes('+metadata.annotations.noted=5'),
+  );
+  expect(call).toMatchObject({
+    verb: 'patch',
+    kind: 'ServiceAccount',
+    namespace: 'default',
+    name: 'noted',
+    code: 200,
+  });
+  expect(call.after).toContainEqual(
+    expect.objectContaining({ what: 'changed', changes: ['+metadata.annotations'] }),
+  );
+  await kubectl('delete', 'serviceaccount', 'noted');
+}
 
 /** Saves the file with a change in the one line that has the message. */
 async function edit(layout: Layout, directory: string): Promise<void> {

@@ -182,7 +182,7 @@ describe('a manager in a DaemonSet', () => {
     await eventually(async () => expect(await denied()).toMatchObject([listed]));
     session.signal('SIGKILL');
     await session.exited;
-    const crashed = { type: 'warning', message: expect.stringContaining('has crashed') };
+    const crashed = { type: 'warning', code: 'reviews.of-crashed' };
     expect(await denied()).toMatchObject([crashed, listed]);
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
@@ -227,8 +227,8 @@ it('a manager in a Job is refused, unless it is left running', async () => {
   const dry = await runDevloop(['up', '--dry-run', ...SERVICES, ...hookServer('local')], options());
   expect(dry.events.at(-1), dry.log).toMatchObject({ type: 'error', code: 'pause.unsupported' });
   await using session = up('--pause', 'none');
-  const { message } = await session.waitFor('warning', (event) => event.message.includes('not paused'));
-  expect(message).toContain(`Pod ${HOOK_NAMESPACE}/${pods[0]}`);
+  const { values } = await session.waitFor('warning', ({ code }) => code === 'pause.none');
+  expect(values).toMatchObject({ manager: { kind: 'Pod', namespace: HOOK_NAMESPACE, name: pods[0] } });
   await session.waitFor('session.ready');
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
   session.signal('SIGINT');
@@ -247,7 +247,8 @@ it('a manager that OLM installs stays paused, and is restored beside OLM', async
   await hooksAtRest(cluster, 'Deployment', 1);
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   await using session = up();
-  await session.waitFor('note', ({ message }) => message.includes('ClusterServiceVersion hooks.v1'));
+  const { values } = await session.waitFor('note', ({ code }) => code === 'pause.may-be-undone');
+  expect(values).toMatchObject({ by: { kind: 'ClusterServiceVersion', name: 'hooks.v1' } });
   await session.waitFor('session.ready');
   const installs = olm.installs();
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
@@ -280,11 +281,15 @@ it('a Deployment that writes the Services again is paused only with consent, bef
   expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   const asking = await dryRun([...SERVICES, ...server], options());
   expect(asking).toContainEqual(
-    expect.objectContaining({ type: 'note', message: expect.stringContaining(agreed.join(' ')) }),
+    expect.objectContaining({
+      code: 'consent.would-ask',
+      values: expect.objectContaining({ flags: expect.stringContaining(agreed.join(' ')) }),
+    }),
   );
   const planned = await dryRun([...SERVICES, ...agreed, ...server], options());
   await using session = up(...agreed);
-  await session.waitFor('note', ({ message }) => message.includes('managedFields: pause'));
+  const also = await session.waitFor('note', ({ code }) => code === 'pause.also');
+  expect(also.values).toMatchObject({ evidence: { writer: expect.stringContaining('pause') } });
   await session.waitFor('session.ready');
   expectAsPlanned(session.events, planned, 'direct');
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
@@ -359,7 +364,8 @@ describe('--pause lease, beside Pods that answer reviews and a Lease that this t
       );
     expect(of('Lease')).toBeLessThan(of('Service'));
     await lead();
-    await session.waitFor('warning', ({ message }) => message.includes(`held by ${pod}_1`));
+    const taken = await session.waitFor('warning', ({ code }) => code === 'pause.lease-taken');
+    expect(taken.values).toMatchObject({ holder: expect.stringContaining(`${pod}_1`) });
     await session.waitFor('change', ({ detail }) => detail === 'taken again');
     expect(await holder()).toMatch(/^devloop-/);
     session.signal('SIGINT');
@@ -389,7 +395,7 @@ describe('--pause lease, beside Pods that answer reviews and a Lease that this t
     expect(session.events.at(-1)).toMatchObject({
       type: 'error',
       code: 'session.lost',
-      message: expect.stringContaining(`Lease ${HOOK_NAMESPACE}/election was taken by ${pod}_1`),
+      message: expect.stringMatching(`Lease ${HOOK_NAMESPACE}/election .*${pod}_1`),
     });
     expect(await holder()).toBe(`${pod}_1`);
     await eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before));
@@ -408,7 +414,8 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   await using session = startDevloop(['up', ...named, ...idle], options());
   await session.waitFor('session.ready', undefined, 60_000);
   expectAsPlanned(session.events, planned);
-  await session.waitFor('warning', ({ message }) => /same error 4 times .*no such thing/.test(message));
+  const { values } = await session.waitFor('warning', ({ code }) => code === 'controller.repeats-error');
+  expect(values).toMatchObject({ times: 4, logged: expect.stringContaining('no such thing') });
   const { holderIdentity, renewTime } = await leader(cluster);
   expect(holderIdentity).toMatch(/^devloop-/);
   await cluster.apply(application('held', 'nginx'));
@@ -519,7 +526,7 @@ describe('an operator without webhooks, built here', () => {
   it('runs as make run would where it is not deployed, but its CRDs are installed', async () => {
     const before = await snapshot(cluster, HOOK_NAMESPACE);
     await using session = run();
-    await session.waitFor('note', ({ message }) => message.includes('the controller just runs here'));
+    await session.waitFor('note', ({ code }) => code === 'session.alone');
     await session.waitFor('session.ready', undefined, 300_000);
     const line = 'HA= GREETING= settings=';
     expect(session.events).toContainEqual(expect.objectContaining({ type: 'controller.output', line }));

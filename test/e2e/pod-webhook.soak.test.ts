@@ -76,8 +76,9 @@ it.each(inSoak(WAYS, 'is terminating'))(
   async (_, how) => {
     await using up = await takenOver();
     await removeRelay(how);
-    const warning = await up.waitFor('warning', (event) => event.message.includes('is lost'));
-    expect(warning.message).toContain('failed calling webhook "pods.apps.example.com"');
+    const warning = await up.waitFor('warning', ({ code }) => code === 'relay.not-replaced');
+    const failure = expect.stringContaining('failed calling webhook "pods.apps.example.com"');
+    expect(warning.values).toMatchObject({ failure });
     expect(warning.hint).toContain('label devloop.dev/relay');
     up.signal('SIGINT');
     expect(await up.exited, up.log()).toBe(130);
@@ -88,7 +89,7 @@ it.each(inSoak(WAYS, 'is terminating'))(
 it('down restores everything where the relay Pod is gone at once, too', async () => {
   await using up = await takenOver();
   await removeRelay(AT_ONCE);
-  await up.waitFor('warning', (event) => event.message.includes('is lost'));
+  await up.waitFor('warning', ({ code }) => code === 'relay.not-replaced');
   up.signal('SIGKILL');
   await up.exited;
   const { code, log } = await runDevloop(['down'], {

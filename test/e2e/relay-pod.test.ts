@@ -209,9 +209,7 @@ describe('a port-forward', () => {
       portForward(viewer, { namespace: STRICT, pod: relay.pod, port: CONTROL }, signal),
     ).rejects.toMatchObject({
       code: 'cluster.forbidden',
-      message: expect.stringMatching(
-        /get and create on pods\/portforward.*cannot get resource "pods\/portforward"/s,
-      ),
+      message: expect.stringMatching(/pods\/portforward.*cannot get resource "pods\/portforward"/s),
       hint: expect.stringContaining('auth can-i create pods/portforward -n strict'),
     });
   });
@@ -439,10 +437,12 @@ describe('the relay Pod', () => {
     stream.destroy();
     expect(events).toContainEqual(
       expect.objectContaining({
-        type: 'warning',
-        message: expect.stringMatching(
-          new RegExp(`^Pod strict/${first} is lost: it .* deleted. Pod strict/${relay.pod} replaces it.$`),
-        ),
+        code: 'relay.replaced',
+        values: {
+          pod: expect.objectContaining({ namespace: 'strict', name: first }),
+          cause: expect.stringContaining('deleted'),
+          by: expect.objectContaining({ namespace: 'strict', name: relay.pod }),
+        },
       }),
     );
     const second = relay.pod;

@@ -226,8 +226,8 @@ describe.each(CONTROL_PLANES)(
       const text = await server.save();
       await using up = start(['--address', NOWHERE, '--port', '17443']);
       await up.waitFor('session.ready', undefined, 300_000);
-      const note = await up.waitFor('note', (event) => event.message.includes('relay route'));
-      expect(note.message).toContain(NOWHERE);
+      const note = await up.waitFor('note', ({ code }) => code === 'route.next');
+      expect(note.values).toMatchObject({ next: 'relay', cause: expect.stringContaining(NOWHERE) });
       expect(await answer()).toContain(text);
       await expectPutBack(up);
     });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
@@ -188,12 +189,12 @@ describe('an operator in another language, with several Services, ports and a co
     };
     const saving = (async () => {
       await save('two', 'silent');
-      await up.waitFor('note', (event) => event.message.includes('still answers'));
+      await up.waitFor('note', ({ code }) => code === 'controller.still-answering');
       expect(await reviewer.ask()).toContain('says one');
       expect(await up.waitFor('controller.exited')).toMatchObject({ code: 0, expected: true });
       await up.waitFor('controller.replaced');
       await save('three', 'exit');
-      await up.waitFor('note', (event) => event.message.includes('ends it with SIGKILL'));
+      await up.waitFor('note', ({ code }) => code === 'controller.killed');
       expect(await up.waitFor('controller.exited')).toMatchObject({ signal: 'SIGKILL', expected: true });
       await up.waitFor('controller.replaced');
     })();
@@ -373,10 +374,10 @@ describe('an operator in another language, with several Services, ports and a co
     const old = await presented(address, FIRST);
     await putSecret(cluster, 'first-cert', FIRST);
     // The caBundle no longer fits. devloop says so, and keeps the pair that kube-apiserver trusts.
-    const misfit = await up.waitFor('warning', (event) => event.message.includes('first-cert'), 30_000);
-    expect(misfit).toMatchObject({
-      message: expect.stringContaining('the caBundle of ValidatingWebhookConfiguration hooks contains'),
-      hint: expect.stringContaining(`take its key pair from Secret ${HOOK_NAMESPACE}/first-cert`),
+    const misfit = await up.waitFor('warning', (event) => event.code === 'certificate.not-refreshed', 30_000);
+    expect(misfit.values).toMatchObject({
+      secret: { namespace: HOOK_NAMESPACE, name: 'first-cert' },
+      cause: expect.stringContaining('ValidatingWebhookConfiguration hooks'),
     });
     expect(await presented(address, FIRST)).toBe(old);
     const fresh = Buffer.from(await putSecret(cluster, 'first-cert', FIRST)).toString('base64');
@@ -392,8 +393,10 @@ describe('an operator in another language, with several Services, ports and a co
     await eventually(async () => expect(await presented(address, FIRST)).not.toBe(old));
     await expect(ask('first')).rejects.toThrow('renewed on 9444 says no');
     // Its caBundle is unchanged, so its conversions fail.
-    const distrusts = 'Reviews for CustomResourceDefinition widgets.hooks.example.com fail';
-    await up.waitFor('warning', ({ message }) => message.startsWith(distrusts), 30_000);
+    const distrusted = await up.waitFor('warning', ({ code }) => code === 'certificate.distrusted', 30_000);
+    expect(distrusted.values).toMatchObject({
+      caller: { kind: 'CustomResourceDefinition', name: 'widgets.hooks.example.com' },
+    });
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);
   });
@@ -427,7 +430,12 @@ describe('an operator in another language, with several Services, ports and a co
     onTestFinished(() => void holder.close());
     const server = hookServer('moved', 'WEBHOOK_PORT', '9445');
     await using up = startDevloop(['up', ...SERVICES, ...server], options());
-    await up.waitFor('note', ({ message }) => message.startsWith('WEBHOOK_PORT=9444\nbecomes WEBHOOK_PORT='));
+    const changed = { setting: 'WEBHOOK_PORT', place: 'variable', before: '9444' };
+    await up.waitFor(
+      'note',
+      ({ code, values }) =>
+        code === 'setting.changed' && isDeepStrictEqual({ ...values, ...changed }, values),
+    );
     await up.waitFor('session.ready');
     await expect(ask('first')).rejects.toThrow('moved on WEBHOOK_PORT says no');
     // The review is recorded after it was answered.
@@ -473,7 +481,9 @@ describe('an operator in another language, with several Services, ports and a co
       expect(refusals.at(-1)).toContain('does not serve /unserved');
     });
     expect(refusals.filter((cause) => cause.includes('not find'))).toEqual([]);
-    await up.waitFor('warning', ({ message }) => message.includes('/unserved  (Validating'));
+    const { values } = await up.waitFor('warning', ({ code }) => code === 'webhooks.unserved');
+    const callers = [{ kind: 'ValidatingWebhookConfiguration' }];
+    expect(values).toMatchObject({ paths: [{ path: '/unserved', callers }] });
     await patchHooks([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
 
     await cluster.apply(gadgets(webhooks[0]!.clientConfig.caBundle!));
@@ -498,8 +508,8 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await up.exited).toBe(130);
     expect(up.events).toContainEqual(
       expect.objectContaining({
-        type: 'warning',
-        message: expect.stringMatching(/refused \d+ requests? \(no calls/),
+        code: 'gateway.strangers',
+        values: expect.objectContaining({ requests: expect.any(Number) }),
       }),
     );
     await hooksAtRest(cluster);
@@ -539,7 +549,8 @@ describe('an operator in another language, with several Services, ports and a co
       expect(review.pruned).toEqual([notInCrd('spec.colour')]);
     }, 30_000);
     expect(await up.waitFor('warning', ({ hint }) => hint === 'make manifests install')).toMatchObject({
-      message: expect.stringContaining('spec.colour of each Paint'),
+      code: 'reviews.pruned',
+      values: { kind: 'Paint', fields: ['spec.colour'] },
     });
 
     const embedded = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', labels: { a: 'b' } } };

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Checkout } from '../../src/checkout/files.ts';
 import type { ReviewRecord } from '../../src/reviews/record.ts';
 import { writeSet } from '../../src/reviews/sets.ts';
 import { recordOf } from '../../src/reviews/summarize.ts';
@@ -11,6 +12,7 @@ import { startManager } from '../../src/session/verify/manager.ts';
 import { startNoCluster } from '../../src/session/verify/no-cluster.ts';
 import { BIN } from '../support/devloop.ts';
 import { checkoutSample } from '../support/sample-operator.ts';
+import { settingsOf } from '../support/settings.ts';
 
 const PORT = 9443;
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
@@ -46,7 +48,7 @@ function devloop(cwd: string, ...args: string[]): Buffer {
 async function recorded(checkout: string): Promise<ReviewRecord[]> {
   await using server = await startNoCluster();
   const webhooks = [MUTATES, VALIDATES].map((path) => ({ path, port: PORT }));
-  const wanted = { checkout, config: {}, webhooks, readySeconds: 60 };
+  const wanted = { checkout: new Checkout(checkout), settings: settingsOf(), webhooks, readySeconds: 60 };
   const { signal } = new AbortController();
   await using _ = await startManager(wanted, server, {
     emit: () => {},

@@ -53,7 +53,6 @@ export async function deployClosed(cluster: TestCluster): Promise<string> {
   await cluster.apply([{ ...secret, metadata: { name: 'webhook-cert', namespace: CLOSED } }]);
   await cluster.apply(service());
   await deployManager(cluster, 'Deployment');
-  await answering(cluster, base64(pair.certificate));
   return base64(pair.certificate);
 }
 
@@ -79,7 +78,7 @@ const ASK_EVERY_MS = 100;
 const ANSWERING_LIMIT_MS = 30_000;
 
 async function answering(cluster: TestCluster, caBundle: string): Promise<void> {
-  await failClosed(cluster, caBundle, { resources: ['services'], operations: ['CREATE'] });
+  await review(cluster, caBundle, { resources: ['services'], operations: ['CREATE'] });
   const services = `/api/v1/namespaces/${CLOSED}/services?dryRun=All`;
   const deadline = Date.now() + ANSWERING_LIMIT_MS;
   let refusedAt = Date.now();
@@ -115,13 +114,18 @@ export function webhookFor(resource: string): string {
   return `${resource.replace('/', '-')}.closed.example.com`;
 }
 
-/** From now on, the operator reviews these resources in its own namespace. Each has a webhook; the first one is mutating. */
-export async function failClosed(
+/** From now on, the operator, which has to answer, reviews these resources in its own namespace. Each has a webhook; the first one is mutating. */
+export async function failClosed(cluster: TestCluster, caBundle: string, reviewed: Reviewed): Promise<void> {
+  await failOpen(cluster);
+  await answering(cluster, caBundle);
+  await review(cluster, caBundle, reviewed);
+}
+
+async function review(
   cluster: TestCluster,
   caBundle: string,
   { resources, operations }: Reviewed,
 ): Promise<void> {
-  await failOpen(cluster);
   const webhooks = resources.map((resource) => ({
     name: webhookFor(resource),
     admissionReviewVersions: ['v1'],

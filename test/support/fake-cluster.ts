@@ -184,6 +184,9 @@ export function fakeCluster(
     forward: ({ path }) => Promise.reject(refusal(501, 'NotImplemented', `nothing is forwarded to ${path}`)),
     forwardUpgrade: ({ path }) =>
       Promise.reject(refusal(501, 'NotImplemented', `nothing is forwarded to ${path}`)),
+    forwarderAs() {
+      throw refusal(501, 'NotImplemented', 'there is one account');
+    },
     async [Symbol.asyncDispose]() {},
   });
   const at = (kind: Kind, name: string, namespace?: string): ObjectRef => ({

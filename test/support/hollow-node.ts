@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
+import { isTransient } from '../../src/cluster/api/errors.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { Pod } from '../../src/cluster/api/workloads.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
@@ -47,27 +48,35 @@ export async function hollowNode(cluster: TestCluster, pods: HollowPods): Promis
   return stack.move();
 }
 
-async function play(api: ClusterApi, { mount }: HollowPods, signal: AbortSignal): Promise<void> {
+async function play(api: ClusterApi, pods: HollowPods, signal: AbortSignal): Promise<void> {
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } };
   await api.call('POST', '/api/v1/nodes', node);
   for (let beatAt = 0; !signal.aborted; await sleep(LOOK_EVERY_MS)) {
-    if (performance.now() - beatAt > BEAT_EVERY_MS) {
-      await beat(api);
-      beatAt = performance.now();
+    const beats = performance.now() - beatAt > BEAT_EVERY_MS;
+    try {
+      await keepRunning(api, pods, beats);
+      if (beats) beatAt = performance.now();
+    } catch (error) {
+      // A kubelet tries again when kube-apiserver is back.
+      if (!isTransient(error)) throw error;
     }
-    // A Pod with a scheduling gate belongs to no node.
-    const pods = (await api.list<Running>('Pod', undefined)).filter(
-      ({ spec }) => !spec.schedulingGates?.length,
-    );
-    for (const pod of pods.filter(({ metadata }) => metadata.deletionTimestamp))
-      await call(api, 'DELETE', pod, '', { gracePeriodSeconds: 0 });
-    const taken = pods.flatMap(({ status }) => status?.podIP ?? []);
-    const free = ADDRESSES.filter((address) => !taken.includes(address));
-    const waiting = pods.filter(({ status }) => status?.podIP === undefined);
-    if (waiting.length > 0) await mount?.(api);
-    for (const [index, pod] of waiting.entries())
-      if (free[index] !== undefined) await makeReady(api, pod, free[index]);
   }
+}
+
+async function keepRunning(api: ClusterApi, { mount }: HollowPods, beats: boolean): Promise<void> {
+  if (beats) await beat(api);
+  // A Pod with a scheduling gate belongs to no node.
+  const pods = (await api.list<Running>('Pod', undefined)).filter(
+    ({ spec }) => !spec.schedulingGates?.length,
+  );
+  for (const pod of pods.filter(({ metadata }) => metadata.deletionTimestamp))
+    await call(api, 'DELETE', pod, '', { gracePeriodSeconds: 0 });
+  const taken = pods.flatMap(({ status }) => status?.podIP ?? []);
+  const free = ADDRESSES.filter((address) => !taken.includes(address));
+  const waiting = pods.filter(({ status }) => status?.podIP === undefined);
+  if (waiting.length > 0) await mount?.(api);
+  for (const [index, pod] of waiting.entries())
+    if (free[index] !== undefined) await makeReady(api, pod, free[index]);
 }
 
 /** The controllers do not treat a Pod as ready if its node does not say that it is ready itself. */

@@ -1,10 +1,10 @@
+import { type CheckoutFacts, noCheckoutFacts } from '../../src/checkout/facts.ts';
 import type {
   CustomResourceDefinition,
   Service,
   WebhookConfiguration,
 } from '../../src/cluster/api/objects.ts';
 import type { PodTemplate, Workload } from '../../src/cluster/api/workloads.ts';
-import { type CheckoutFacts, noCheckoutFacts } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 
 /** An installed operator, as its manifests created it in the cluster. */

@@ -5,7 +5,8 @@ import type { Emit } from '../../src/report/events.ts';
 import type { Route } from '../../src/route/route.ts';
 import { planRoutes } from '../../src/session/route/kinds.ts';
 import type { ChosenRoute } from '../../src/session/route/open-route.ts';
-import type { Routing } from '../../src/session/route/routing.ts';
+import type { RouteWork } from '../../src/session/route/routing.ts';
+import { partly } from './partly.ts';
 
 export const SSH_HOST = '10.0.0.5';
 
@@ -14,7 +15,7 @@ export function sshSession(
   api: ClusterApi,
   service: Service,
   { emit, signal, portFor }: { emit: Emit; signal: AbortSignal; portFor: () => number },
-): { routing: Routing; open: ChosenRoute; reconnect(): void } {
+): { routing: RouteWork; open: ChosenRoute; reconnect(): void } {
   const ports = [{ name: '', port: 443, targetPort: 9443 }];
   const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports, source: '' };
   const listeners: (() => void)[] = [];
@@ -29,12 +30,12 @@ export function sshSession(
   };
   const target = { services: [taken], namespace: 'shop' } as Target;
   const settings = { choice: { ssh: 'box' } };
-  const routing: Routing = { api, sessionId: 's1', target, settings, env: {}, emit, signal };
+  const routing: RouteWork = { api, sessionId: 's1', target, settings, env: {}, emit, signal };
   const [plan] = planRoutes(target, settings);
-  const open = {
+  const open = partly<ChosenRoute>({
     route,
     gateways: { portFor: () => 9443, present() {}, presentOnly: () => new DisposableStack() },
     plan,
-  } as unknown as ChosenRoute;
+  });
   return { routing, open, reconnect: () => listeners.forEach((listener) => void listener()) };
 }

@@ -2,8 +2,8 @@
 import type { ObjectRef } from '../../src/cluster/api/kinds.ts';
 import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import { judgeConsequence } from '../../src/cluster/takeover/consequences.ts';
-import type { Reviewed } from '../../src/cluster/takeover/reviewed.ts';
-import type { Taken } from '../../src/cluster/takeover/taken.ts';
+import type { AdmissionRequest } from '../../src/cluster/takeover/reviewed.ts';
+import type { TakenObjects } from '../../src/cluster/takeover/taken.ts';
 import { describe } from '../../src/report/object-name.ts';
 
 const namespace = 'shop';
@@ -51,7 +51,7 @@ const EXISTING = new Map<string, unknown>([
   ['Pod shop/foo-66d9f8-x7k2p', POD_OF_FOO],
   ['Pod shop/other', owned('ReplicaSet', 'foo-other', 'of-foo-other', { spec: { nodeName: 'n1' } })],
 ]);
-export const TAKEN: Taken = {
+export const TAKEN: TakenObjects = {
   sessionId: 's1',
   objects: [
     { ref: { kind: 'Service', namespace, name: 'webhook' }, object: workload('webhook', 'webhook-uid') },
@@ -69,7 +69,7 @@ export const TAKEN: Taken = {
   read: async (ref: ObjectRef) => EXISTING.get(describe(ref)) as KubeObject | undefined,
 };
 /** What is read if these objects are in the cluster now. */
-export const whereNow = (...now: [name: string, object: unknown][]): Taken => ({
+export const whereNow = (...now: [name: string, object: unknown][]): TakenObjects => ({
   ...TAKEN,
   read: async (ref) => (new Map(now).get(describe(ref)) ?? (await TAKEN.read(ref))) as KubeObject | undefined,
 });
@@ -79,7 +79,11 @@ const REPLICA_SETS = by('replicaset-controller');
 export const SCHEDULER = { username: 'system:kube-scheduler' };
 export const KUBELET = { username: 'system:node:n1' };
 
-export const review = (what: string, operation: string, more: Partial<Reviewed>): Reviewed => {
+export const review = (
+  what: string,
+  operation: string,
+  more: Partial<AdmissionRequest>,
+): AdmissionRequest => {
   const [group = '', resource = '', subResource] = what.split('/');
   return {
     resource: { group, resource },
@@ -89,11 +93,11 @@ export const review = (what: string, operation: string, more: Partial<Reviewed>)
     ...more,
   };
 };
-export const pod = (replica: string, more: Partial<Reviewed> = {}): Reviewed => {
+export const pod = (replica: string, more: Partial<AdmissionRequest> = {}): AdmissionRequest => {
   const object = owned('ReplicaSet', replica, `of-${replica}`);
   return review('/pods', 'CREATE', { name: 'x', userInfo: REPLICA_SETS, object, ...more });
 };
-export const labelled = (kind: string, name: string, labels: Record<string, string>): Reviewed => {
+export const labelled = (kind: string, name: string, labels: Record<string, string>): AdmissionRequest => {
   const { metadata } = owned(kind, name, `${name}-uid`);
   const userInfo = by(kind === 'DaemonSet' ? 'daemon-set-controller' : 'statefulset-controller');
   return review('/pods', 'CREATE', { name: 'x', userInfo, object: { metadata: { ...metadata, labels } } });
@@ -105,16 +109,16 @@ export const podOfAgent = (generation: string) =>
   });
 export const podOfSet = (revision: string) =>
   labelled('StatefulSet', 'set', { 'controller-revision-hash': revision });
-export const revision = (its: object, kind = 'DaemonSet', name = 'agent'): Reviewed => {
+export const revision = (its: object, kind = 'DaemonSet', name = 'agent'): AdmissionRequest => {
   const data = { spec: { template: { ...its, $patch: 'replace' } } };
   const userInfo = by(kind === 'DaemonSet' ? 'daemon-set-controller' : 'statefulset-controller');
   const object = owned(kind, name, `${name}-uid`, { data });
   return review('apps/controllerrevisions', 'CREATE', { userInfo, object });
 };
 /** An update of a Pod or a ReplicaSet, which has the first spec and gets the second one. */
-export const update = (what: string, one: object, before: object, after: object): Reviewed =>
+export const update = (what: string, one: object, before: object, after: object): AdmissionRequest =>
   review(what, 'UPDATE', { object: { ...one, spec: after }, oldObject: { ...one, spec: before } });
-export const token = (name: string, uid: string, more: Partial<Reviewed> = {}): Reviewed => {
+export const token = (name: string, uid: string, more: Partial<AdmissionRequest> = {}): AdmissionRequest => {
   const spec = { boundObjectRef: { kind: 'Pod', name, uid } };
   const object = { metadata: { name: 'default' }, spec };
   return review('/serviceaccounts/token', 'CREATE', { name: 'default', userInfo: KUBELET, object, ...more });
@@ -125,7 +129,7 @@ export const relay = {
   spec: { nodeName: 'n1' },
 };
 
-export const judge = (one: Reviewed, trusted: string[] = [], taken = TAKEN) =>
+export const judge = (one: AdmissionRequest, trusted: string[] = [], taken = TAKEN) =>
   judgeConsequence(one, taken, (username) => trusted.includes(username));
 
 export const CONTROLLERS = [

@@ -4,10 +4,11 @@ import { describe } from '../../report/object-name.ts';
 import type { PluginHost } from './credential-plugin.ts';
 import { type ApiError, GarbledAnswer, isConflict, isNotFound, undefinedIfForbidden } from './errors.ts';
 import { collectionPath, type Kind, type ObjectRef, objectPath } from './kinds.ts';
-import type { Selected } from './kubeconfig.ts';
+import type { SelectedContext } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
+import type { OtherAccount } from './other-account.ts';
 import type { Forwarder } from './pass-on.ts';
-import type { Pinned } from './pinned.ts';
+import type { PinnedEntries } from './pinned.ts';
 import { type CallOptions, createTransport, type StreamOptions } from './transport.ts';
 import { recordWrites, type Write } from './writes.ts';
 
@@ -21,7 +22,7 @@ export interface ClusterApi extends AsyncDisposable {
   readonly server: string;
   readonly namespace: string;
   readonly kubeconfigFiles: string[];
-  readonly pinned: Pinned;
+  readonly pinned: PinnedEntries;
   get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<T | undefined>;
   list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options?: CallOptions): Promise<T[]>;
   create<T extends KubeObject>(ref: ObjectRef, object: object, options?: CallOptions): Promise<T>;
@@ -57,16 +58,19 @@ export interface ClusterApi extends AsyncDisposable {
   /** Sends somebody else's request with the user's credentials, and resolves with the answer, whatever its status. */
   forward: Forwarder['forward'];
   forwardUpgrade: Forwarder['forwardUpgrade'];
+  /** The same as another account. The connections end when the forwarder is disposed. */
+  forwarderAs(account: OtherAccount): Forwarder & Disposable;
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
 
 /** `host`: what a credential plugin can use of devloop's terminal. */
-export async function connect(selected: Selected, host: PluginHost = {}): Promise<ClusterApi> {
+export async function connect(selected: SelectedContext, host: PluginHost = {}): Promise<ClusterApi> {
   const transport = await createTransport(selected, host);
   const send: ClusterApi['call'] = (method, path, body, options = {}) =>
     transport.call(method, path, body, options);
   const { call, writes } = recordWrites(send);
+  const { forward, forwardUpgrade, forwarderAs } = transport;
   const get: ClusterApi['get'] = async <T extends KubeObject>(ref: ObjectRef, options: CallOptions = {}) => {
     try {
       return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
@@ -92,8 +96,7 @@ export async function connect(selected: Selected, host: PluginHost = {}): Promis
     openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
-    forward: (request) => transport.forward(request),
-    forwardUpgrade: (request) => transport.forwardUpgrade(request),
+    ...{ forward, forwardUpgrade, forwarderAs },
     get,
     async list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
       return itemsOf(await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options), kind);

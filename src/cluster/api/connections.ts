@@ -2,7 +2,7 @@ import { type AgentOptions, type ClientRequest, Agent as HttpAgent } from 'node:
 import { Agent as HttpsAgent, type AgentOptions as HttpsOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
-import type { Selected } from './kubeconfig.ts';
+import type { SelectedContext } from './kubeconfig.ts';
 import { proxyFor } from './proxy-choice.ts';
 import { dialThrough, isSocks, proxyAddress, proxyLogin } from './proxy-dial.ts';
 import { type Identity, tlsOptions } from './tls-options.ts';
@@ -21,7 +21,7 @@ export interface Connections {
 }
 
 /** Throws if the proxy, the certificate authority or the client certificate cannot be used. */
-export function openConnections(selected: Selected, identity: Identity): Connections {
+export function openConnections(selected: SelectedContext, identity: Identity): Connections {
   const proxy = proxyFor(selected.pinned.cluster, selected.server, selected.env);
   const isPlain = new URL(selected.server).protocol === 'http:';
   const tls = isPlain ? {} : tlsOptions(selected.pinned.cluster, identity, selected.env);
@@ -48,6 +48,20 @@ export function retire({ calls, forwarded }: Connections): void {
 
 export function closeIdle({ freeSockets }: HttpAgent): void {
   for (const socket of Object.values(freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
+}
+
+/**
+ * Returns the pool, without its idle connections if it was not used for a while: this machine may have been asleep, and its connections are
+ * dead then without notice.
+ */
+export function sparingIdle(limitMs: number): (pool: HttpAgent) => HttpAgent {
+  let usedAt = Date.now();
+  return (pool) => {
+    const now = Date.now();
+    if (Math.abs(now - usedAt) > limitMs) closeIdle(pool);
+    usedAt = now;
+    return pool;
+  };
 }
 
 export function closeAll(connections: Connections): void {

@@ -5,7 +5,7 @@ import { shellWord } from '../../phrases.ts';
 import { type PluginCredential, PluginError, type PluginHost, runPlugin } from './credential-plugin.ts';
 import { unauthorizedError } from './errors.ts';
 import { headerName, headerValue, isText } from './header.ts';
-import { notUsable, type Selected } from './kubeconfig.ts';
+import { notUsable, type SelectedContext } from './kubeconfig.ts';
 import type { Exec, User } from './kubeconfig-file.ts';
 import { idToken } from './oidc.ts';
 import { KubercError } from './plugin-policy.ts';
@@ -38,7 +38,7 @@ export interface Credentials {
 
 /** Creates credentials once for many calls, because running a plugin can take a second. */
 export async function createCredentials(
-  first: Selected,
+  first: SelectedContext,
   host: PluginHost = {},
   limitMs = LONGEST_LOGIN_MS,
 ): Promise<Credentials> {
@@ -56,6 +56,8 @@ export async function createCredentials(
   let current = await logIn();
   let gotAt = Date.now();
   let renewing: Promise<void> | undefined;
+  /** Those that were rejected although they had just been renewed. */
+  let failed: Credential | undefined;
   const renewOnce = async (): Promise<void> => {
     if (!patience.allows(kubeconfigState(first.files))) throw unauthorizedError(selected);
     try {
@@ -85,7 +87,9 @@ export async function createCredentials(
     },
     accepted: () => patience.worked(),
     rejection() {
-      patience.failed();
+      // Calls that are rejected at the same time are one failure: each would double the pause.
+      if (failed !== current) patience.failed();
+      failed = current;
       return unauthorizedError(selected);
     },
     retryNow: () => patience.reset(),
@@ -96,7 +100,11 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof DevloopError && error.code === 'cluster.unauthorized';
 }
 
-async function authenticate(selected: Selected, host: PluginHost, limitMs: number): Promise<Credential> {
+async function authenticate(
+  selected: SelectedContext,
+  host: PluginHost,
+  limitMs: number,
+): Promise<Credential> {
   const { user, server, context } = selected;
   const impersonation = impersonate(user);
   // As in kubectl, credentials are not sent without TLS.
@@ -123,7 +131,7 @@ async function authenticate(selected: Selected, host: PluginHost, limitMs: numbe
   throw notUsable(context, 'its user has no credentials');
 }
 
-function staticAuthorization({ user, context, server }: Selected): Record<string, string> | undefined {
+function staticAuthorization({ user, context, server }: SelectedContext): Record<string, string> | undefined {
   const ofUrl = new URL(server);
   const token = tokenOf(user, context);
   // Go prefers a user in the address, but does not count it as a login.
@@ -151,7 +159,7 @@ function tokenOf({ token, tokenFile }: User, context: string): string {
   }
 }
 
-function bearer(token: string): Record<string, string> {
+export function bearer(token: string): Record<string, string> {
   return { Authorization: headerValue(`Bearer ${token}`) };
 }
 
@@ -183,7 +191,7 @@ function impersonate({ impersonateUser, asUid, asGroups, asUserExtra }: User): C
 }
 
 async function fromPlugin(
-  selected: Selected,
+  selected: SelectedContext,
   exec: Exec,
   host: PluginHost,
   limitMs: number,
@@ -217,7 +225,7 @@ function assertPair({ certificate, key }: PluginCredential): void {
 }
 
 /** `spec.cluster` of KUBERNETES_EXEC_INFO. */
-function clusterInfo(selected: Selected): object {
+function clusterInfo(selected: SelectedContext): object {
   const { cluster } = selected.pinned;
   const { caData, tlsServerName, skipTLSVerify, proxyUrl, disableCompression, execConfig } = cluster;
   return {
@@ -238,7 +246,7 @@ function serverForPlugins(server: string): string {
 }
 
 /** The kubeconfig can contain a hint on how to install the plugin. */
-function pluginError({ context }: Selected, exec: Exec, why: string, cause: unknown): DevloopError {
+function pluginError({ context }: SelectedContext, exec: Exec, why: string, cause: unknown): DevloopError {
   const isMissing = cause instanceof PluginError && cause.isMissing;
   const hint = isMissing ? exec.installHint.trim() : '';
   return new DevloopError(

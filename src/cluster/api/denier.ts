@@ -10,7 +10,7 @@ export interface Denier {
 export interface Refusal {
   message: string;
   /** The messages of its causes. */
-  causes?: string[] | undefined;
+  causes?: string[];
 }
 
 /** The webhook's author chooses the status, such as 500 if the webhook itself has failed, and what follows these words. */

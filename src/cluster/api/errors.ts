@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { DevloopError, type ErrorCode, messageOf, originOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import { type Denier, denierHint, denierOf, type Refusal } from './denier.ts';
-import type { Selected } from './kubeconfig.ts';
+import type { SelectedContext } from './kubeconfig.ts';
 
 interface StatusBody {
   message?: string;
@@ -200,7 +200,7 @@ export function rejected(error: ApiError, doing: string): DevloopError {
 
 const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|INVALID_(PURPOSE|CA)|UNSPECIFIED)/;
 
-export function connectionError(selected: Selected, error: unknown): DevloopError {
+export function connectionError(selected: SelectedContext, error: unknown): DevloopError {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const cause = messageOf(error) || code;
   const server = `The API server of context ${selected.context} (${selected.server})`;
@@ -218,7 +218,7 @@ export function connectionError(selected: Selected, error: unknown): DevloopErro
   });
 }
 
-export function unauthorizedError(selected: Selected, cause?: unknown): DevloopError {
+export function unauthorizedError(selected: SelectedContext, cause?: unknown): DevloopError {
   const expired = expiredClientCertificate(selected);
   const why =
     expired !== undefined
@@ -236,7 +236,7 @@ export function unauthorizedError(selected: Selected, cause?: unknown): DevloopE
   );
 }
 
-function expiredClientCertificate(selected: Selected): string | undefined {
+function expiredClientCertificate(selected: SelectedContext): string | undefined {
   const { certData, certFile } = selected.user;
   if (certData === '' && certFile === '') return undefined;
   try {

@@ -7,6 +7,7 @@ const KINDS = {
   Secret: { root: '/api/v1', apiVersion: 'v1', plural: 'secrets', namespaced: true },
   ConfigMap: { root: '/api/v1', apiVersion: 'v1', plural: 'configmaps', namespaced: true },
   Pod: { root: '/api/v1', apiVersion: 'v1', plural: 'pods', namespaced: true },
+  ServiceAccount: { root: '/api/v1', apiVersion: 'v1', plural: 'serviceaccounts', namespaced: true },
   Event: { root: '/api/v1', apiVersion: 'v1', plural: 'events', namespaced: true },
   Namespace: { root: '/api/v1', apiVersion: 'v1', plural: 'namespaces', namespaced: false },
   Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
@@ -90,13 +91,59 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/** The kinds that a manager can run in: those with a Pod template. */
-export const WORKLOAD_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'] as const satisfies Kind[];
+/** How a workload relates to its Pods, and to what Kubernetes writes for it. */
+export interface WorkloadRelations {
+  /** Its controller, as kube-controller-manager calls it. */
+  controller: string;
+  /** Whether it has replicas, and the subresource `scale`. */
+  isScaled: boolean;
+  /** What stands between it and its Pods: its name is the workload's and the value of this label of the Pods. */
+  between?: { kind: Kind; hash: string };
+  /** Labels of each of its Pods that its template does not have. */
+  podLabels: string[];
+  /** What its controller writes when the workload is resumed, besides Pods. */
+  resumed: { kind: Kind; operations: string[] }[];
+}
 
-export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
+const TEMPLATE_HASH = 'pod-template-hash';
+
+/** The kinds that a manager can run in: those with a Pod template. */
+const WORKLOADS = {
+  Deployment: {
+    controller: 'deployment-controller',
+    isScaled: true,
+    between: { kind: 'ReplicaSet', hash: TEMPLATE_HASH },
+    podLabels: [TEMPLATE_HASH],
+    resumed: [{ kind: 'ReplicaSet', operations: ['UPDATE'] }],
+  },
+  StatefulSet: {
+    controller: 'statefulset-controller',
+    isScaled: true,
+    podLabels: [
+      ...['controller-revision-hash', 'statefulset.kubernetes.io/pod-name'],
+      'apps.kubernetes.io/pod-index',
+    ],
+    resumed: [],
+  },
+  DaemonSet: {
+    controller: 'daemon-set-controller',
+    isScaled: false,
+    podLabels: ['controller-revision-hash', 'pod-template-generation'],
+    // Restoring the old template moves its revision to the end of the history; devloop deletes the revision of the pause.
+    resumed: [{ kind: 'ControllerRevision', operations: ['CREATE', 'UPDATE', 'DELETE'] }],
+  },
+} satisfies Partial<Record<Kind, WorkloadRelations>>;
+
+export type WorkloadKind = keyof typeof WORKLOADS;
+
+export const WORKLOAD_KINDS = Object.keys(WORKLOADS) as WorkloadKind[];
 
 export function isWorkload(kind: Kind): kind is WorkloadKind {
-  return (WORKLOAD_KINDS as readonly Kind[]).includes(kind);
+  return kind in WORKLOADS;
+}
+
+export function relationsOf(kind: WorkloadKind): WorkloadRelations {
+  return WORKLOADS[kind];
 }
 
 /** Names one object. `namespace` is absent for kinds that have none. */

@@ -5,7 +5,7 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import {
   base64,
-  type Checked,
+  type CheckedValues,
   checked,
   expectOneOf,
   flag,
@@ -182,7 +182,7 @@ function named<T extends object>(
   key: string,
   inner: string,
   settings: T,
-): { name: string; has: Checked<T> }[] {
+): { name: string; has: CheckedValues<T> }[] {
   const all = list(config[key], key).map((value, index) => {
     const place = `${key}[${index}]`;
     const entry = map(value, place);

@@ -1,15 +1,15 @@
 /** Reads one setting. Throws if it has a type that kubectl refuses. */
 type Check<T> = (value: unknown, place: string) => T;
 
-export type Checked<T> = { [K in keyof T]: T[K] extends Check<infer V> ? V : never };
+export type CheckedValues<T> = { [K in keyof T]: T[K] extends Check<infer V> ? V : never };
 
 /** The settings of a map that are known. */
-export function checked<T extends object>(value: unknown, place: string, settings: T): Checked<T> {
+export function checked<T extends object>(value: unknown, place: string, settings: T): CheckedValues<T> {
   const given = map(value, place);
   const all = Object.entries(settings as Record<string, Check<unknown>>);
   return Object.fromEntries(
     all.map(([key, check]) => [key, check(given[key], `${place}.${key}`)]),
-  ) as Checked<T>;
+  ) as CheckedValues<T>;
 }
 
 export function optional<T>(check: Check<T>): Check<T | undefined> {

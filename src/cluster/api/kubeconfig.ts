@@ -8,17 +8,17 @@ import { inClusterConfig } from './in-cluster.ts';
 import { problemsOf } from './kubeconfig-checks.ts';
 import { type Cluster, type Context, type Kubeconfig, readKubeconfig, type User } from './kubeconfig-file.ts';
 import { NOBODY } from './nobody.ts';
-import { type Pinned, pinnedAgain, withOwnAuthority } from './pinned.ts';
+import { type PinnedEntries, pinnedAgain, withOwnAuthority } from './pinned.ts';
 
 type Env = Record<string, string | undefined>;
 
 export interface KubeconfigChoice {
   /** A file named by the user. If absent, KUBECONFIG is used, or else ~/.kube/config. */
-  kubeconfig?: string | undefined;
-  context?: string | undefined;
+  kubeconfig?: string;
+  context?: string;
 }
 
-export interface Selected {
+export interface SelectedContext {
   context: string;
   /** A URL. */
   server: string;
@@ -30,23 +30,23 @@ export interface Selected {
   /** Absolute paths. Of two entries with the same name, the one in the earlier file is used, as in client-go. Empty in a Pod. */
   files: string[];
   /** What stays as it is, whatever the files say later. */
-  pinned: Pinned;
+  pinned: PinnedEntries;
   /** The variables of proxies, of the system's certificates and of credential plugins. */
   env: Env;
   /**
    * Reads the user's entry again, because a login may have rewritten the files. Credential plugins then run again. Rejects if the files no
    * longer say that this user belongs to the same cluster.
    */
-  reload(): Promise<Selected>;
+  reload(): Promise<SelectedContext>;
 }
 
 /** A kubeconfig with one context, whose cluster and user have the same name. */
-export function kubeconfigOf(name: string, cluster: object, user: object): object {
+export function kubeconfigOf(name: string, cluster: object, user: object, namespace = ''): object {
   return {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
     clusters: [{ name, cluster }],
     users: [{ name, user }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
+    contexts: [{ name, context: { cluster: name, user: name, ...(namespace ? { namespace } : {}) } }],
   };
 }
 
@@ -54,7 +54,11 @@ export function kubeconfigOf(name: string, cluster: object, user: object): objec
  * Reads the kubeconfig as kubectl does (several files are merged, and the first entry of a name is used) and selects the context. Without any
  * kubeconfig, a Pod's ServiceAccount is used.
  */
-export async function loadKubeconfig(choice: KubeconfigChoice, env: Env, cwd: string): Promise<Selected> {
+export async function loadKubeconfig(
+  choice: KubeconfigChoice,
+  env: Env,
+  cwd: string,
+): Promise<SelectedContext> {
   const first = await read(choice, env, cwd);
   const { files } = first;
   const { cluster, context } = select(first.config, choice.context, files);
@@ -68,7 +72,7 @@ export async function loadKubeconfig(choice: KubeconfigChoice, env: Env, cwd: st
   };
   const user = userFrom(first, cluster, context);
   const pinned = { cluster: ownCluster(context.name, cluster), context };
-  const reload = async (): Promise<Selected> => {
+  const reload = async (): Promise<SelectedContext> => {
     const again = await read(choice, env, cwd);
     const same = pinnedAgain(again.config, pinned);
     if (same === undefined) throw new Error(otherCluster(pinned, again.config));
@@ -100,7 +104,10 @@ async function read(choice: KubeconfigChoice, env: Env, cwd: string): Promise<Re
   });
 }
 
-function otherCluster({ cluster, context: { name } }: Pinned, { contexts, clusters }: Kubeconfig): string {
+function otherCluster(
+  { cluster, context: { name } }: PinnedEntries,
+  { contexts, clusters }: Kubeconfig,
+): string {
   const other = contexts.find((one) => one.name === name)?.cluster;
   const now = clusters.find((one) => one.name === other)?.server || 'no server';
   return `The kubeconfig has changed: context ${name} now has ${now}, not ${cluster.server} with the same certificate authority, so its user may belong to another cluster.`;
@@ -142,7 +149,7 @@ function isUnset({ currentContext }: Kubeconfig): boolean {
   return currentContext === '';
 }
 
-function select(config: Kubeconfig, asked: string | undefined, files: string[]): Pinned {
+function select(config: Kubeconfig, asked: string | undefined, files: string[]): PinnedEntries {
   // An empty name is not taken for none: in a script, it comes from a variable that is not set.
   const name = asked ?? config.currentContext;
   const context = config.contexts.find((one) => one.name === name);
@@ -174,7 +181,7 @@ function urlOf(context: string, { server }: Cluster, files: string[]): string {
 }
 
 /** What the paths of the API are appended to. Without the user and the query, and as in Go, slashes that follow each other count as one. */
-export function baseUrl({ server }: Pick<Selected, 'server'>): URL {
+export function baseUrl({ server }: Pick<SelectedContext, 'server'>): URL {
   const { origin, pathname } = new URL(server);
   return new URL(pathname.replaceAll(/\/{2,}/g, '/'), origin);
 }

@@ -1,11 +1,18 @@
 import type { Agent } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { messageOf } from '../../errors.ts';
-import { type Connections, closeAll, closeIdle, openConnections, retire } from './connections.ts';
+import {
+  type Connections,
+  closeAll,
+  closeIdle,
+  openConnections,
+  retire,
+  sparingIdle,
+} from './connections.ts';
 import type { PluginHost } from './credential-plugin.ts';
 import { type Credential, createCredentials } from './credentials.ts';
 import { connectionError } from './errors.ts';
-import { notUsable, type Selected } from './kubeconfig.ts';
+import { notUsable, type SelectedContext } from './kubeconfig.ts';
 
 export const USER_AGENT = 'devloop';
 /**
@@ -13,6 +20,8 @@ export const USER_AGENT = 'devloop';
  * dead without notice.
  */
 const IDLE_LIMIT_MS = 30_000;
+/** A controller calls more often, unless this machine was asleep. */
+export const FORWARDED_IDLE_MS = 15_000;
 
 /** The current credentials, and the pools of connections that are made with them. */
 export interface Login {
@@ -39,7 +48,7 @@ export interface Login {
   close(): void;
 }
 
-export async function createLogin(selected: Selected, host: PluginHost = {}): Promise<Login> {
+export async function createLogin(selected: SelectedContext, host: PluginHost = {}): Promise<Login> {
   const credentials = await createCredentials(selected, host);
   let connected = { auth: credentials.current, connections: begin(selected, credentials.current) };
   /** Connections of an earlier client certificate finish what they do, and end. */
@@ -52,6 +61,7 @@ export async function createLogin(selected: Selected, host: PluginHost = {}): Pr
     if (!isSame) retire(old);
     return connected.connections;
   };
+  const fresh = sparingIdle(FORWARDED_IDLE_MS);
   let lastCallAt = Date.now();
   const dropIdleConnections = (): void => closeIdle(connections().calls);
   return {
@@ -62,7 +72,7 @@ export async function createLogin(selected: Selected, host: PluginHost = {}): Pr
       return connections().calls;
     },
     get forwarded() {
-      return connections().forwarded;
+      return fresh(connections().forwarded);
     },
     ownConnection: () => ({
       agent: connections().single,
@@ -94,7 +104,7 @@ export async function createLogin(selected: Selected, host: PluginHost = {}): Pr
 }
 
 /** A failure at the start means that the kubeconfig is wrong. A later failure may only mean that the kubeconfig is being rewritten. */
-function begin(selected: Selected, auth: Credential): Connections {
+function begin(selected: SelectedContext, auth: Credential): Connections {
   try {
     return openConnections(selected, auth);
   } catch (error) {
@@ -107,7 +117,7 @@ function begin(selected: Selected, auth: Credential): Connections {
 }
 
 /** A failure is not one of the kubeconfig, because that may just be written. */
-function opened(selected: Selected, auth: Credential): Connections {
+function opened(selected: SelectedContext, auth: Credential): Connections {
   try {
     return openConnections(selected, auth);
   } catch (error) {

@@ -7,7 +7,7 @@ import { messageOf } from '../../errors.ts';
 import { replaceTextFile } from '../../machine/text-file.ts';
 import { boundedText, TooLong } from './bounded-text.ts';
 import { openConnections } from './connections.ts';
-import { notUsable, type Selected } from './kubeconfig.ts';
+import { notUsable, type SelectedContext } from './kubeconfig.ts';
 import type { AuthProvider } from './kubeconfig-file.ts';
 import { withOwnAuthority } from './pinned.ts';
 
@@ -19,7 +19,7 @@ const LONGEST_MS = 30_000;
  * The id-token of the auth-provider `oidc`, the only one that kubectl still has. If it has expired, it is refreshed, and the new tokens are
  * written to the kubeconfig, because a refresh token can often be used only once.
  */
-export async function idToken(selected: Selected, { name, config }: AuthProvider): Promise<string> {
+export async function idToken(selected: SelectedContext, { name, config }: AuthProvider): Promise<string> {
   const { context } = selected;
   if (name !== 'oidc')
     throw notUsable(context, `its auth-provider is ${name || "''"}, which kubectl no longer has`);
@@ -49,7 +49,7 @@ function expiryOf(token: string): number {
 type Config = AuthProvider['config'];
 
 async function refreshed(
-  selected: Selected,
+  selected: SelectedContext,
   config: Config,
   refreshToken: string,
 ): Promise<Record<string, unknown>> {
@@ -82,7 +82,7 @@ interface Post {
 }
 
 async function ask(
-  selected: Selected,
+  selected: SelectedContext,
   config: Config,
   address: string,
   post?: Post,
@@ -115,7 +115,7 @@ async function ask(
 }
 
 /** Changes only the tokens in the file, and keeps its comments. */
-async function persist({ user }: Selected, tokens: Config): Promise<void> {
+async function persist({ user }: SelectedContext, tokens: Config): Promise<void> {
   try {
     const document = parseDocument(await readFile(user.file, 'utf8'));
     const users = document.get('users');

@@ -6,37 +6,57 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { connectionError } from './errors.ts';
-import { baseUrl, type Selected } from './kubeconfig.ts';
+import { baseUrl, type SelectedContext } from './kubeconfig.ts';
 import type { Login } from './login.ts';
 
 /** A request that somebody else made. */
-export interface Forwarded {
+export interface ForwardedRequest {
   method: string;
   /** The path, including the query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
+  /** What follows `body`. It can be sent only once, so such a request is not repeated with renewed credentials. */
+  rest?: Readable | undefined;
   signal: AbortSignal;
+  /** Called before each attempt, since a login can take minutes. If it rejects, the request is not sent, and its rejection is passed on. */
+  mayStart?: (() => Promise<void>) | undefined;
 }
 
+/** What `mayStart` rejects with, so that it is not taken for an error of the connection. */
+export class NotStarted<Why> extends Error {
+  readonly why: Why;
+
+  constructor(why: Why) {
+    super('not started');
+    this.why = why;
+  }
+}
+
+export type UpgradeRequest = Omit<ForwardedRequest, 'body' | 'rest'>;
+
 /** The answer to a request for another protocol, and the connection if the server has switched to it. */
-export interface Switched {
+export interface UpgradeAnswer {
   answer: IncomingMessage;
   connection?: Duplex;
 }
 
+/** The credentials and the connections of requests that somebody else made. */
+export type ForwardingLogin = Pick<Login, 'auth' | 'forwarded' | 'retriedWith'>;
+
 /** Sends requests that somebody else made. */
 export interface Forwarder {
-  forward(request: Forwarded): Promise<IncomingMessage>;
+  forward(request: ForwardedRequest): Promise<IncomingMessage>;
   /** The request has no body, and names the protocol in its header `upgrade`. */
-  forwardUpgrade(request: Omit<Forwarded, 'body'>): Promise<Switched>;
+  forwardUpgrade(request: UpgradeRequest): Promise<UpgradeAnswer>;
 }
 
 /** Headers that describe one connection rather than the request, and headers that devloop sets itself: host, credentials and length. */
 const OWN_HEADERS = new Set(
-  'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization proxy-authorization content-length'.split(
+  'connection keep-alive proxy-connection transfer-encoding te trailer upgrade expect host authorization proxy-authorization content-length'.split(
     ' ',
   ),
 );
@@ -54,14 +74,21 @@ function isRejected(answer: IncomingMessage): boolean {
   return true;
 }
 
+/** A program behind the API server's proxy can answer 401, too, and that says nothing about the login. */
+function mayRepeat({ path, rest }: Pick<ForwardedRequest, 'path' | 'rest'>): boolean {
+  return rest === undefined && !BEHIND_PROXY.test(path);
+}
+
+const BEHIND_PROXY = /\/(?:pods|services|nodes)\/[^/?]+\/proxy(?:[/?]|$)/;
+
 /**
- * Sends requests with the user's credentials, and resolves with the answer, whatever its status. The answer's body is not read here, since
- * it may be that of a watch. The forwarder has connections of its own, because watches would use up the pool for calls.
+ * Sends requests with the credentials of the login, and resolves with the answer, whatever its status. The answer's body is not read here,
+ * since it may be that of a watch. The forwarder has connections of its own, because watches would use up the pool for calls.
  */
-export function createForwarder(selected: Selected, login: Login): Forwarder {
+export function createForwarder(selected: SelectedContext, login: ForwardingLogin): Forwarder {
   const base = baseUrl(selected);
   const begin = (
-    { method, path, headers, signal }: Omit<Forwarded, 'body'>,
+    { method, path, headers, signal }: UpgradeRequest,
     more: OutgoingHttpHeaders,
   ): ClientRequest => {
     const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
@@ -74,13 +101,21 @@ export function createForwarder(selected: Selected, login: Login): Forwarder {
       agent: login.forwarded,
     });
   };
-  const once = ({ body, ...request }: Forwarded): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const sent = begin(request, { 'content-length': body.length });
-      sent.once('response', resolve).on('error', reject).end(body);
+  const once = async ({ body, rest, mayStart, ...request }: ForwardedRequest): Promise<IncomingMessage> => {
+    await mayStart?.();
+    return await new Promise((resolve, reject) => {
+      const length = rest === undefined ? body.length : request.headers['content-length'];
+      const sent = begin(request, length === undefined ? {} : { 'content-length': length });
+      sent.once('response', resolve).on('error', reject);
+      if (rest === undefined) return sent.end(body);
+      sent.write(body);
+      // Without its end, the server must not take the request for a whole one.
+      pipeline(rest, sent).catch((error: Error) => sent.destroy(error));
     });
-  const upgradeOnce = (request: Omit<Forwarded, 'body'>): Promise<Switched> =>
-    new Promise((resolve, reject) => {
+  };
+  const upgradeOnce = async ({ mayStart, ...request }: UpgradeRequest): Promise<UpgradeAnswer> => {
+    await mayStart?.();
+    return await new Promise((resolve, reject) => {
       const sent = begin(request, { connection: 'Upgrade', upgrade: request.headers.upgrade });
       sent.once('upgrade', (answer, connection, head) => {
         if (head.length > 0) connection.unshift(head);
@@ -89,18 +124,22 @@ export function createForwarder(selected: Selected, login: Login): Forwarder {
       sent.once('response', (answer) => resolve({ answer }));
       sent.on('error', reject).end();
     });
+  };
   const failing =
-    ({ signal }: Pick<Forwarded, 'signal'>) =>
+    ({ signal }: Pick<ForwardedRequest, 'signal'>) =>
     (error: unknown) => {
-      throw signal.aborted ? error : connectionError(selected, error);
+      throw signal.aborted || error instanceof NotStarted ? error : connectionError(selected, error);
     };
   return {
-    forward: (request) => login.retriedWith(() => once(request), isRejected).catch(failing(request)),
+    forward: (request) =>
+      login
+        .retriedWith(() => once(request), mayRepeat(request) ? isRejected : () => false)
+        .catch(failing(request)),
     forwardUpgrade: (request) =>
       login
         .retriedWith(
           () => upgradeOnce(request),
-          ({ answer }) => isRejected(answer),
+          ({ answer }) => mayRepeat(request) && isRejected(answer),
         )
         .catch(failing(request)),
   };

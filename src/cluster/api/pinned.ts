@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Cluster, type Context, FOR_PLUGINS, type Kubeconfig } from './kubeconfig-file.ts';
 
 /** The cluster and the context of a kubeconfig, as they were when they were selected. Nothing in the cluster entry refers to a file. */
-export interface Pinned {
+export interface PinnedEntries {
   cluster: Cluster;
   context: Context;
 }
@@ -17,7 +17,10 @@ export function withOwnAuthority(cluster: Cluster): Cluster {
  * The same cluster and context, with the user whom the kubeconfig now pairs with this cluster: that of the context, or else the same user in
  * another context. Names prove nothing, since a cluster that is made anew has the same ones; undefined if no entry proves it.
  */
-export function pinnedAgain(config: Kubeconfig, { cluster, context }: Pinned): Pinned | undefined {
+export function pinnedAgain(
+  config: Kubeconfig,
+  { cluster, context }: PinnedEntries,
+): PinnedEntries | undefined {
   const paired = config.contexts.filter((one) => {
     const other = config.clusters.find(({ name }) => name === one.cluster);
     return other !== undefined && isSameCluster(other, cluster);
@@ -45,7 +48,7 @@ export function identityOf(cluster: Cluster): string {
  * A kubeconfig that comes before the user's own: of two entries with the same name, client-go uses the first. It contains no user, so no
  * secret is copied.
  */
-export function pinnedKubeconfig({ cluster, context }: Pinned): object {
+export function pinnedKubeconfig({ cluster, context }: PinnedEntries): object {
   const { server, caData, tlsServerName, skipTLSVerify, proxyUrl, disableCompression, execConfig } = cluster;
   const { name, user, namespace } = context;
   const entry = {

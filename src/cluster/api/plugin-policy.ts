@@ -75,7 +75,7 @@ function preferenceIn(text: string): Record<string, unknown> | undefined {
 
 function valid({ credentialPluginPolicy, credentialPluginAllowlist }: Record<string, unknown>): Policy {
   const type = credentialPluginPolicy || 'AllowAll';
-  const list = credentialPluginAllowlist as { command?: unknown; name?: unknown }[] | null | undefined;
+  const list = credentialPluginAllowlist as { command?: unknown; name?: unknown }[] | null;
   if (type === 'AllowAll' || type === 'DenyAll') {
     if (list == null) return { type, allowed: [] };
     throw new Error(`credentialPluginPolicy is ${type}, and there is a credentialPluginAllowlist`);

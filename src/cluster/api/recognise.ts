@@ -8,7 +8,7 @@ import { identityOf } from './pinned.ts';
 export interface RecognisedCluster {
   id: string;
   /** The tool that runs the cluster on a developer's machine: `kind`. */
-  tool?: string | undefined;
+  tool?: string;
 }
 
 export async function recogniseCluster(api: ClusterApi): Promise<RecognisedCluster> {

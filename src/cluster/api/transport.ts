@@ -5,9 +5,10 @@ import type { WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
 import type { PluginHost } from './credential-plugin.ts';
 import { ApiError, connectionError, GarbledAnswer, isTransient, isUnauthorized } from './errors.ts';
-import { baseUrl, type Selected } from './kubeconfig.ts';
+import { baseUrl, type SelectedContext } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
-import { createForwarder, type Forwarder } from './pass-on.ts';
+import { createForwarderAs, createOwnForwarder, type OtherAccount } from './other-account.ts';
+import type { Forwarder } from './pass-on.ts';
 import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
 import { whileAway } from './while-away.ts';
@@ -36,7 +37,7 @@ const REUSED_TIMEOUT_MS = 10_000;
 const REPEAT_LIMIT_MS = 5_000;
 
 /** Authenticated calls to one cluster, over one pool of connections. */
-export interface Transport extends Pick<Forwarder, 'forward' | 'forwardUpgrade'> {
+export interface Transport extends Forwarder {
   call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T>;
   /**
    * A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails after `silenceMs`
@@ -47,14 +48,16 @@ export interface Transport extends Pick<Forwarder, 'forward' | 'forwardUpgrade'>
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for the given protocol. Rejects as `call` does. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+  /** Sends requests of others as another account, over connections that end when it is disposed. */
+  forwarderAs(account: OtherAccount): Forwarder & Disposable;
   /** The next rejection is followed by a new login at once. */
   retryLogin(): void;
   close(): void;
 }
 
-export async function createTransport(selected: Selected, host: PluginHost = {}): Promise<Transport> {
+export async function createTransport(selected: SelectedContext, host: PluginHost = {}): Promise<Transport> {
   const login = await createLogin(selected, host);
-  const forwarder = createForwarder(selected, login);
+  const forwarder = createOwnForwarder(selected, login);
   const isStarting = createStarting((signal) =>
     exchange(server, 'GET', '/readyz', { body: undefined, signal }),
   );
@@ -88,6 +91,7 @@ export async function createTransport(selected: Selected, host: PluginHost = {})
       }),
     forward: (request) => forwarder.forward(request),
     forwardUpgrade: (request) => forwarder.forwardUpgrade(request),
+    forwarderAs: (account) => createForwarderAs(account, { selected, login }),
     retryLogin: () => login.retryNow(),
     close() {
       server.login.close();
@@ -96,7 +100,7 @@ export async function createTransport(selected: Selected, host: PluginHost = {})
 }
 
 interface Server {
-  selected: Selected;
+  selected: SelectedContext;
   base: URL;
   login: Awaited<ReturnType<typeof createLogin>>;
   /**

@@ -15,7 +15,7 @@ export interface Scope {
   labelSelector?: string;
 }
 
-export interface Watching<T> {
+export interface ListWatch<T> {
   signal: AbortSignal;
   /** Receives all objects, first after the list and then after each change. */
   onObjects(objects: T[]): void;
@@ -42,10 +42,10 @@ const FORBIDDEN_MS = 60_000;
 export async function watchObjects<T extends KubeObject>(
   api: Pick<ClusterApi, 'call' | 'openStream'>,
   scope: Scope,
-  watching: Watching<T>,
+  watching: ListWatch<T>,
 ): Promise<void> {
   const { signal } = watching;
-  let known: Known<T> | undefined;
+  let known: KnownObjects<T> | undefined;
   // A proxy can end each watch as soon as it is open, so only an event shows that a watch works.
   let pauses = 0;
   const onEvent = (): void => {
@@ -74,7 +74,7 @@ export async function watchObjects<T extends KubeObject>(
 }
 
 /** The objects by name, and the resourceVersion at which they were read. */
-interface Known<T> {
+interface KnownObjects<T> {
   objects: Map<string, T>;
   resourceVersion: string;
 }
@@ -82,8 +82,8 @@ interface Known<T> {
 async function listAll<T extends KubeObject>(
   api: Pick<ClusterApi, 'call'>,
   scope: Scope,
-  { signal, accept, onObjects, keep = same }: Watching<T>,
-): Promise<Known<T>> {
+  { signal, accept, onObjects, keep = same }: ListWatch<T>,
+): Promise<KnownObjects<T>> {
   const asList = accept?.replace('PartialObjectMetadata', 'PartialObjectMetadataList');
   const objects = new Map<string, T>();
   let list: List<T>;
@@ -127,8 +127,8 @@ async function follow<T extends KubeObject>(
     onOpen,
     onEvent,
     keep = same,
-  }: Watching<T> & { onOpen(): void; onEvent(): void },
-  known: Known<T>,
+  }: ListWatch<T> & { onOpen(): void; onEvent(): void },
+  known: KnownObjects<T>,
 ): Promise<void> {
   const stream = await api.openStream(pathOf(scope), {
     signal,

@@ -15,9 +15,9 @@ export interface Patience {
    */
   limitMs: number;
   /** Stops the repetition, but never a running attempt. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
   /** Gets an event while devloop waits for the API server. */
-  emit?: Emit | undefined;
+  emit?: Emit;
   /** Whether a failure may be temporary; by default, `isTransient` decides. */
   mayPass?: ((error: unknown) => boolean) | undefined;
   /** Called with the first temporary failure. */

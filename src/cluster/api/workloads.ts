@@ -58,7 +58,7 @@ export interface KeyToPath {
 interface KeyFiles {
   items?: KeyToPath[];
   optional?: boolean;
-  defaultMode?: number | undefined;
+  defaultMode?: number;
 }
 
 /** One source of a projected volume. Most kinds of sources also exist as volumes of their own. */

@@ -17,7 +17,7 @@ import {
 } from './marks.ts';
 import { withoutDevloop } from './owners.ts';
 import { hasPlace } from './paths.ts';
-import { type FieldUndo, type Kept, keptBy, planUndo } from './undo.ts';
+import { type FieldUndo, keptBy, planUndo, type Remainder } from './undo.ts';
 
 const CONFLICTS = 12;
 /** How long a change is retried while the API server is away. */
@@ -73,13 +73,13 @@ export async function restoreChange(
   ref: ObjectRef,
   own: OwnChange,
   seen?: KubeObject,
-): Promise<Kept[]> {
+): Promise<Remainder[]> {
   const { api, sessionId, emit, beside } = work;
   // Without a version in `seen`, the patch would also apply to a changed object.
   const isUsable = seen?.metadata.resourceVersion !== undefined;
   const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
   // This is kept across the attempts: if the answer to a patch was lost, the next attempt finds nothing to report.
-  let kept: Kept[] = [];
+  let kept: Remainder[] = [];
   let fields: FieldUndo[] = [];
   let restored: KubeObject | undefined;
   await inRounds(work, ref, async () => {

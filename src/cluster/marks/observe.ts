@@ -8,7 +8,7 @@ import { withoutOwn } from './undo.ts';
 /** A writer, as recorded in the object's managedFields. */
 export type Writer = Omit<ManagedFields, 'fieldsV1'>;
 
-export interface Observed {
+export interface Observation {
   /** The session that the object's label names now: this one, another one, or none. */
   session: string | undefined;
   /** Who wrote to the object last, apart from its status. */
@@ -31,7 +31,7 @@ export interface Difference {
 }
 
 /** Compares an object with the changes that this session made in it: `before` is what it found, `after` what it wrote. */
-export function observe(object: KubeObject, changes: FieldChange[]): Observed {
+export function observe(object: KubeObject, changes: FieldChange[]): Observation {
   const differing = changes.flatMap((change): Difference[] => {
     const now = valueAt(object, change.path);
     if (same(now, change.after) || !hasPlace(object, change.path)) return [];
@@ -46,7 +46,7 @@ export function observe(object: KubeObject, changes: FieldChange[]): Observed {
  * The changes with which the session writes its fields again. A value that others have set becomes the value to restore, with its owners.
  * If a field is merely gone, nobody has set another value, so the value to restore stays as it was.
  */
-export function changesAfter(changes: FieldChange[], { differing }: Observed): FieldChange[] {
+export function changesAfter(changes: FieldChange[], { differing }: Observation): FieldChange[] {
   return changes.map((change) => {
     const { theirs, owners } = differing.find((one) => one.change === change) ?? {};
     return same(theirs, undefined) ? change : ownedBy({ ...change, before: theirs! }, owners);
@@ -61,7 +61,8 @@ export function writerOf(object: KubeObject, path: string[]): Writer | undefined
 }
 
 /** The last writer; of two that wrote in the same second, the one with the later entry. */
-function latest(writers: ManagedFields[]): Writer | undefined {
+/** The last entry of managedFields to be written. */
+export function latest(writers: ManagedFields[]): Writer | undefined {
   const [first, ...others] = writers;
   if (first === undefined) return undefined;
   const { fieldsV1: _, ...writer } = others.reduce(

@@ -28,7 +28,7 @@ export interface FieldUndo {
 }
 
 /** What a restore leaves as it is: a field that somebody else changed, or the whole object, because its undo is not valid. */
-export type Kept = { path: string[]; now: Json | undefined; before: Json | undefined } | Fault;
+export type Remainder = { path: string[]; now: Json | undefined; before: Json | undefined } | Fault;
 
 /** Why an undo is not carried out: `devloop.dev/undo is missing`. */
 export interface Fault {
@@ -38,7 +38,7 @@ export interface Fault {
 }
 
 /** What a restore by this plan leaves as it is. */
-export function keptBy(plan: { fields: FieldUndo[] } | Fault): Kept[] {
+export function keptBy(plan: { fields: FieldUndo[] } | Fault): Remainder[] {
   if ('fault' in plan) return [plan];
   return plan.fields.filter(({ kept }) => kept).map(({ path, to, before }) => ({ path, now: to, before }));
 }

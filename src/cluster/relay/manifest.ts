@@ -45,7 +45,7 @@ export interface RelaySpec {
   proxyPort: number;
   protocol: string;
   ports: RelayPort[];
-  placement?: Placement | undefined;
+  placement?: Placement;
 }
 
 /** Uses one Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object needs fewer permissions. */

@@ -2,8 +2,10 @@
  * Finds out whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have NetworkPolicies but do not enforce them.
  */
 
-import { shellQuoted, withNames } from '../../phrases.ts';
+import { shellQuoted } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import type { ObjectName } from '../../report/object-name.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { type Labels, selects } from '../api/labels.ts';
 import type { NetworkPolicy } from '../api/objects.ts';
@@ -52,22 +54,16 @@ export function judgePolicies(
 
 function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[]): DevloopEvent {
   const numbers = [...new Set(ports.map(({ port }) => port))];
-  return {
-    type: 'warning',
-    message: `${named(namespace, policies)} may block kube-apiserver from ${withNames('port', numbers)} of the relay.`,
-    hint: `If no reviews arrive: echo ${shellQuoted(JSON.stringify(opening(namespace, numbers)))} | kubectl apply -f -`,
-  };
+  const command = `echo ${shellQuoted(JSON.stringify(opening(namespace, numbers)))} | kubectl apply -f -`;
+  return notice('relay.policies-block', { policies: named(namespace, policies), ports: numbers, command });
 }
 
 function bypassed(namespace: string, policies: NetworkPolicy[]): DevloopEvent {
-  return {
-    type: 'note',
-    message: `${named(namespace, policies)} ${policies.length === 1 ? 'protects' : 'protect'} the operator's Pods but not the relay, so traffic that used to be blocked can now reach the webhook.`,
-  };
+  return notice('relay.policies-bypassed', { policies: named(namespace, policies) });
 }
 
-function named(namespace: string, policies: NetworkPolicy[]): string {
-  return policies.map(({ metadata }) => `NetworkPolicy ${namespace}/${metadata.name}`).join(', ');
+function named(namespace: string, policies: NetworkPolicy[]): ObjectName[] {
+  return policies.map(({ metadata }) => ({ kind: 'NetworkPolicy', namespace, name: metadata.name }));
 }
 
 /** One policy for the relays of all sessions, so it is needed only once. */

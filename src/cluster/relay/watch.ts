@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { backOff, sleep } from '../../async.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
-import { describe } from '../../report/object-name.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { ClusterApi } from '../api/client.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
@@ -79,9 +79,7 @@ async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   const watching = replaceLostPods(watched, spec, now, (next) => (now = next)).then(async (lost) => {
     const isEnding = lost === undefined || !(await sleep(ENDING_MS, ending.signal));
     if (isEnding || work.signal.aborted) return;
-    const secret = describe(relaySecretRef(namespace, work.sessionId));
-    const message = `${lost} It cannot be replaced, because ${secret} was deleted, too.`;
-    work.emit({ type: 'warning', message, hint: 'Stop this session with Ctrl-C, and run devloop up again.' });
+    work.emit(notice('relay.lost', { ...lost, secret: relaySecretRef(namespace, work.sessionId) }));
   });
   const dialer = relayDialer(work.api);
   return {
@@ -99,13 +97,13 @@ async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   };
 }
 
-/** Resolves to undefined when the signal aborts, or to a description of what happened to a Pod that cannot be replaced. */
+/** Resolves to undefined when the signal aborts, or to a Pod that cannot be replaced, and what happened to it. */
 async function replaceLostPods(
   work: Work,
   spec: RelaySpec,
   first: StartedRelay,
   replaced: (next: StartedRelay) => void,
-): Promise<string | undefined> {
+): Promise<{ pod: ObjectRef; cause: string } | undefined> {
   const { api, emit, signal } = work;
   let now = first;
   let failures = 0;
@@ -113,31 +111,27 @@ async function replaceLostPods(
     const ref: ObjectRef = { kind: 'Pod', namespace: now.namespace, name: now.pod };
     const state = await look(api, ref);
     if (state === undefined || state.is === 'ready' || state.is === 'starting') continue;
-    const lost = `${describe(ref)} is lost: ${state.cause}.`;
+    const lost = { pod: ref, cause: state.cause };
     try {
       const next = await replacement(work, spec);
       if (next === undefined) return lost;
-      emit({ type: 'warning', message: `${lost} ${describe({ ...ref, name: next.pod })} replaces it.` });
+      emit(notice('relay.replaced', { ...lost, by: { ...ref, name: next.pod } }));
       now = next;
       replaced(now);
       failures = 0;
       await discard(work, ref);
     } catch (error) {
       if (failures === 0 && !signal.aborted)
-        emit({
-          type: 'warning',
-          message: `${lost} Replacing it failed: ${messageOf(error)}`,
-          hint: hintOf(error),
-        });
+        emit(notice('relay.not-replaced', { ...lost, ...failureOf(error) }));
       failures++;
     }
   }
   return undefined;
 }
 
-function hintOf(error: unknown): string {
-  const hint = error instanceof DevloopError ? error.hint : undefined;
-  return [hint, 'devloop keeps trying.'].filter(Boolean).join('\n');
+function failureOf(error: unknown): { failure: string; next?: string } {
+  const next = error instanceof DevloopError ? error.hint : undefined;
+  return { failure: messageOf(error), ...(next !== undefined && { next }) };
 }
 
 /** The relay's state; undefined if the Pod cannot be read at the moment, which is no reason to replace it. */

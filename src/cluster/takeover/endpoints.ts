@@ -107,7 +107,7 @@ export async function pointAgain(work: Work, service: Service, to: () => Destina
   await write(work, service, to);
 }
 
-interface Writing {
+interface WriteOptions {
   mayWrite?(now: KubeObject | undefined): boolean;
   /** Whether the object probably does not exist. If so, it is created without being read first, and read only if it exists after all. */
   isNew?: boolean;
@@ -117,7 +117,7 @@ async function writeOne(
   work: Work,
   { ref, wanted }: Pointer,
   to: () => Destination,
-  { mayWrite = () => true, isNew = false }: Writing = {},
+  { mayWrite = () => true, isNew = false }: WriteOptions = {},
 ): Promise<void> {
   const read = firstKnown(isNew && { object: undefined }, () => work.api.get<KubeObject>(ref));
   await inRounds(work, ref, async () => {

@@ -35,36 +35,31 @@ const RELAY_KINDS = new Set<Kind>(['Pod', 'Secret']);
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 const ONE_METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
-export interface Marked {
+export interface MarkedObject {
   ref: ObjectRef;
   sessionId: string;
   object: KubeObject;
 }
 
-export interface Found {
-  marked: Marked[];
+export interface SearchResult {
+  marked: MarkedObject[];
   /** What the account is not allowed to list. */
-  unseen: Unseen[];
+  unseen: UnseenKind[];
   /** The only namespaces that were searched; absent if the whole cluster was. */
   only?: string[];
   /** Set if the account is not allowed to list anything. */
   blind?: true;
 }
 
-export interface Unseen {
+export interface UnseenKind {
   kind: Kind;
   /** If absent, the whole cluster is meant. */
   namespace?: string;
 }
 
-/** For messages, with the names of the resources as kubectl lists them: `services in shop, leases in shop`. */
-export function unseenText(unseen: Unseen[]): string {
-  return unseen
-    .map(({ kind, namespace }) => {
-      const { plural } = kindInfo(kind);
-      return namespace === undefined ? plural : `${plural} in ${namespace}`;
-    })
-    .join(', ');
+/** The resources with the names that kubectl lists. */
+export function resourcesOf(unseen: UnseenKind[]): { resource: string; namespace?: string }[] {
+  return unseen.map(({ kind, ...where }) => ({ resource: kindInfo(kind).plural, ...where }));
 }
 
 /**
@@ -77,9 +72,9 @@ export async function findMarked(
   api: ClusterApi,
   namespaces: string[],
   { sessionId, secrets = true }: { sessionId?: string; secrets?: boolean } = {},
-): Promise<Found> {
+): Promise<SearchResult> {
   const list = lister(api, sessionId);
-  const secretsIn = async (places: Iterable<string>, sessions: Iterable<string>): Promise<Marked[]> => {
+  const secretsIn = async (places: Iterable<string>, sessions: Iterable<string>): Promise<MarkedObject[]> => {
     const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
     return (await Promise.all(found)).flat();
   };
@@ -109,7 +104,7 @@ export async function findMarked(
 }
 
 /** Resolves to undefined if listing is forbidden. */
-type List = (kind: Kind, namespace: string | undefined) => Promise<Marked[] | undefined>;
+type List = (kind: Kind, namespace: string | undefined) => Promise<MarkedObject[] | undefined>;
 
 function lister(api: ClusterApi, sessionId: string | undefined): List {
   const labelSelector = sessionId === undefined ? SESSION_LABEL : `${SESSION_LABEL}=${sessionId}`;
@@ -124,7 +119,7 @@ function lister(api: ClusterApi, sessionId: string | undefined): List {
   };
 }
 
-async function everywhere(list: List, kind: Kind, namespaces: string[]): Promise<Found> {
+async function everywhere(list: List, kind: Kind, namespaces: string[]): Promise<SearchResult> {
   const all = await list(kind, undefined);
   if (all !== undefined) return { marked: all, unseen: [] };
   if (!kindInfo(kind).namespaced) return { marked: [], unseen: [{ kind }] };
@@ -146,7 +141,7 @@ async function relaySecrets(
   list: List,
   namespace: string,
   sessions: Iterable<string>,
-): Promise<Marked[]> {
+): Promise<MarkedObject[]> {
   const listed = await list('Secret', namespace);
   if (listed !== undefined) return listed;
   const refs = [...sessions].map((sessionId) => ({ ref: relaySecretRef(namespace, sessionId), sessionId }));
@@ -154,7 +149,11 @@ async function relaySecrets(
 }
 
 /** If Pods cannot be listed, a stand-in is read by its name, which follows from its manager's name. */
-async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[]): Promise<Marked[]> {
+async function hiddenStandIns(
+  api: ClusterApi,
+  marked: MarkedObject[],
+  unseen: UnseenKind[],
+): Promise<MarkedObject[]> {
   const hidden = unseen.filter(({ kind }) => kind === 'Pod').map(({ namespace }) => namespace);
   const standIns = marked.flatMap((one) => {
     const { ref, sessionId, object } = one;
@@ -170,8 +169,8 @@ async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[
 async function readMarked(
   api: ClusterApi,
   refs: Iterable<{ ref: ObjectRef; sessionId: string }>,
-): Promise<Marked[]> {
-  const read = [...refs].map(async ({ ref, sessionId }): Promise<Marked[]> => {
+): Promise<MarkedObject[]> {
+  const read = [...refs].map(async ({ ref, sessionId }): Promise<MarkedObject[]> => {
     const object = await api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY }).catch(undefinedIfForbidden);
     const isIts = object !== undefined && sessionOf(object) === sessionId;
     return isIts && !isEnding({ ref, object, sessionId }) ? [{ ref, sessionId, object }] : [];
@@ -182,7 +181,7 @@ async function readMarked(
 /**
  * Whether a Pod or a relay's Secret is already being deleted: a relay's Pod takes seconds to terminate, and there is nothing left to do.
  */
-function isEnding({ ref, object }: Marked): boolean {
+function isEnding({ ref, object }: MarkedObject): boolean {
   return RELAY_KINDS.has(ref.kind) && object.metadata.deletionTimestamp !== undefined;
 }
 

@@ -1,5 +1,7 @@
 import { DevloopError, messageOf } from '../../errors.ts';
+import { startElapsed } from '../../machine/elapsed.ts';
 import { shellWord } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { ObjectName } from '../../report/object-name.ts';
 import { describe } from '../../report/object-name.ts';
 import { isAlreadyExists, isForbidden } from '../api/errors.ts';
@@ -35,10 +37,15 @@ export interface Holder {
   health: string;
 }
 
+/** `outdated`: not renewed in time, so others see the session as dead, and one of them may have taken the Lease. */
+export type LeaseState = 'held' | 'outdated' | 'lost';
+
 export interface HeldLease extends AsyncDisposable {
   update(holder: Partial<Holder>): Promise<void>;
   /** Resolves with the new holder's name when another session has taken the Lease. */
   readonly lost: Promise<string>;
+  /** Known at once, also after this machine was asleep. */
+  state(): LeaseState;
 }
 
 /**
@@ -140,8 +147,7 @@ async function createOrFind(
     return await api.create<Lease>(ref, leaseObject(ref, sessionId, holder));
   } catch (error) {
     if (isForbidden(error)) {
-      const message = `The Lease that shows others who is using this operator cannot be created, so they get no warning when they take it over: ${error.message}`;
-      emit({ type: 'warning', message });
+      emit(notice('session.no-leases', { cause: error.message }));
       return undefined;
     }
     if (!isAlreadyExists(error)) throw error;
@@ -168,35 +174,46 @@ function unlabelled(context: string, ref: ObjectRef, { spec }: Lease): DevloopEr
 
 function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first: Holder): HeldLease {
   let holder = first;
+  let sinceRenewed = startElapsed();
+  let isLost = false;
   const lost = Promise.withResolvers<string>();
+  const lose = (by: string): void => {
+    isLost = true;
+    lost.resolve(by);
+  };
+  const isOutdated = (): boolean => sinceRenewed() >= LEASE_SECONDS * 1000;
   // The patch names a version, so the API server rejects it if another session or a newer renewal wrote the Lease first. Renewals do not
   // wait for each other, since one that hangs must not delay the next.
-  const renew = (): Promise<void> =>
-    whileInConflict(async () => {
+  const renew = async (): Promise<void> => {
+    // Counted from the beginning, because the time in the Lease is that of the write.
+    const elapsed = startElapsed();
+    await whileInConflict(async () => {
       const now = await api.get<Lease>(ref);
       if (now?.metadata.uid !== created.metadata.uid)
-        return lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'somebody who deleted the Lease');
+        return lose(now ? (now.spec.holderIdentity ?? 'somebody') : 'somebody who deleted the Lease');
       const { resourceVersion } = now!.metadata;
       const metadata = { resourceVersion, annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) } };
       await api.patch(ref, 'merge', { metadata, spec: { renewTime: microTime() } });
     });
-  let renewedAt = performance.now();
+    sinceRenewed = elapsed;
+  };
   let warned = false;
   // A failed renewal is repeated at the next tick: the Lease outlasts two failed renewals.
   const tick = async (): Promise<void> => {
     try {
       await renew();
-      renewedAt = performance.now();
       warned = false;
     } catch (error) {
-      if (warned || performance.now() - renewedAt < LEASE_SECONDS * 1000) return;
+      if (warned || !isOutdated()) return;
       warned = true;
-      emit({ type: 'warning', message: outdated(error) });
+      const cause = messageOf(error).replace(/\.$/, '');
+      emit(notice('session.lease-outdated', { seconds: LEASE_SECONDS, cause }));
     }
   };
   const timer = setInterval(() => void tick(), RENEW_EVERY_MS);
   return {
     lost: lost.promise,
+    state: () => (isLost ? 'lost' : isOutdated() ? 'outdated' : 'held'),
     async update(change) {
       holder = { ...holder, ...change };
       await renew().catch(() => {});
@@ -205,11 +222,6 @@ function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first
       clearInterval(timer);
     },
   };
-}
-
-function outdated(error: unknown): string {
-  const cause = messageOf(error).replace(/\.$/, '');
-  return `The Lease of this session has not been renewed for ${LEASE_SECONDS} s: ${cause}. Until it is, others see the session as dead and can take it over.`;
 }
 
 function leaseObject(ref: ObjectRef, sessionId: string, holder: Holder): Lease {

@@ -3,25 +3,26 @@ import { isWebhookKind, isWorkload, type ObjectRef } from '../api/kinds.ts';
 import type { Lease, WebhookConfiguration } from '../api/objects.ts';
 import { isLeaseFor, probeObjectName } from '../names.ts';
 import { SERVICE_NAME } from './endpoints.ts';
-import type { Marked } from './find-marked.ts';
+import type { MarkedObject } from './find-marked.ts';
 import { type Holder, holderOf } from './lease.ts';
 
 /**
  * The Leases among a session's objects that belong to its other objects, and those for the targets that such a Lease names: these may be
  * restored already. If no other object is left that can have a Lease, all Leases count.
  */
-export function ownLeases(marked: Marked[]): Marked[] {
+export function ownLeases(marked: MarkedObject[]): MarkedObject[] {
   const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
   const objects = marked.flatMap(leased).filter((one) => !isOfProbe(one));
   if (objects.length === 0) return leases;
-  const isFor = ({ ref }: Marked, some: ObjectRef[]): boolean => some.some((one) => isLeaseFor(ref, one));
+  const isFor = ({ ref }: MarkedObject, some: ObjectRef[]): boolean =>
+    some.some((one) => isLeaseFor(ref, one));
   const first = leases.filter((lease) => isFor(lease, objects));
   const targets = first.flatMap(({ object }) => holderOf(object as Lease)?.targets ?? []) as ObjectRef[];
   return leases.filter((lease) => first.includes(lease) || isFor(lease, targets));
 }
 
 /** The holders that a session's own Leases record. */
-export function holdersIn(marked: Marked[]): Holder[] {
+export function holdersIn(marked: MarkedObject[]): Holder[] {
   return ownLeases(marked).flatMap(({ object }) => holderOf(object as Lease) ?? []);
 }
 
@@ -31,7 +32,7 @@ function isOfProbe({ name }: ObjectRef): boolean {
 }
 
 /** What a session holds a Lease for if it has changed this object. */
-function leased({ ref, object }: Marked): ObjectRef[] {
+function leased({ ref, object }: MarkedObject): ObjectRef[] {
   const { namespace, kind } = ref;
   const service = (name: string, place = namespace): ObjectRef[] =>
     place === undefined ? [] : [{ kind: 'Service', namespace: place, name }];

@@ -1,7 +1,7 @@
 /** Whether a review is about a write that devloop itself has sent and that is not answered yet. */
 import { SELF_REVIEWS } from '../api/account.ts';
 import type { Write } from '../api/writes.ts';
-import type { Reviewed } from './reviewed.ts';
+import type { AdmissionRequest } from './reviewed.ts';
 
 const METHODS: Record<string, string[]> = {
   CREATE: ['POST'],
@@ -13,7 +13,7 @@ const METHODS: Record<string, string[]> = {
  * What the review is to a write, if the account is devloop's. `its`: the review is about this write, and the object is still in the version
  * that the write names. `stale`: somebody has changed the object since, so the API server will refuse the write with a conflict.
  */
-export function relationTo(review: Reviewed, write: Write): 'its' | 'stale' | undefined {
+export function relationTo(review: AdmissionRequest, write: Write): 'its' | 'stale' | undefined {
   const { operation = '', dryRun = false, object, oldObject } = review;
   if (!METHODS[operation]?.includes(write.method) || dryRun !== write.isDryRun) return undefined;
   if (pathOf(review) !== write.path) return undefined;
@@ -31,7 +31,7 @@ export function relationTo(review: Reviewed, write: Write): 'its' | 'stale' | un
   }
 }
 
-function isNamed(object: Reviewed['object'], name: unknown): boolean {
+function isNamed(object: AdmissionRequest['object'], name: unknown): boolean {
   return name !== undefined && object?.metadata?.name === name;
 }
 
@@ -40,7 +40,7 @@ export function asksWhoWeAre({ method, path }: Write): boolean {
   return method === 'POST' && path === SELF_REVIEWS;
 }
 
-function pathOf(review: Reviewed): string {
+function pathOf(review: AdmissionRequest): string {
   const { group = '', version, resource } = review.requestResource ?? review.resource ?? {};
   const subresource = review.requestResource ? review.requestSubResource : review.subResource;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;

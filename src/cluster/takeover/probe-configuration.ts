@@ -28,12 +28,12 @@ export function probeConfiguration(
 }
 
 /** One probe of a Service. */
-export interface Probed {
+export interface Probe {
   nonce: string;
   path: string;
   timeoutSeconds: number;
   /** The label value of an object that triggers several probes. */
-  together?: string | undefined;
+  together?: string;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface Probed {
  */
 export function probeWebhook(
   { namespace, service, port, caBundle }: ProbedService,
-  { nonce, path, timeoutSeconds, together }: Probed,
+  { nonce, path, timeoutSeconds, together }: Probe,
 ): ProbeWebhook {
   const created = {
     name: `${nonce}.${PROBE_WEBHOOK}`,

@@ -33,7 +33,7 @@ export interface Prober extends AsyncDisposable {
   reachesTogether(): Promise<boolean>;
 }
 
-type Probing = (work: Work, language: ProbeLanguage) => Promise<Prober>;
+type ProbeApply = (work: Work, language: ProbeLanguage) => Promise<Prober>;
 
 function probePermissions(namespace: string): Permission[] {
   const why = 'verify the route';
@@ -48,7 +48,7 @@ function probePermissions(namespace: string): Permission[] {
  * objects with a random label, and makes a server-side dry run, which the gateway denies with the nonce. If the route is broken, the API
  * server's refusal names the exact cause.
  */
-export function createProber(target: ProbeTarget): Step<Probing> {
+export function createProber(target: ProbeTarget): Step<ProbeApply> {
   const object: ObjectRef = {
     kind: 'ValidatingWebhookConfiguration',
     name: probeConfigurationName(ANY_SESSION, '*'),

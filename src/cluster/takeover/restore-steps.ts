@@ -1,6 +1,6 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { shellWord } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
 import { isDenied, isTransient, LET_IT_PASS, refusalOf, undefinedIfForbidden } from '../api/errors.ts';
 import { isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
@@ -10,10 +10,10 @@ import type { Workload } from '../api/workloads.ts';
 import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, same, sessionOf } from '../marks/marks.ts';
 import { SELECTOR } from '../marks/selector.ts';
-import type { Kept } from '../marks/undo.ts';
+import type { Remainder } from '../marks/undo.ts';
 import { isOwnService, isProbeConfiguration, isRelayPod, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
-import type { Marked } from './find-marked.ts';
+import type { MarkedObject } from './find-marked.ts';
 import { assertNotHandMade, handMadeChange, isHandMade } from './hand-made.ts';
 import type { Pause } from './pause/pause.ts';
 import { isUnansweredWebhook } from './pause/refusals.ts';
@@ -28,9 +28,9 @@ const ENDPOINTS_LIMIT_MS = 3_000;
 const UNBLOCKED_LIMIT_MS = 30_000;
 
 /** The result of restoring one object. `kept`: what was left as it is, because somebody else changed it. */
-export interface Left {
+export interface RestoreResult {
   ref: ObjectRef;
-  kept: Kept[];
+  kept: Remainder[];
   /** Whether only the object's mark is left, because the patch that removes the mark is refused, or a webhook that does not answer yet blocks it. */
   isMarked?: boolean;
   /** Whether the manager's Pods were refused because a webhook did not answer. */
@@ -59,7 +59,8 @@ export interface ManagerWait {
   wasUnready?: boolean;
 }
 
-const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
+const of = (marked: MarkedObject[], kind: Kind): MarkedObject[] =>
+  marked.filter((one) => one.ref.kind === kind);
 
 /**
  * The first step: resumes the in-cluster managers among the `taken` objects, while reviews are still answered here. It also waits for
@@ -69,8 +70,8 @@ export async function resumeManagers(
   work: Work,
   taken: ObjectRef[],
   wait: ManagerWait,
-  marked: Marked[] = [],
-): Promise<Left[]> {
+  marked: MarkedObject[] = [],
+): Promise<RestoreResult[]> {
   const managers = taken.filter(({ kind }) => pauseOf(kind) !== undefined);
   const seen = new Map(marked.map(({ ref, object }) => [describe(ref), object]));
   const resumed = await allDone(
@@ -88,7 +89,7 @@ export async function resumeManagers(
 }
 
 /** Removes the marks that were blocked, once the webhooks answer again. */
-export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
+export async function removeMarks(work: Work, left: RestoreResult[]): Promise<RestoreResult[]> {
   return await allDone(
     left
       .filter(({ isMarked }) => isMarked)
@@ -101,7 +102,7 @@ async function resume(
   ref: ObjectRef,
   { seconds, wasUnready = false }: ManagerWait,
   seen?: KubeObject,
-): Promise<Left> {
+): Promise<RestoreResult> {
   const pause = pauseOf(ref.kind)!;
   const left = await restoreOrResume(work, pause, ref, seen);
   if (seconds === 0) return left;
@@ -112,23 +113,15 @@ async function resume(
     faultOf: wasUnready ? faultOf : undefined,
   });
   if (blocked !== undefined) {
-    work.emit({
-      type: 'note',
-      message: `${describe(ref)} cannot create Pods while a webhook is unreachable, so the Service is restored first. (${blocked})`,
-    });
+    work.emit(notice('restore.service-first', { manager: ref, cause: blocked }));
     return { ...left, isBlocked: true };
   }
   if (ready) return left;
   if (fault !== undefined) {
-    const message = `${describe(ref)} is resumed, and is not ready, as before the session: ${fault}`;
-    work.emit({ type: 'warning', message });
+    work.emit(notice('manager.unready-as-before', { manager: ref, cause: fault }));
     return { ...left, isLate: true };
   }
-  work.emit({
-    type: 'warning',
-    message: `${describe(ref)} was not ready within ${seconds} s; restoring everything else anyway.`,
-    hint: `kubectl -n ${shellWord(ref.namespace)} describe ${ref.kind.toLowerCase()} ${shellWord(ref.name)}`,
-  });
+  work.emit(notice('manager.not-ready', { manager: ref, seconds }));
   return { ...left, isLate: true };
 }
 
@@ -136,7 +129,7 @@ async function resume(
  * Waits until Kubernetes can create the Pods of blocked managers, because a manager that cannot start does not count as restored.
  * Kubernetes has just tried to create the Pods, and tries again soon.
  */
-export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): Promise<void> {
+export async function waitUntilUnblocked({ api, signal }: Work, left: RestoreResult[]): Promise<void> {
   const waiting = left.filter(({ isBlocked }) => isBlocked);
   await allDone(
     waiting.map(async ({ ref }) => {
@@ -155,13 +148,18 @@ export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): P
 }
 
 /** Finds the managers that were late or blocked, and still cannot start now that everything is restored. */
-export async function findNotStarted({ api }: Work, left: Left[]): Promise<NotStarted[]> {
+export async function findNotStarted({ api }: Work, left: RestoreResult[]): Promise<NotStarted[]> {
   const late = left.filter(({ isLate, isBlocked }) => isLate || isBlocked);
   const causes = await allDone(late.map(({ ref }) => whyNotStarted(api, ref)));
   return causes.filter((one) => one !== undefined);
 }
 
-async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: KubeObject): Promise<Left> {
+async function restoreOrResume(
+  work: Work,
+  pause: Pause,
+  ref: ObjectRef,
+  seen?: KubeObject,
+): Promise<RestoreResult> {
   try {
     return { ref, kept: await pause.restore(work, ref, seen) };
   } catch (error) {
@@ -176,7 +174,7 @@ async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: 
 }
 
 /** The second step: the Services get their selectors back, and Kubernetes recreates their endpoints; hand-made endpoints are restored. */
-export async function restoreServices(work: Work, marked: Marked[]): Promise<Left[]> {
+export async function restoreServices(work: Work, marked: MarkedObject[]): Promise<RestoreResult[]> {
   const restored = marked.filter((one) => one.ref.kind === 'Service' || isHandMade(one));
   return await allDone(
     restored.map(async (one) => {
@@ -197,7 +195,7 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
 export async function waitForControllerSlices(
   { api, signal }: Work,
   services: ObjectRef[],
-  marked: Marked[],
+  marked: MarkedObject[],
   limitMs: number,
 ): Promise<ObjectRef[]> {
   const relays = new Set(relayPods(marked).map(({ ref }) => `${ref.namespace}/${ref.name}`));
@@ -225,7 +223,7 @@ export async function waitForControllerSlices(
 }
 
 /** The third step: deletes everything that the session created for its endpoints and probes. */
-export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
+export async function removeCreated(work: Work, marked: MarkedObject[]): Promise<void> {
   const probes = webhooksIn(marked).filter((one) => isProbeConfiguration(one.ref, work.sessionId));
   const own = marked.filter((one) => !isHandMade(one));
   const created = [...of(own, 'EndpointSlice'), ...probes];
@@ -236,17 +234,17 @@ export async function removeCreated(work: Work, marked: Marked[]): Promise<void>
 }
 
 /** Restores the timeouts and the failurePolicy of the webhooks, once they answer in the cluster again. */
-export async function restoreWebhookTimes(work: Work, marked: Marked[]): Promise<Left[]> {
+export async function restoreWebhookTimes(work: Work, marked: MarkedObject[]): Promise<RestoreResult[]> {
   const changed = webhooksIn(marked).filter((one) => !isProbeConfiguration(one.ref, work.sessionId));
   return await allDone(changed.map(async ({ ref }) => ({ ref, kept: await restoreWebhooks(work, ref) })));
 }
 
-function webhooksIn(marked: Marked[]): Marked[] {
+function webhooksIn(marked: MarkedObject[]): MarkedObject[] {
   return marked.filter(({ ref }) => isWebhookKind(ref.kind));
 }
 
 /** The endpoints controller overwrites our Endpoints, label included, once the Service has its selector again. */
-async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
+async function restoreEndpoints(work: Work, one: MarkedObject): Promise<void> {
   const { api, sessionId, emit } = work;
   const isOverwritten = async (): Promise<boolean> => {
     const now = await api.get<Endpoints>(one.ref);
@@ -259,7 +257,7 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
 }
 
 /** Deletes the relays. This comes after the restore of the Services, because a relay carries reviews until its Service points elsewhere. */
-export async function removeRelays(work: Work, marked: Marked[]): Promise<void> {
+export async function removeRelays(work: Work, marked: MarkedObject[]): Promise<void> {
   const pods = relayPods(marked);
   // If Secrets cannot be listed, their names follow from the session's id.
   const secrets = new Map(of(marked, 'Secret').map(({ ref }) => [describe(ref), ref]));
@@ -272,11 +270,11 @@ export async function removeRelays(work: Work, marked: Marked[]): Promise<void> 
   await allDone(pods.map(({ ref }) => removeRef(work, ref)));
 }
 
-export function relayPods(marked: Marked[]): Marked[] {
+export function relayPods(marked: MarkedObject[]): MarkedObject[] {
   return marked.filter(({ ref, sessionId }) => isRelayPod(ref, sessionId));
 }
 
-export async function removeStandIns(work: Work, marked: Marked[]): Promise<void> {
+export async function removeStandIns(work: Work, marked: MarkedObject[]): Promise<void> {
   const relays = relayPods(marked);
   await allDone(
     of(marked, 'Pod')
@@ -285,12 +283,13 @@ export async function removeStandIns(work: Work, marked: Marked[]): Promise<void
   );
 }
 
-export async function removeLeases({ api }: Work, marked: Marked[]): Promise<void> {
+export async function removeLeases({ api }: Work, marked: MarkedObject[], before = () => {}): Promise<void> {
+  before();
   await allDone(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
 }
 
 /** Deletes only the object that was found; a newer object with the same name is left alone. */
-async function remove(work: Work, { ref, object }: Marked, detail = ''): Promise<void> {
+async function remove(work: Work, { ref, object }: MarkedObject, detail = ''): Promise<void> {
   if (await work.api.remove(ref, object.metadata.uid))
     work.emit({ type: 'change', action: 'delete', object: ref, detail });
 }

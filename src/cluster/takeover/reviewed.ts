@@ -1,7 +1,7 @@
 import type { KubeObject } from '../api/objects.ts';
 
 /** The `request` of an AdmissionReview, as far as it shows who writes what. */
-export interface Reviewed {
+export interface AdmissionRequest {
   operation?: string;
   /** In the version of the webhook's rule. */
   resource?: Resource;

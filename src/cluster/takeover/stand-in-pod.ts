@@ -1,6 +1,7 @@
 /**
  * The manifest of the stand-in Pod: a program that reads it finds a Pod of the manager, but nothing else in the cluster counts it as one.
  */
+import { isWorkload, kindInfo, relationsOf } from '../api/kinds.ts';
 import { type Labels, selects } from '../api/labels.ts';
 import type { LabelSelector, OwnerReference } from '../api/objects.ts';
 import type { Container, Pod, Resources } from '../api/workloads.ts';
@@ -75,9 +76,10 @@ function containerOf({ name, image }: Container, resources: Resources): Containe
  */
 function ownersFor({ ref, object }: Manager, real: OwnerReference[]): OwnerReference[] {
   const { uid = '' } = object.metadata;
-  const itself = { apiVersion: 'apps/v1', kind: ref.kind, name: ref.name, uid };
+  const itself = { apiVersion: kindInfo(ref.kind).apiVersion, kind: ref.kind, name: ref.name, uid };
   const owners = real.map(({ apiVersion = '', kind, name, uid }) => ({ apiVersion, kind, name, uid }));
-  if (ref.kind === 'Deployment') return [...owners, { ...itself, controller: true }];
+  if (isWorkload(ref.kind) && relationsOf(ref.kind).between)
+    return [...owners, { ...itself, controller: true }];
   return owners.length > 0 ? owners : [itself];
 }
 

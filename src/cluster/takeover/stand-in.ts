@@ -1,6 +1,6 @@
 import { backOff, sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
-import { describe } from '../../report/object-name.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { isForbidden, noneIfForbidden, noneIfRefused, refusalOf } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
@@ -119,14 +119,9 @@ async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<Pod | un
     const refusal = refusalOf(error);
     if (refusal === undefined) throw error;
     if (isForbidden(refusal) && others.length > 0) return await create(work, ref, others);
-    work.emit({ type: 'warning', message: standInMissing(ref, refusal.message) });
+    work.emit(notice('stand-in.missing', { pod: ref, cause: refusal.message }));
     return undefined;
   }
-}
-
-/** `because`: the API server's refusal, or the missing permission. */
-export function standInMissing(ref: ObjectRef, because: string): string {
-  return `${describe(ref)}, which the controller may read as its own, cannot be created, so the controller may fail: ${because}`;
 }
 
 /** Creates the Pod again when it is deleted. If that happens repeatedly, devloop waits longer before each attempt. */
@@ -145,7 +140,7 @@ function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
     work.emit({ type: 'change', action: 'create', object: ref, detail: 'somebody had deleted it' });
   };
   const warn = (error: unknown): void => {
-    work.emit({ type: 'warning', message: standInMissing(ref, messageOf(error)) });
+    work.emit(notice('stand-in.missing', { pod: ref, cause: messageOf(error) }));
   };
   const onObjects = (found: Pod[]): void => {
     if (found.length === 0) creating = creating.then(again).catch(warn);

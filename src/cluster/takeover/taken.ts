@@ -2,7 +2,7 @@ import type { ObjectRef } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 
 /** What a session took over, and how it reads more about it. */
-export interface Taken {
+export interface TakenObjects {
   sessionId: string;
   /** The Services and the workloads, as they were read. */
   objects: TakenObject[];
@@ -14,5 +14,5 @@ export interface TakenObject {
   ref: ObjectRef;
   object: KubeObject;
   /** A later version of the object, which is also the user's. */
-  now?: KubeObject | undefined;
+  now?: KubeObject;
 }

@@ -1,13 +1,14 @@
 /** Whether what Kubernetes creates for a manager comes from the template that a session took over. */
+import { relationsOf, WORKLOAD_KINDS } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
 import type { Pod, PodTemplate, Workload } from '../api/workloads.ts';
 import { same } from '../marks/marks.ts';
 import { valueAt } from '../marks/paths.ts';
 import { PAUSED } from '../names.ts';
-import type { Reviewed } from './reviewed.ts';
+import type { AdmissionRequest } from './reviewed.ts';
 import type { TakenObject } from './taken.ts';
 
-const TEMPLATE_HASH = 'pod-template-hash';
+const HASHES = WORKLOAD_KINDS.flatMap((kind) => relationsOf(kind).between?.hash ?? []);
 const REVISION = 'controller-revision-hash';
 const GENERATION = 'pod-template-generation';
 const GENERATION_OF_DAEMON_SET = 'deprecated.daemonset.template.generation';
@@ -33,7 +34,7 @@ function versionsOf({ object, now = object }: TakenObject): Workload[] {
 function plain({ metadata, spec, ...more }: PodTemplate): Json {
   const template = {
     ...more,
-    metadata: { ...metadata, labels: without(metadata?.labels, TEMPLATE_HASH) },
+    metadata: { ...metadata, labels: without(metadata?.labels, ...HASHES) },
     spec: { ...spec, nodeSelector: without(spec.nodeSelector, PAUSED) },
     [PATCH]: undefined,
   };
@@ -41,9 +42,9 @@ function plain({ metadata, spec, ...more }: PodTemplate): Json {
   return JSON.parse(JSON.stringify(template), (_, value) => value ?? undefined);
 }
 
-function without(map: Record<string, string> = {}, key: string): Record<string, string> | undefined {
-  const { [key]: _, ...rest } = map;
-  return Object.keys(rest).length === 0 ? undefined : rest;
+function without(map: Record<string, string> = {}, ...keys: string[]): Record<string, string> | undefined {
+  const rest = Object.entries(map).filter(([key]) => !keys.includes(key));
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
 
 /**
@@ -71,7 +72,7 @@ function isOfRevision(revision: string | undefined, manager: TakenObject): boole
 }
 
 /** Whether an update leaves what runs in Pods as it is: none of these controllers changes that in a Pod or a ReplicaSet that exists. */
-export function keepsWhatRuns({ operation, object, oldObject }: Reviewed): boolean {
+export function keepsWhatRuns({ operation, object, oldObject }: AdmissionRequest): boolean {
   const [before, after] = [oldObject, object].map((one) => {
     return valueAt(one, ['spec', 'template']) ?? valueAt(one, ['spec']);
   });

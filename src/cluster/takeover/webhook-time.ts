@@ -4,7 +4,7 @@ import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { applyChange, restoreChange } from '../marks/change.ts';
 import { IN_ANNOTATION, type OwnChange } from '../marks/marks.ts';
 import { ANY_ENTRY } from '../marks/paths.ts';
-import type { Kept } from '../marks/undo.ts';
+import type { Remainder } from '../marks/undo.ts';
 import type { Step } from '../step.ts';
 import type { Work } from '../work.ts';
 
@@ -76,7 +76,7 @@ export function giveTime(
   };
 }
 
-export function restoreWebhooks(work: Work, ref: ObjectRef): Promise<Kept[]> {
+export function restoreWebhooks(work: Work, ref: ObjectRef): Promise<Remainder[]> {
   return restoreChange(work, ref, WEBHOOKS);
 }
 

@@ -1,13 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
+import type { Sources } from '../../checkout/language.ts';
 import { runGit } from '../../machine/git.ts';
-import { embeddedBelow, embeds } from '../go/embeds.ts';
-import { addEmbedded, listSources, noSources, type SourceSet } from '../go/sources.ts';
-import { isGoInput, isNotSource } from './filter.ts';
+import { isNotSource } from './filter.ts';
 
-/** A Go package, files and directories that the user named, or a whole checkout. */
+/** The sources of a program, files and directories that the user named, or a whole checkout. */
 export type WatchTarget =
-  | { goPackage: string; flags?: string[] }
+  | { sources: (signal: AbortSignal) => Promise<Sources> }
   | { paths: string[] }
   | { checkout: string };
 
@@ -15,8 +14,8 @@ export type WatchTarget =
 export interface WatchScope {
   directories: string[];
   recursive: boolean;
-  /** What a Go package is built from; absent for anything else, and if the go tool cannot tell. */
-  sources?: SourceSet;
+  /** What the program is built from; absent if the user named the files, or any file of the checkout can be a source. */
+  sources?: Sources;
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
@@ -27,14 +26,13 @@ export interface WatchScope {
 }
 
 /**
- * What to watch for a target: everything that a Go package is built from, what git does not ignore in a checkout, or the directories and
+ * What to watch for a target: everything that a program is built from, what git does not ignore in a checkout, or the directories and
  * globs of devloop.yaml as they are.
  */
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);
   if ('checkout' in target) return await checkoutScope(target.checkout, signal);
-  const sources = await listSources(cwd, target, signal);
-  return sources ? scopeOf(sources) : goScope(onlyDirectory(cwd));
+  return scopeOf(await target.sources(signal));
 }
 
 /** All files of a scope that count. */
@@ -59,23 +57,15 @@ async function filesIn(directory: string, scope: WatchScope): Promise<string[]> 
   return here.concat(...(await Promise.all(below.map(({ path }) => filesIn(path, scope)))));
 }
 
-/** The scope of everything that a Go package is built from. */
-export function scopeOf(sources: SourceSet): WatchScope {
-  return { ...goScope(sources), sources };
-}
-
-function goScope(sources: SourceSet): WatchScope {
+/** The scope of everything that a program is built from. */
+export function scopeOf(sources: Sources): WatchScope {
   return {
-    directories: [...new Set([...sources.directories, ...sources.embeddedDirectories])],
-    async takeIn(directory) {
-      if (!sources.embeds.some((one) => embeds(one, directory))) return [];
-      const found = await embeddedBelow(directory, sources.embeds);
-      for (const one of found) addEmbedded(sources, one);
-      return found;
-    },
+    sources,
+    directories: sources.directories,
     recursive: false,
     isOutside: () => false,
-    counts: (path) => isGoInput(path, sources),
+    counts: sources.counts,
+    takeIn: sources.takeIn,
     notIgnored: async (paths) => paths,
   };
 }
@@ -130,9 +120,9 @@ async function checkoutScope(root: string, signal: AbortSignal): Promise<WatchSc
 
 const IGNORED = 'ls-files -z --others --ignored --exclude-standard --directory'.split(' ');
 
-/** Whether the go tool could not tell what a package is built from. */
-export function isGuess({ recursive, sources }: WatchScope): boolean {
-  return !recursive && sources === undefined;
+/** Whether the build tool could not tell what the program is built from. */
+export function isGuess({ sources }: WatchScope): boolean {
+  return sources?.isGuess === true;
 }
 
 /** A scope that covers what at least one of the two covers. */
@@ -145,9 +135,4 @@ export function both(one: WatchScope, { sources: _, ...other }: WatchScope): Wat
       ...new Set([...((await one.takeIn?.(directory)) ?? []), ...((await other.takeIn?.(directory)) ?? [])]),
     ],
   };
-}
-
-/** What to watch if go cannot read the go.mod: the next save may fix it. */
-function onlyDirectory(cwd: string): SourceSet {
-  return { ...noSources(), directories: new Set([cwd]) };
 }

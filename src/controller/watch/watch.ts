@@ -1,5 +1,5 @@
 import { sleep } from '../../async.ts';
-import { COARSE_CLOCK_MS } from '../go/built-from.ts';
+import { COARSE_CLOCK_MS } from '../../checkout/files.ts';
 import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
 import { type WatchedDirectories, watchDirectories } from './directories.ts';
 import { both, filesOf, isGuess, readScope, type WatchScope, type WatchTarget } from './scope.ts';
@@ -44,7 +44,8 @@ const LASTS_MS = 500;
 
 /** Reads the files before they are watched, so that even the first change can be compared with what was there before. */
 export async function lookAt(reading: Promise<WatchScope>): Promise<FirstLook> {
-  const [scope, memory] = [await reading, createContentMemory()];
+  const scope = await reading;
+  const memory = createContentMemory(scope.sources?.structureOf);
   return { scope, memory, read: await memory.changesIn(await scope.notIgnored(await filesOf(scope))) };
 }
 
@@ -146,7 +147,8 @@ async function writtenSince(sinceMs: number, { scope, memory, read }: FirstLook)
 }
 
 async function unread(reading: Promise<WatchScope>): Promise<FirstLook> {
-  return { scope: await reading, memory: createContentMemory(), read: [] };
+  const scope = await reading;
+  return { scope, memory: createContentMemory(scope.sources?.structureOf), read: [] };
 }
 
 function isLate({ modifiedMs }: ContentChange, sinceMs: number): boolean {

@@ -1,5 +1,5 @@
 import { dirname, relative, resolve } from 'node:path';
-import { manifestFiles } from '../sources.ts';
+import { manifestFiles, type SourceText } from '../../checkout/files.ts';
 
 /** What the kustomizations of a checkout make of its files. */
 export interface Kustomizations {
@@ -19,7 +19,7 @@ const DELETION = /\$patch["']?:\s*["']?delete/;
 export async function readKustomizations(root: string): Promise<Kustomizations> {
   const files = await manifestFiles(root, /^resources:|^namePrefix:|\$patch/m);
   const lists = await Promise.all(
-    files.filter(({ file }) => KUSTOMIZATION.test(file)).map((one) => listOf(one, root)),
+    files.filter(({ path }) => KUSTOMIZATION.test(path)).map((one) => listOf(one, root)),
   );
   return {
     prefixes: [...new Set([...files.flatMap(({ text }) => NAME_PREFIX.exec(text)?.[1] ?? []), ''])],
@@ -29,7 +29,7 @@ export async function readKustomizations(root: string): Promise<Kustomizations> 
 }
 
 async function listOf(
-  { file, text }: { file: string; text: string },
+  { path: file, text }: SourceText,
   root: string,
 ): Promise<{ name: string; listed: Set<string> }> {
   const { parseDocument } = await import('yaml');

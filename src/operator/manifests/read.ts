@@ -1,12 +1,12 @@
 import { relative } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { manifestFiles, type SourceText } from '../../checkout/files.ts';
 import { isWebhookKind } from '../../cluster/api/kinds.ts';
 import type {
   CustomResourceDefinition,
   KubeObject,
   WebhookConfiguration,
 } from '../../cluster/api/objects.ts';
-import { manifestFiles } from '../sources.ts';
 import type { PolicyRule } from './rules.ts';
 
 /** What decides which reviews the API server sends to a manager, which fields it keeps, and what the manager is allowed to do. */
@@ -49,8 +49,8 @@ const TEMPLATE = /\{\{/;
 export async function readManifests(root: string): Promise<Manifests> {
   const found = new Map<string, Manifest>();
   const templates: string[] = [];
-  for (const { file, text } of byOrigin(await manifestFiles(root, DECLARES))) {
-    const name = relative(root, file);
+  for (const { path, text } of byOrigin(await manifestFiles(root, DECLARES))) {
+    const name = relative(root, path);
     if (TEMPLATE.test(text)) templates.push(name);
     else
       for (const manifest of await manifestsIn(name, text)) {
@@ -74,9 +74,9 @@ async function manifestsIn(file: string, text: string): Promise<Manifest[]> {
 }
 
 /** `config/` is where controller-gen writes; everything else may be a copy of an earlier version. */
-function byOrigin<T extends { file: string }>(files: T[]): T[] {
-  const rank = ({ file }: T): number => (/\/config\//.test(file) ? 0 : 1);
-  return files.sort((a, b) => rank(a) - rank(b) || (a.file < b.file ? -1 : 1));
+function byOrigin(files: SourceText[]): SourceText[] {
+  const rank = ({ path }: SourceText): number => (/\/config\//.test(path) ? 0 : 1);
+  return files.sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
 /** Undefined if its aliases cannot be resolved. */

@@ -1,8 +1,8 @@
+import type { PageAction } from '../../report/actions.ts';
 import {
   type ExportedReview,
   type ExportFormat,
   KEY_HEADER,
-  type PageAction,
   type PageChange,
   type PageMessages,
   type ReplayedReview,

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
-import type { PageAction, PageStatus } from '../protocol.ts';
+import { ACTIONS, type PageAction } from '../../report/actions.ts';
+import type { PageStatus } from '../protocol.ts';
 import { act, hasKey } from './api.ts';
 import type { Connection, Store } from './store.ts';
 
@@ -67,12 +68,6 @@ function Fact({ name, value, kind = '' }: { name: string; value: string; kind?: 
   );
 }
 
-const LABELS: Record<PageAction, string> = {
-  hold: 'Hold reviews',
-  release: 'Release reviews',
-  restart: 'Restart controller',
-};
-
 function Buttons({ status, store }: { status: PageStatus; store: Store }) {
   const run = async (action: PageAction): Promise<void> => {
     const failed = await act(action).catch((error: Error) => error);
@@ -82,7 +77,7 @@ function Buttons({ status, store }: { status: PageStatus; store: Store }) {
     <div class="buttons">
       {status.actions.map((action) => (
         <button key={action} type="button" onClick={() => void run(action)}>
-          {LABELS[action]}
+          {ACTIONS[action].button}
         </button>
       ))}
     </div>

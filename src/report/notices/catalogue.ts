@@ -1,14 +1,47 @@
+import { CALLS } from './calls.ts';
+import { COMMAND } from './command.ts';
+import { CONTROLLER } from './controller.ts';
+import { DEBUGGER } from './debugger.ts';
+import { ENDING } from './ending.ts';
+import { GATEWAY } from './gateway.ts';
+import { GUARD } from './guard.ts';
+import { IDENTITY } from './identity.ts';
+import { LOCAL } from './local.ts';
+import { LOCAL_FILES } from './local-files.ts';
 import type { Level, Notice } from './notice.ts';
 import { OPERATOR } from './operator.ts';
+import { PAUSE } from './pause.ts';
+import { RELAY } from './relay.ts';
 import { RESTORE } from './restore.ts';
+import { REVIEWS } from './reviews.ts';
 import { ROUTE } from './route.ts';
 import { SESSION } from './session.ts';
+import { VERIFY } from './verify.ts';
 
 /**
  * Every note and warning, by its code. A code keeps its meaning, so scripts and tests look for it and never at the text. docs/notices.md is
  * generated from the files that are put together here.
  */
-export const NOTICES = { ...OPERATOR, ...RESTORE, ...ROUTE, ...SESSION };
+export const NOTICES = {
+  ...CALLS,
+  ...COMMAND,
+  ...CONTROLLER,
+  ...DEBUGGER,
+  ...ENDING,
+  ...GATEWAY,
+  ...GUARD,
+  ...IDENTITY,
+  ...LOCAL,
+  ...LOCAL_FILES,
+  ...OPERATOR,
+  ...PAUSE,
+  ...RELAY,
+  ...RESTORE,
+  ...REVIEWS,
+  ...ROUTE,
+  ...SESSION,
+  ...VERIFY,
+};
 
 export type NoticeCode = keyof typeof NOTICES;
 type ValuesOf<C extends NoticeCode> = Parameters<(typeof NOTICES)[C]['text']>[0];

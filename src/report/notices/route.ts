@@ -1,4 +1,3 @@
-import { counted } from '../../phrases.ts';
 import { note, warning } from './notice.ts';
 
 /** How the cluster reaches this machine. */
@@ -29,38 +28,14 @@ export const ROUTE = {
     ({ route, next, cause }) =>
       `The ${route} route does not work, so devloop is trying the ${next} route (set \`route: ${next}\` in devloop.yaml to skip this step):\n${cause}`,
   ),
+  /** The account may not use a route of the plan, so devloop skips it. */
+  'route.not-permitted': note<{ route: string; resources: string[] }>(
+    ({ route, resources }) =>
+      `devloop skips the ${route} route: your account lacks permissions on ${resources.join(', ')}.`,
+  ),
   /** The route is back after it was lost, but reviews do not reach this machine. `next`: what to do. */
   'route.reconnected-unreached': warning<{ cause: string; next?: string }>(
     ({ cause }) => `The route reconnected, but reviews do not reach this machine: ${cause}`,
     ({ next }) => next,
   ),
-  /** The gateway refused connections and requests that were no calls to a webhook of this operator, or came from outside --allow-from. */
-  'gateway.strangers': warning<Refused>(strangersText, ({ isOpen }) =>
-    isOpen
-      ? 'Every host that reaches the port can connect. To let only the control plane connect: --allow-from <its network>'
-      : undefined,
-  ),
 };
-
-interface Refused {
-  connections: number;
-  requests: number;
-  /** Connections from outside --allow-from, and some of their addresses. */
-  keptOut: number;
-  addresses: string[];
-  /** Every host that reaches the port can connect. */
-  isOpen: boolean;
-}
-
-function strangersText({ connections, requests, keptOut, addresses }: Refused): string {
-  const unknown = [
-    ...(connections > 0 ? [counted(connections, 'connection')] : []),
-    ...(requests > 0 ? [counted(requests, 'request')] : []),
-  ].join(' and ');
-  const outside = `${counted(keptOut, 'connection')} from outside --allow-from (${addresses.join(', ')})`;
-  const all = [
-    ...(unknown === '' ? [] : [`${unknown} (no calls to a webhook of this operator)`]),
-    ...(keptOut > 0 ? [outside] : []),
-  ];
-  return `The gateway refused ${all.join(', and ')}.`;
-}

@@ -1,4 +1,5 @@
 import { withNames } from '../../phrases.ts';
+import { type ActionName, keysHelp } from '../actions.ts';
 import { describe, type ObjectName } from '../object-name.ts';
 import { note, warning } from './notice.ts';
 
@@ -9,15 +10,73 @@ export const SESSION = {
     () =>
       'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused: the controller just runs here, as `make run` would run it. If it is deployed, name it with --deployment.',
   ),
-  /** In a dry run: the account may not write Leases, so no other session would see this one. */
-  'session.no-leases': warning(
-    () =>
-      'Your account is not allowed to create Leases, so somebody else who takes over this operator gets no warning.',
+  /** The account may not write Leases, so no other session sees this one. `cause`: the API server's refusal; absent in a dry run. */
+  'session.no-leases': warning<{ cause?: string }>(({ cause }) =>
+    cause === undefined
+      ? 'Your account is not allowed to create Leases, so somebody else who takes over this operator gets no warning.'
+      : `The Lease that shows others who is using this operator cannot be created, so they get no warning when they take it over: ${cause}`,
   ),
+  /** The session's Lease could not be renewed in time, so others see the session as dead until it is. */
+  'session.lease-outdated': warning<{ seconds: number; cause: string }>(
+    ({ seconds, cause }) =>
+      `The Lease of this session has not been renewed for ${seconds} s: ${cause}. Until it is, others see the session as dead and can take it over.`,
+  ),
+  /** The user asked for `--api direct`, so the controller calls the API server with the user's kubeconfig. */
+  'api.direct': note(
+    () =>
+      'The controller calls the API server directly, with your account: devloop does not see its calls, and does not stop its writes if this session loses its Lease.',
+  ),
+  /** The session's Lease is not known to be its own any more, so the API proxy lets nothing be written. `isLost`: somebody else has it. */
+  'api.fenced': warning<{ isLost: boolean }>(({ isLost }) =>
+    isLost
+      ? 'This session has lost its Lease, so devloop refuses what the controller writes.'
+      : 'Until the Lease of this session is renewed, devloop refuses what the controller writes; reviews are answered.',
+  ),
+  /** The Lease was renewed, so the controller may write again. */
+  'api.unfenced': note(() => 'The Lease of this session is renewed, and the controller may write again.'),
   /** The socket over which other terminals control the session cannot be created. */
   'session.no-socket': note<{ cause: string }>(
     ({ cause }) =>
       `Other terminals cannot control this session, because its socket cannot be created: ${cause}`,
+  ),
+  /** Somebody pressed the key that lists the keys. */
+  'session.keys': note(keysHelp),
+  /** A session does not do now what a key, the page or a command asks for. */
+  'action.refused': note<{ action: ActionName; cause: string }>(({ cause }) => cause),
+  /** Somebody logged in again with a key, and the cluster accepts the login. */
+  'session.logged-in': note(() => 'the cluster accepts your login'),
+  /** A key has hidden the controller's log, or shown it again. */
+  'controller.log-toggled': note<{ isShown: boolean }>(
+    ({ isShown }) => `the controller's log is ${isShown ? 'shown again' : 'hidden; l shows it again'}`,
+  ),
+  /** devloop was asked to end, and restores what was changed. `reason`: the key or the signal. */
+  'session.ending': note<{ reason: string }>(
+    ({ reason }) =>
+      `${reason}: restoring what was changed. A second Ctrl-C exits at once; then run \`devloop down\` to restore the rest.`,
+  ),
+  /** The session is suspended, and answers no reviews until it continues. */
+  'session.suspended': warning(
+    () => 'devloop is suspended. Until it continues, it answers no reviews, so they fail.',
+    () => 'To continue: fg\nTo restore the cluster: devloop down',
+  ),
+  /** With --no-controller: the user can start their process. `port`: where it is awaited, if the operator has webhooks. */
+  'session.start-process': note<{ port?: string | number; keyPairDirectory: string; isPaused: boolean }>(
+    ({ port, keyPairDirectory, isPaused }) =>
+      port === undefined
+        ? `Start your process now${isPaused ? '; the in-cluster manager is paused' : ''}.`
+        : `Start your process now: reviews wait for it at 127.0.0.1:${port}. Its key pair is in ${keyPairDirectory}.`,
+  ),
+  /** The controller's Lease could not be freed after it ended, so the next one leads only when the Lease has expired. `error`: the code of the error. */
+  'leader.not-released': note<{ lease: ObjectName; error?: string; cause: string }>(
+    ({ lease, error, cause }) => {
+      const what =
+        error === 'cluster.forbidden' ? 'Your account is not allowed to free' : 'devloop could not free';
+      return `${what} ${describe(lease)}, so after each restart the controller leads only when this Lease has expired:\n${cause}`;
+    },
+  ),
+  /** The CRDs, roles and webhook configurations of the checkout cannot be compared with the cluster's. */
+  'manifests.not-compared': warning<{ cause: string }>(
+    ({ cause }) => `The manifests of this checkout cannot be compared with the cluster: ${cause}`,
   ),
   /** The page cannot be served. */
   'page.not-served': warning<{ cause: string }>(({ cause }) => `The page cannot be served: ${cause}`),

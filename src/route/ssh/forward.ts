@@ -10,7 +10,7 @@ const ALL_ADDRESSES = '';
 /** Who is allowed to connect to the host's ports. */
 export interface Callers {
   /** The address that the cluster calls; sshd listens only on this one, if its configuration allows that. */
-  address?: string | undefined;
+  address?: string;
   /** Whether this address is allowed to connect to the host's ports. */
   allows?: ((address: string) => boolean) | undefined;
 }

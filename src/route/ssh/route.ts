@@ -15,11 +15,11 @@ export interface SshOptions {
   /** `[user@]host[:port]`, IPv6 in brackets: what the user wrote after `ssh:`. */
   to: string;
   /** The address that the cluster calls, if it is not the one that this machine connects to. */
-  address?: string | undefined;
+  address?: string;
   /**
    * The port of the host for the first gateway port; the other gateway ports get the next numbers. By default, the host chooses free ports.
    */
-  port?: number | undefined;
+  port?: number;
   /** Whether this address is allowed to connect to the host's ports; by default every address is. */
   allows?: (address: string) => boolean;
   /** Ports on 127.0.0.1 of this machine to which connections are carried. */
@@ -27,7 +27,7 @@ export interface SshOptions {
   /** The environment with HOME, SSH_AUTH_SOCK, PATH and so on. */
   env: Record<string, string | undefined>;
   /** Asks the user a question; undefined without a terminal. */
-  ask?: Ask | undefined;
+  ask?: Ask;
   emit: Emit;
   /** Interrupts the opening. An open tunnel stays open, and reconnects, until the route is disposed: restoring the cluster may need it. */
   signal: AbortSignal;

@@ -1,5 +1,6 @@
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { LocalSession } from './local-sessions.ts';
 
 export interface Choice {
@@ -44,8 +45,7 @@ export function noteOther(
   { here, wanted }: { here: string; wanted: string | undefined },
   emit: Emit,
 ): void {
-  if (wanted === undefined && checkout !== here)
-    emit({ type: 'note', message: `Session ${id} runs in ${checkout}.` });
+  if (wanted === undefined && checkout !== here) emit(notice('session.elsewhere', { session: id, checkout }));
 }
 
 function isRunning({ hasCrashed }: LocalSession): boolean {

@@ -1,89 +1,71 @@
-import { dirname } from 'node:path';
+import { type CheckoutFacts, noCheckoutFacts } from '../../checkout/facts.ts';
+import { Checkout } from '../../checkout/files.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
-import { NAMESPACE } from '../../config/forms.ts';
-import { type Config, loadConfig } from '../../config/load.ts';
+import type { Settings } from '../../config/merge.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
-import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
+import { checkoutFacts } from '../../languages.ts';
 import { shellWord, withNames } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './checkout.ts';
 import type { CommonOptions, Io } from './options.ts';
+import { discoveredFile, type LoadedSettings, loadSettings } from './settings.ts';
 
 /** What every command needs: the merged settings of flags, environment and devloop.yaml, and the cluster. */
 export interface CommandContext extends AsyncDisposable {
   api: ClusterApi;
-  config: Config;
-  /** The checkout's root: the directory with devloop.yaml, go.mod or .git. */
+  settings: Settings;
+  /** The checkout's root: see `checkoutRoot`. */
   root: string;
+  /** The checkout as this command sees it. */
+  checkout: Checkout;
   /** The directory in which devloop was started. */
   cwd: string;
-  wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
+  wanted: { services: string[]; deployment?: string; namespace?: string | undefined };
   /** The kubeconfig's current context, if devloop.yaml names another one, and nothing else does. */
-  insteadOf?: string | undefined;
+  insteadOf?: string;
   /** The file with the settings, if there is one. */
-  settingsFile?: string | undefined;
+  settingsFile?: string;
 }
 
-/** The namespace in the environment. Throws 'usage.invalid' if the variable contains something else. */
-export function namespaceFrom({ DEVLOOP_NAMESPACE: name }: Io['env']): string | undefined {
-  if (!name) return undefined;
-  if (NAMESPACE.fits(name)) return name;
-  throw new DevloopError('usage.invalid', `DEVLOOP_NAMESPACE is '${name}'. Expected ${NAMESPACE.expected}.`, {
-    hint: "Set it to the operator's namespace, or unset it.",
-  });
-}
-
-/**
- * Precedence: flags, then environment variables, then devloop.yaml, then discovery. `down` and `status` pass `optional`: they ignore a
- * devloop.yaml with errors, which must not keep anybody from restoring the cluster.
- */
+/** Loads the settings and connects to the cluster. `optional`: a devloop.yaml with errors is ignored. */
 export async function openContext(
   options: CommonOptions,
   io: Io,
-  settings: 'required' | 'optional' = 'required',
+  needed: 'required' | 'optional' = 'required',
 ): Promise<CommandContext> {
-  const loaded = await loadConfig(io.cwd).catch((error) => {
-    if (settings === 'required' || !(error instanceof DevloopError)) throw error;
-    io.emit({ type: 'warning', message: `${error.message}\ndevloop ignores this file.` });
-    return undefined;
-  });
-  const config = loaded?.config ?? {};
-  const context = options.context ?? io.env.DEVLOOP_CONTEXT ?? config.context;
-  const namespace = options.namespace ?? namespaceFrom(io.env) ?? config.namespace;
-  const chosen = { context, kubeconfig: options.kubeconfig };
-  io.onCluster?.(chosen);
-  const selected = await loadKubeconfig(chosen, io.env, io.cwd);
-  if (loaded && settings === 'required') requireAllowed(selected.context, loaded);
+  const loaded = await loadSettings(options.given, io, needed);
+  return await contextWith(loaded, options, io, needed === 'required');
+}
+
+/** Connects to the cluster that the settings name. `isLimited`: devloop.yaml has to allow the context. */
+export async function contextWith(
+  { settings, file }: LoadedSettings,
+  { kubeconfig }: Pick<CommonOptions, 'kubeconfig'>,
+  io: Io,
+  isLimited: boolean,
+): Promise<CommandContext> {
+  const choice = { context: settings.context.value, kubeconfig };
+  io.onCluster?.(choice);
+  const selected = await loadKubeconfig(choice, io.env, io.cwd);
+  if (isLimited) requireAllowed(selected.context, settings, file);
   const api = await connect(selected, {
-    onLine: (message) => io.emit({ type: 'note', message }),
+    onLine: (line) => io.emit(notice('login.output', { line })),
     ...(io.terminal ? { terminal: io.terminal } : {}),
   });
-  const source = contextSource(options, io, config);
-  const isOther = source === SETTINGS && selected.context !== selected.current;
-  io.emit({
-    type: 'discovered',
-    what: 'cluster',
-    value: `${api.context} (${api.server})`,
-    source,
-  });
-  if (loaded)
-    io.emit({
-      type: 'discovered',
-      what: 'setting',
-      value: loaded.file,
-      source: dirname(loaded.file) === io.cwd ? 'in this directory' : 'found in a parent directory',
-    });
+  const source = contextSource(settings);
+  const isOther = source === SETTINGS_FILE && selected.context !== selected.current;
+  const value = `${api.context} (${api.server})`;
+  io.emit({ type: 'discovered', what: 'cluster', value, source });
+  if (file !== undefined) io.emit(discoveredFile(file, io.cwd));
+  const root = await checkoutRoot(io.cwd);
   return {
     api,
-    config,
-    root: checkoutRoot(io.cwd),
+    settings,
+    ...{ root, checkout: new Checkout(root) },
     cwd: io.cwd,
-    wanted: {
-      services: options.services.length > 0 ? options.services : [config.service ?? []].flat(),
-      deployment: options.deployment ?? config.deployment,
-      namespace,
-    },
-    ...(loaded && { settingsFile: loaded.file }),
+    wanted: namesOf(settings),
+    ...(file !== undefined && { settingsFile: file }),
     ...(isOther && { insteadOf: selected.current }),
     async [Symbol.asyncDispose]() {
       await api[Symbol.asyncDispose]();
@@ -91,17 +73,30 @@ export async function openContext(
   };
 }
 
-function contextSource(options: CommonOptions, io: Io, config: Config): string {
-  if (options.context !== undefined) return '--context';
-  if (io.env.DEVLOOP_CONTEXT !== undefined) return 'DEVLOOP_CONTEXT';
-  return config.context === undefined ? 'current context of the kubeconfig' : SETTINGS;
+/** What the settings say about the operator. */
+export function namesOf({ service, deployment, namespace }: Settings): CommandContext['wanted'] {
+  return { services: service.value ?? [], deployment: deployment.value, namespace: namespace.value };
 }
 
-const SETTINGS = 'devloop.yaml';
+function contextSource({ context: { from } }: Settings): string {
+  const [place] = from;
+  switch (place) {
+    case 'flag':
+      return '--context';
+    case 'environment':
+      return 'DEVLOOP_CONTEXT';
+    case 'devloop.yaml':
+      return SETTINGS_FILE;
+    case 'default':
+      return 'current context of the kubeconfig';
+  }
+}
+
+const SETTINGS_FILE = 'devloop.yaml';
 
 /** Throws 'context.refused' if devloop.yaml does not allow the context. */
-function requireAllowed(context: string, { file, config }: { file: string; config: Config }): void {
-  const { allowContexts } = config;
+function requireAllowed(context: string, settings: Settings, file: string | undefined): void {
+  const { value: allowContexts } = settings.allowContexts;
   if (allowContexts === undefined || allowContexts.includes(context)) return;
   throw new DevloopError(
     'context.refused',
@@ -111,8 +106,14 @@ function requireAllowed(context: string, { file, config }: { file: string; confi
 }
 
 /** Reads the checkout. A directory that is not a checkout is not searched, since it may contain anything. */
-export async function checkoutFactsOf({ root, cwd, wanted }: CommandContext): Promise<CheckoutFacts> {
-  if (isCheckout(root)) return { ...(await readCheckout(root)), ...(cwd === root ? {} : { startedIn: cwd }) };
+export async function checkoutFactsOf({
+  root,
+  checkout,
+  cwd,
+  wanted,
+}: CommandContext): Promise<CheckoutFacts> {
+  if (isCheckout(root))
+    return { ...(await checkoutFacts(checkout)), ...(cwd === root ? {} : { startedIn: cwd }) };
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
   return noCheckoutFacts();
 }

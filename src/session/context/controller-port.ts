@@ -1,5 +1,5 @@
 import { AGAIN, DevloopError } from '../../errors.ts';
-import type { OtherPort } from '../../local/webhook-port.ts';
+import type { OtherPort } from '../../local/ports.ts';
 import {
   describeOwner,
   freePort,
@@ -65,7 +65,10 @@ async function whyElsewhere(port: number, claims: Claims, ending: number[]): Pro
 }
 
 /** The ports that the controllers of several Deployments need on this machine, and this controller's own Deployment. */
-type Claims = Pick<UpOptions, 'claimed' | 'deployment'>;
+interface Claims {
+  claimed?: UpOptions['claimed'];
+  deployment?: string;
+}
 
 /**
  * Throws 'port.not-allowed' if the account is not allowed to listen on the port. Called only for a program that devloop builds: a command

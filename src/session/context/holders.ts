@@ -3,7 +3,7 @@ import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Lease } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
-import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
+import type { MarkedObject, SearchResult } from '../../cluster/takeover/find-marked.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
 import { ownLeases } from '../../cluster/takeover/own-leases.ts';
 import { isChanged } from '../../cluster/takeover/restore-steps.ts';
@@ -60,7 +60,7 @@ async function readHolderOf(
 /** Everything that carries the label of one session. */
 export interface Traces {
   sessionId: string;
-  objects: Marked[];
+  objects: MarkedObject[];
 }
 
 /**
@@ -71,9 +71,9 @@ export async function liveHolder(
   observer: Observer,
   machine: LocalMachine,
   { sessionId, objects }: Traces,
-  lookCloser: () => Promise<Found>,
+  lookCloser: () => Promise<SearchResult>,
 ): Promise<LeaseHolder | undefined> {
-  const holdersIn = async (marked: Marked[], seen?: 'as listed'): Promise<LeaseHolder[]> => {
+  const holdersIn = async (marked: MarkedObject[], seen?: 'as listed'): Promise<LeaseHolder[]> => {
     const leases = ownLeases(marked);
     const holders = await Promise.all(
       leases.map(({ ref, object }) => readHolderOf(observer, ref, machine, seen && (object as Lease))),

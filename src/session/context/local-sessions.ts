@@ -62,7 +62,7 @@ export async function withCrashed(machine: LocalMachine): Promise<LocalSession[]
       if (runs === undefined) return [];
       const { checkout, operator } = owner;
       const state = runs ? {} : { hasCrashed: true as const };
-      return [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }), ...state }];
+      return [{ id, directory, checkout, operator, ...state }];
     });
   return (await Promise.all(found)).flat();
 }

@@ -6,13 +6,13 @@ import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
 import type { CommandContext } from './context.ts';
 
-type Named = Pick<CommandContext, 'api' | 'wanted'>;
+type NamespaceContext = Pick<CommandContext, 'api' | 'wanted'>;
 
 /**
  * The result of work in the namespaces that the user named. Checks at the same time that these exist. If one does not, the error is
  * `target.not-found`, whatever else failed because of that.
  */
-export async function inNamedNamespaces<T>(context: Named, work: Promise<T>): Promise<T> {
+export async function inNamedNamespaces<T>(context: NamespaceContext, work: Promise<T>): Promise<T> {
   // Awaited below; until then its failure must not count as unhandled.
   work.catch(() => {});
   await Promise.all(namedNamespaces(context).map((name) => requireNamespace(context.api, name)));
@@ -24,7 +24,9 @@ export function namespaceOf(wanted: CommandContext['wanted']): string | undefine
   return namedNamespaces({ wanted })[0];
 }
 
-function namedNamespaces({ wanted: { namespace, services, deployment } }: Pick<Named, 'wanted'>): string[] {
+function namedNamespaces({
+  wanted: { namespace, services, deployment },
+}: Pick<NamespaceContext, 'wanted'>): string[] {
   const objects = deployment === undefined ? services : [...services, deployment];
   const named = objects.filter((name) => name.includes('/')).map((name) => name.slice(0, name.indexOf('/')));
   return [...new Set(namespace === undefined ? named : [namespace, ...named])];

@@ -1,32 +1,13 @@
-import type { ControllerLogChoice, OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
-import type { RouteChoice } from '../../config/route-choice.ts';
+import type { Given } from '../../config/table.ts';
 import type { Emit } from '../../report/events.ts';
 import type { AttendedSession } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
 import type { Question } from './question.ts';
 
-/** What the user can specify about the cluster and the operator. devloop discovers the rest. */
 export interface CommonOptions {
   kubeconfig?: string;
-  context?: string;
-  namespace?: string;
-  /** `[namespace/]name` of webhook Services. */
-  services: string[];
-  /** `[namespace/]name` */
-  deployment?: string;
-}
-
-/** How kube-apiserver reaches this machine. devloop discovers the rest. */
-export interface RouteOptions {
-  route?: RouteChoice;
-  /** The address that the cluster calls: one of this machine, or of the SSH host. */
-  address?: string;
-  /** The port on that address; any free one by default. */
-  port?: number;
-  /** The networks that are allowed to connect to that port; all by default. */
-  allowFrom?: string[];
-  /** The relay Pod's image, which must contain Node. */
-  relayImage?: string;
+  /** The settings that the command line sets. `loadSettings` merges them with the others. */
+  given: Given;
 }
 
 export interface TrustOptions {
@@ -34,14 +15,8 @@ export interface TrustOptions {
   trustAccounts?: string[];
 }
 
-export interface PauseOptions {
-  /** How the in-cluster manager is paused; by default, the owner of its Pods decides. */
-  pause?: PauseChoice;
-  /** The Deployments to pause besides the manager, each as `namespace/name`; `none` for no other. */
-  alsoPause?: string[];
-}
-
-export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, TrustOptions {
+/** What one run of `up` gets from its command line. Only `given` can be in devloop.yaml, too. */
+export interface UpOptions extends CommonOptions, TrustOptions {
   /** Whether devloop starts the controller; otherwise the user starts the process that answers the reviews. */
   controller: boolean;
   /** Whether the program may have webhooks; if not, it runs even if nothing in the cluster matches it. */
@@ -59,8 +34,6 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, Tr
   stamp: boolean;
   /** Whether recorded reviews are sent to the new build after each restart. */
   replay: boolean;
-  /** JSONPaths of values that are replaced before a review is recorded, besides those of devloop.yaml. */
-  redact: string[];
   /** Set if the controller runs under a debugger. */
   debug?: DebugOptions;
   /** All Deployments that are taken over, each by a session of its own; absent if there is only one. */
@@ -69,16 +42,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions, Tr
   claimed?: Map<number, string>;
   /** What these Deployments need the user's agreement for: it is asked for all of them at once. */
   questions?: Question[];
-  /** The answer to a review that is not answered in time; an error by default. */
-  onTimeout?: OnTimeoutChoice;
   /** Whether to open the session's page. */
   open: boolean;
-  /** Which lines of the controller's log are shown; all by default. */
-  controllerLog?: ControllerLogChoice;
-  /** The controller's command: what follows `--`. */
-  command?: string[];
-  /** The controller's main package. */
-  package?: string;
 }
 
 /** The port in delve's own documentation, and in the templates of editors. */
@@ -111,16 +76,8 @@ export interface StatusOptions extends CommonOptions {
   watch: boolean;
 }
 
-/** The options that `up` would get. */
-export interface DoctorOptions extends CommonOptions, RouteOptions, PauseOptions {
-  /** The controller's main package. */
-  package?: string;
-}
-
 export interface CertsOptions extends CommonOptions {
   watch: boolean;
-  /** The directory to write to; by default the one where the controller looks. */
-  output?: string;
 }
 
 /** The AdmissionReview as JSON, a command for a shell, or a test for the operator's own suite. */
@@ -173,7 +130,7 @@ export interface Io {
   /** Calls the listener before Ctrl-Z suspends this process, until disposed. */
   onSuspend?: (listener: () => void) => Disposable;
   /** Called with the context and kubeconfig that the user chose, if any, before the command uses the cluster. */
-  onCluster?: (chosen: { context?: string | undefined; kubeconfig?: string | undefined }) => void;
+  onCluster?: (chosen: { context?: string; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   env: Record<string, string | undefined>;

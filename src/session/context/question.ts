@@ -1,6 +1,7 @@
 import type { RecognisedCluster } from '../../cluster/api/recognise.ts';
 import type { Reconciler } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
+import { whySuspected } from '../../report/notices/pause.ts';
 import { describe } from '../../report/object-name.ts';
 
 /** What `up` needs the user's agreement for. */
@@ -77,16 +78,6 @@ export function factsOf(
     ...circumstances,
     ...reconcilers.map(whySuspected),
   ].join('\n');
-}
-
-/** Names who could have forged it, because the user has to judge the evidence. */
-export function whySuspected({ ref, evidence, namedIn }: Reconciler): string {
-  if (evidence === undefined) return `${namedIn ?? 'You'} asked to pause ${describe(ref)}, too.`;
-  const { wrote, writer } = evidence;
-  return [
-    `${describe(ref)} seems to have written ${describe(wrote)} (managedFields: ${shellWord(writer)}), and would then overwrite what devloop changes there.`,
-    `Whoever is allowed to change ${describe(wrote)} can have made that up.`,
-  ].join(' ');
 }
 
 export function questionText(pending: Pending): string {

@@ -1,12 +1,12 @@
-import { type Found, unseenText } from '../../cluster/takeover/find-marked.ts';
-import { AGAIN } from '../../errors.ts';
+import { resourcesOf, type SearchResult } from '../../cluster/takeover/find-marked.ts';
 import type { DevloopEvent, Searched } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { CommandContext } from './context.ts';
 
 /** Where sessions were looked for. `namespace`: the only namespace that the user asked about. */
 export function searchedIn(
   { api }: Pick<CommandContext, 'api'>,
-  { only, unseen }: Found,
+  { only, unseen }: SearchResult,
   namespace: string | undefined,
 ): Searched {
   const namespaces = namespace === undefined ? only : [namespace];
@@ -18,15 +18,8 @@ export function searchedIn(
 }
 
 /** Warnings about places where devloop could not look. */
-export function unsearched({ unseen, only }: Found, namespace: string | undefined): DevloopEvent[] {
-  const warnings: DevloopEvent[] = [];
-  const other = { hint: `If the operator is in another namespace: ${AGAIN} -n NAMESPACE` };
-  if (unseen.length > 0) {
-    const message = `Your account is not allowed to list ${unseenText(unseen)}, so devloop's changes there cannot be detected.`;
-    warnings.push({ type: 'warning', message, ...other });
-  } else if (only !== undefined && namespace === undefined) {
-    const message = `Your account is not allowed to list the whole cluster, so devloop looked only in ${only.join(', ')}.`;
-    warnings.push({ type: 'warning', message, ...other });
-  }
-  return warnings;
+export function unsearched({ unseen, only }: SearchResult, namespace: string | undefined): DevloopEvent[] {
+  if (unseen.length > 0) return [notice('search.unseen', { resources: resourcesOf(unseen) })];
+  if (only === undefined || namespace !== undefined) return [];
+  return [notice('search.partial', { namespaces: only })];
 }

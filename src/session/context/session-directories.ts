@@ -5,7 +5,8 @@ import { endOrphan, type Orphan, orphanOf } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { shortened } from '../../phrases.ts';
-import type { Emit } from '../../report/events.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { isRunning, type LocalMachine, thisMachine } from './local-machine.ts';
 import { isSessionId, OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
 
@@ -52,10 +53,10 @@ export async function verifyDirectory(
 
 /** The processes that devloop starts, in the order in which it ends them. */
 const STARTED = ['controller', 'kube-apiserver', 'etcd'] as const;
-type Started = (typeof STARTED)[number];
+type StartedProgram = (typeof STARTED)[number];
 
 /** The file in the directory of a session or of `reviews verify` that records a process started by devloop. */
-export function processRecord(directory: string, name: Started): string {
+export function processRecord(directory: string, name: StartedProgram): string {
   return join(directory, `${name}.json`);
 }
 
@@ -64,7 +65,7 @@ export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify
   for (const directory of await abandonedDirectories(machine, of)) {
     for (const name of STARTED) {
       const ended = await endOrphan(processRecord(directory, name));
-      if (ended) emit({ type: 'note', message: `Stopped ${orphanText(ended)}.` });
+      if (ended) emit(orphanNotice(ended, false));
     }
     await removeLocalFiles(directory);
   }
@@ -72,15 +73,14 @@ export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify
 
 /** Reports what `endOrphans` would end. */
 export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<void> {
-  for (const orphan of await orphans(machine))
-    emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });
+  for (const orphan of await orphans(machine)) emit(orphanNotice(orphan, true));
 }
 
 /** The most characters of a command that are shown. A single argument can have 128 KiB. */
 const MOST_SHOWN = 200;
 
-function orphanText({ pid, command }: Orphan): string {
-  return `what a killed devloop left running (pid ${pid}: ${shortened(command.join(' '), MOST_SHOWN)})`;
+function orphanNotice({ pid, command }: Orphan, dryRun: boolean): DevloopEvent {
+  return notice('process.stopped', { pid, command: shortened(command.join(' '), MOST_SHOWN), dryRun });
 }
 
 export async function orphanPids(machine: LocalMachine): Promise<number[]> {

@@ -3,7 +3,7 @@ import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { PROTOCOL_VERSION, type Reply, type RequestName, type Requests, socketPath } from './requests.ts';
 
-export interface Asking {
+export interface AskOptions {
   /** Receives the events that come before the answer. */
   emit: Emit;
   signal: AbortSignal;
@@ -16,7 +16,7 @@ export async function askSession<Name extends RequestName>(
   { id, directory }: { id: string; directory: string },
   name: Name,
   asked: Requests[Name]['asked'],
-  { emit, signal, limitMs }: Asking,
+  { emit, signal, limitMs }: AskOptions,
 ): Promise<Requests[Name]['answer']> {
   signal.throwIfAborted();
   const limits = limitMs === undefined ? [signal] : [signal, AbortSignal.timeout(limitMs)];

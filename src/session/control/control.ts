@@ -3,8 +3,8 @@ import { DevloopError } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 import type { SessionState } from '../../report/session-state.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
+import { type Facts, phaseOf } from '../context/observed.ts';
 import type { Gateways } from '../route/gateways.ts';
-import { NOTHING_YET, observedAfter, phaseOf } from './state.ts';
 
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
 export interface Control {
@@ -36,13 +36,13 @@ export interface ReplayFacts {
   /** JSONPaths of values that are to be replaced in the new answers, too. */
   paths: string[];
   /** The build that answers now. */
-  build?: string | undefined;
+  build?: string;
   /** Ports for which reviews are recorded, each with the port where the controller listens; none if the cluster calls no webhook. */
   ports?: [number, number][];
 }
 
 /** The parts of a session that can be controlled; absent until they exist, or if the operator has none. */
-export interface Controlled {
+export interface ControlledParts {
   gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
   supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
   replaying(): ReplayFacts;
@@ -59,32 +59,33 @@ export interface ControlOptions {
   session: string;
   /** The operator's name. */
   name: string;
-  controlled: Controlled;
+  facts: Pick<Facts, 'now'>;
+  controlled: ControlledParts;
   emit: Emit;
   /** Aborted when the session ends; after that, nothing can be controlled. */
   signal: AbortSignal;
 }
 
 export interface ObservingControl extends Control {
-  /** Called with each event of the session. */
+  /** Called with each event of the session, after its facts have changed. */
   observe(event: DevloopEvent): void;
 }
 
-const NO_WAITS: ReturnType<Controlled['longWaits']> = { count: 0 };
+const NO_WAITS: ReturnType<ControlledParts['longWaits']> = { count: 0 };
 
 export function createControl(options: ControlOptions): ObservingControl {
-  const { session, name, controlled, emit, signal } = options;
+  const { session, name, facts, controlled, emit, signal } = options;
   const listeners = new Set<() => void>();
   const reviews = createRate();
-  let observed = NOTHING_YET;
+  let told = facts.now;
   const changed = (): void => listeners.forEach((listener) => void listener());
   signal.addEventListener('abort', changed, { once: true });
-  const phase = () => phaseOf(observed, signal.aborted);
+  const phase = () => phaseOf(facts.now, signal.aborted);
   const gateways = () => ready(session, phase(), controlled.gateways(), NO_WEBHOOKS);
   const supervisor = () => ready(session, phase(), controlled.supervisor(), NO_CONTROLLER);
   return {
     state() {
-      const { isHeld, isFollowing, build, route, stoppedAt, last } = observed;
+      const { isHeld, isFollowing, build, route, stoppedAt, last, account } = facts.now;
       const now = phase();
       // At a breakpoint, reviews wait at the controller and not at the gate.
       const { count, leftMs } = now === 'held' || now === 'stopped' ? controlled.longWaits() : NO_WAITS;
@@ -92,7 +93,7 @@ export function createControl(options: ControlOptions): ObservingControl {
         ...{ session, name, phase: now, build, isHeld, isFollowing },
         ...(leftMs === undefined ? {} : { secondsLeft: Math.max(0, Math.floor(leftMs / 1000)) }),
         ...(route ? { route } : {}),
-        ...(stoppedAt === undefined ? {} : { stoppedAt }),
+        ...{ stoppedAt, account },
         ...(last ? { last } : {}),
         held: Math.max(count, controlled.gateways()?.held ?? 0),
         reviewsPerMinute: reviews.perMinute(),
@@ -105,28 +106,28 @@ export function createControl(options: ControlOptions): ObservingControl {
     },
     hold() {
       gateways().holdForUser();
-      if (!observed.isHeld) emit({ type: 'reviews.held', session });
+      if (!facts.now.isHeld) emit({ type: 'reviews.held', session });
     },
     release() {
       const open = gateways();
-      const waiting = observed.isHeld ? open.held : 0;
+      const waiting = facts.now.isHeld ? open.held : 0;
       open.releaseForUser();
-      if (observed.isHeld) emit({ type: 'reviews.released', session, waiting });
+      if (facts.now.isHeld) emit({ type: 'reviews.released', session, waiting });
       return waiting;
     },
     restart: () => supervisor().restart(),
     followFiles(on) {
       supervisor().followFiles(on);
-      if (on !== observed.isFollowing) emit({ type: on ? 'files.followed' : 'files.ignored' });
+      if (on !== facts.now.isFollowing) emit({ type: on ? 'files.followed' : 'files.ignored' });
     },
     replaying: controlled.replaying,
     replay: controlled.replay,
     waiting: controlled.waiting,
     observe(event) {
-      const before = observed;
-      observed = observedAfter(before, event);
       if (event.type === 'review') reviews.count();
-      if (observed !== before) changed();
+      const isChanged = told !== facts.now;
+      told = facts.now;
+      if (isChanged) changed();
     },
   };
 }

@@ -1,18 +1,21 @@
 import { join } from 'node:path';
+import { ACTIONS, type ActionName } from '../../report/actions.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { SessionState } from '../../report/session-state.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
+import type { Actions } from './actions.ts';
 import type { Control, ReplayFacts } from './control.ts';
 
 /**
  * What another process of this user can ask of a running session, and what it gets. Over the socket, a request is one line of JSON
  * (`{"v":1,"do":"hold"}`, with the fields of `asked`), and the last line that comes back is its answer or its error.
  */
-export interface Requests {
+export type Requests = Questions & {
+  [Name in Exclude<ActionName, 'release'>]: { asked: object; answer: SessionState };
+} & { release: { asked: object; answer: { waiting: number } } };
+
+interface Questions {
   state: { asked: object; answer: SessionState };
-  hold: { asked: object; answer: SessionState };
-  release: { asked: object; answer: { waiting: number } };
-  restart: { asked: object; answer: SessionState };
   replaying: { asked: object; answer: ReplayFacts };
   waiting: { asked: object; answer: WaitingReviews };
 }
@@ -33,18 +36,17 @@ export type Handlers = {
   ) => Requests[Name]['answer'] | Promise<Requests[Name]['answer']>;
 };
 
-export function handlersOf(control: Control): Handlers {
+export function handlersOf(control: Control, actions: Actions): Handlers {
+  const done = (name: ActionName) => async (): Promise<SessionState> => {
+    await actions[name]();
+    return control.state();
+  };
+  const names = Object.keys(ACTIONS) as ActionName[];
+  const all = Object.fromEntries(names.map((name) => [name, done(name)]));
   return {
+    ...(all as Record<ActionName, ReturnType<typeof done>>),
+    release: () => ({ waiting: actions.release() }),
     state: () => control.state(),
-    hold() {
-      control.hold();
-      return control.state();
-    },
-    release: () => ({ waiting: control.release() }),
-    restart() {
-      control.restart();
-      return control.state();
-    },
     replaying: () => control.replaying(),
     waiting: () => control.waiting(),
   };

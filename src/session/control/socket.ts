@@ -18,7 +18,7 @@ const REQUEST_MS = 5_000;
  */
 export async function openSocket(
   directory: string,
-  handlers: Handlers,
+  handlers: Partial<Handlers>,
   emit: Emit,
 ): Promise<AsyncDisposable> {
   const path = socketPath(directory);
@@ -49,7 +49,7 @@ export async function openSocket(
 }
 
 /** Serves one request. Never rejects. */
-async function serve(connection: Socket, handlers: Handlers): Promise<void> {
+async function serve(connection: Socket, handlers: Partial<Handlers>): Promise<void> {
   const gone = new AbortController();
   connection.once('close', () => gone.abort());
   const send = (reply: Omit<Reply, 'v'>): void => {
@@ -57,13 +57,13 @@ async function serve(connection: Socket, handlers: Handlers): Promise<void> {
   };
   try {
     const asked = parsed(await firstLine(connection));
-    const handler = handlers[asked.do as RequestName];
-    if (!Object.hasOwn(handlers, asked.do)) throw unknown(`\`${asked.do}\` is unknown`);
+    const handler = Object.hasOwn(handlers, asked.do) && handlers[asked.do as RequestName];
+    if (!handler) throw unknown(`\`${asked.do}\` is unknown`);
     const caller = { emit: (event: Parameters<Emit>[0]) => send({ event }), signal: gone.signal };
     send({ answer: (await handler(asked, caller)) ?? null });
   } catch (error) {
     const { code, hint } = error instanceof DevloopError ? error : { code: 'bug', hint: undefined };
-    send({ error: { code, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } });
+    send({ error: { code, message: messageOf(error), hint } });
   }
   connection.end();
 }

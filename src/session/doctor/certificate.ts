@@ -16,8 +16,8 @@ export const certificateCheck: Check = {
   timeoutCode: 'certificate.not-found',
   async run(run) {
     const { target } = await targetWithServices(run);
-    const { api, config } = await run.context;
-    const search = { api, target, secretName: config.certificates?.secret };
+    const { api } = await run.context;
+    const search = { api, target, secretName: run.settings['certificates.secret'].value };
     return await Promise.all(
       target.services.map(async (service) => {
         const warnings: string[] = [];

@@ -1,14 +1,17 @@
+import type { CheckoutFacts } from '../../checkout/facts.ts';
+import type { Checkout } from '../../checkout/files.ts';
 import type { SelfReview } from '../../cluster/api/account.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
+import type { Settings } from '../../config/merge.ts';
 import { DevloopError, type ErrorCode } from '../../errors.ts';
-import type { CheckoutFacts } from '../../operator/sources.ts';
+import type { PlannedProgram } from '../../local/program.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent, Verdict } from '../../report/events.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
-import type { DoctorOptions, Io } from '../context/options.ts';
-import type { Allowed } from '../start/permissions.ts';
+import type { Io } from '../context/options.ts';
+import type { AllowedParts } from '../start/permissions.ts';
 
 export interface Finding {
   verdict: Verdict;
@@ -39,21 +42,24 @@ export interface Check {
  * a cluster, `context` rejects, and only the checks of this machine give an answer.
  */
 export interface DoctorRun {
-  options: DoctorOptions;
+  settings: Settings;
   io: Io;
   machine: LocalMachine;
   /** The root of the checkout. */
   root: string;
+  checkout: Checkout;
   context: Promise<CommandContext>;
   version: Promise<Version>;
   self: Promise<SelfReading>;
   operator: Promise<DiscoveredOperator>;
   /** How `up` would pause the manager. */
   pause: Promise<PauseStep[]>;
-  permissions: Promise<Allowed>;
+  permissions: Promise<AllowedParts>;
   /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
   deadSessions: Promise<string[]>;
   toolchain: Promise<Finding>;
+  /** The program that `up` would build and run. */
+  program: Promise<PlannedProgram>;
 }
 
 /** The operator that `up` would take over, and what discovery reported. */
@@ -62,10 +68,10 @@ export interface DiscoveredOperator {
   facts: CheckoutFacts;
   events: DevloopEvent[];
   /** Services with ports that cannot be right; the target has them without those ports. */
-  refusals: Refused[];
+  refusals: RefusedService[];
 }
 
-export interface Refused {
+export interface RefusedService {
   service: Service;
   error: DevloopError;
 }

@@ -13,7 +13,7 @@ export const consentCheck: Check = {
     const recognised = await recogniseCluster(context.api);
     const question = await questionFor(context, recognised, found);
     return consentFinding(
-      openQuestion([question], { ...run, options: { ...run.options, yes: false } }),
+      openQuestion([question], run.machine, run.settings.context.from[0] === 'flag'),
       question,
     );
   },

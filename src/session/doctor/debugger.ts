@@ -18,7 +18,7 @@ export const debuggerCheck: Check = {
     } catch (error) {
       if (!(error instanceof DevloopError) || error.code !== 'debug.no-delve') throw error;
       const { message, hint } = error;
-      return { verdict: 'info', answer: message, ...(hint === undefined ? {} : { hint }) };
+      return { verdict: 'info', answer: message, hint };
     }
   },
 };

@@ -1,5 +1,6 @@
 import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
+import { notice, type Told } from '../../report/notices/catalogue.ts';
 import {
   type Check,
   type DoctorRun,
@@ -37,14 +38,14 @@ export async function examine(checks: Check[], doctorRun: DoctorRun): Promise<Na
   }
 }
 
-interface Running {
+interface RunningCheck {
   check: Check;
   findings: Promise<Finding[]>;
   /** Settles when the check has ended, which can be after its time limit. */
   ended: Promise<unknown>;
 }
 
-function start(check: Check, doctorRun: DoctorRun): Running {
+function start(check: Check, doctorRun: DoctorRun): RunningCheck {
   const interrupted = doctorRun.io.signal;
   const deadline = AbortSignal.timeout(check.limitSeconds * 1000);
   const signal = AbortSignal.any([interrupted, deadline]);
@@ -70,7 +71,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** The last line of the output. Throws if `up` would fail, with the code of the first problem that it would meet. */
-export function conclude(findings: NamedFinding[]): string {
+export function conclude(findings: NamedFinding[]): Told<'note'> {
   const failures = findings.filter(({ verdict }) => verdict === 'fail');
   const [first] = failures;
   if (first !== undefined) {
@@ -80,6 +81,5 @@ export function conclude(findings: NamedFinding[]): string {
     throw new DevloopError(first.code ?? 'cluster.rejected', message, { isSummary: true });
   }
   const warnings = findings.filter(({ verdict }) => verdict === 'warn').length;
-  if (warnings === 0) return '`devloop up` would work.';
-  return `\`devloop up\` would work, with ${warnings === 1 ? '1 warning' : `${warnings} warnings`}.`;
+  return notice('doctor.works', { warnings });
 }

@@ -41,14 +41,18 @@ interface Definition extends KubeObject {
   };
 }
 
-interface Waiting {
+interface WaitingObjects {
   kinds: string[];
   waiting: string[];
   /** Whether there were more objects than the limit. */
   truncated: boolean;
 }
 
-async function listWaiting(api: ClusterApi, groups: Set<string>, signal: AbortSignal): Promise<Waiting> {
+async function listWaiting(
+  api: ClusterApi,
+  groups: Set<string>,
+  signal: AbortSignal,
+): Promise<WaitingObjects> {
   const names = (await definitionNames(api)).filter((name) => groups.has(name.slice(name.indexOf('.') + 1)));
   const found = await Promise.all(
     names.map(async (name) => {
@@ -100,7 +104,7 @@ export function finalizersFinding({
   truncated,
   controller,
   resume,
-}: Waiting & { controller: string | undefined; resume: string | undefined }): Finding {
+}: WaitingObjects & { controller: string | undefined; resume: string | undefined }): Finding {
   if (kinds.length === 0)
     return { verdict: 'unknown', answer: 'the cluster has none of the kinds that this checkout defines' };
   const proof = [

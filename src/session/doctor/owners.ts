@@ -1,5 +1,4 @@
-import { judgeOwner, type Policy, readPolicy } from '../../operator/owner-policy.ts';
-import { type Owner, ownersOf } from '../../operator/owners.ts';
+import { judgeOwner, type Owner, ownersOf, type Policy, readPolicy } from '../../operator/owners.ts';
 import type { Target } from '../../operator/target.ts';
 import { describe } from '../../report/object-name.ts';
 import { takenObjects } from '../context/holders.ts';
@@ -21,14 +20,14 @@ export const ownersCheck: Check = {
   },
 };
 
-interface Owned {
+interface OwnedObjects {
   owner: Owner;
   objects: string[];
 }
 
 /** One entry per owner, with the objects that name it. */
-export function groupByOwner(target: Target): Owned[] {
-  const groups = new Map<string, Owned>();
+export function groupByOwner(target: Target): OwnedObjects[] {
+  const groups = new Map<string, OwnedObjects>();
   for (const { ref, object } of takenObjects(target)) {
     for (const owner of ownersOf(object)) {
       const key = `${owner.kind} ${owner.name}`;

@@ -23,8 +23,8 @@ function pauseFinding(manager: string, changes: PlannedChange[], notices: Notice
     return { verdict: 'warn', answer };
   }
   const proof = changes.map(({ object, detail }) => `${describe(object)}: ${detail}`);
-  const resuming = notices.filter(({ mayResume }) => mayResume).map(({ text }) => text);
-  proof.push(...notices.filter(({ mayResume }) => !mayResume).map(({ text }) => text));
+  const resuming = notices.flatMap((one) => (one.mayResume ? [one.note.message] : []));
+  proof.push(...notices.flatMap((one) => (one.mayResume ? [] : [one.text])));
   const answer = [`${manager} can be paused`, ...resuming].join('\n');
   return { verdict: resuming.length > 0 ? 'warn' : 'ok', answer, proof };
 }

@@ -2,21 +2,26 @@ import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Target } from '../../operator/target.ts';
 import { namespaceOf } from '../context/namespaces.ts';
 import { routeSettings } from '../route/routing.ts';
-import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
+import {
+  type AllowedParts,
+  askPermissions,
+  lackingForLeases,
+  permittedRoutes,
+} from '../start/permissions.ts';
 import { planAnyTakeOver, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
 import type { Check, DoctorRun, Finding } from './check.ts';
 
-type Base = Pick<DoctorRun, 'context' | 'options' | 'operator' | 'pause'>;
+type Base = Pick<DoctorRun, 'context' | 'settings' | 'operator' | 'pause'>;
 
 /** The permissions that `up` needs, and which of them the account has. */
-export async function allowedTo(run: Base): Promise<Allowed> {
+export async function allowedTo(run: Base): Promise<AllowedParts> {
   return await askPermissions((await run.context).api, await planOf(run));
 }
 
 /** The plan for the target; if none was found, the plan for any operator in the chosen or current namespace. */
 async function planOf(run: Base): Promise<TakeOverPlan> {
   const opened = await run.context;
-  const settings = routeSettings(run.options, opened);
+  const settings = routeSettings(run.settings);
   const target = await targetOf(run);
   if (target === undefined)
     return planAnyTakeOver(namespaceOf(opened.wanted) ?? opened.api.namespace, settings);

@@ -1,18 +1,17 @@
-import { mountedTexts } from '../../local/local-copies.ts';
-import { containerArguments } from '../../local/plan-arguments.ts';
-import { planMounts } from '../../local/plan-mounts.ts';
-import { ARGUMENTS } from '../../local/program.ts';
-import { moveWebhookPort } from '../../local/webhook-port.ts';
-import { canPlace } from '../../machine/mount-namespace.ts';
+import { controllerSettings } from '../../config/merge.ts';
+import { changesBy } from '../../local/apply-rules.ts';
+import { readSettings } from '../../local/manager-settings.ts';
+import { ANY_PORT } from '../../local/ports.ts';
+import { webhookPort } from '../../local/rules.ts';
+import type { Setting } from '../../local/settings.ts';
 import { isPortBusy, isPortForbidden } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
-import { expandArguments, readPodEnvironment } from '../../operator/environment.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
 import { withNames } from '../../phrases.ts';
-import { checkoutFactsOf } from '../context/context.ts';
 import { requireControllerPort, requirePermittedPort } from '../context/controller-port.ts';
 import { orphanPids } from '../context/session-directories.ts';
-import { type Check, type DoctorRun, type Finding, NotChecked, neededOperator } from './check.ts';
+import { keptProgram } from '../start/controller.ts';
+import { type Check, type DoctorRun, type Finding, NotChecked, needed, neededOperator } from './check.ts';
 
 /** Are the controller's ports free? */
 export const portCheck: Check = {
@@ -51,48 +50,36 @@ export const portCheck: Check = {
 };
 
 /** As in `up`, the permission is required only for a program that devloop builds. */
-async function requirePermission(port: number, isForbidden: boolean, { context }: DoctorRun): Promise<void> {
-  if (isForbidden && (await context).config.controller?.run === undefined) await requirePermittedPort(port);
+async function requirePermission(port: number, isForbidden: boolean, { settings }: DoctorRun): Promise<void> {
+  if (isForbidden && settings['controller.run'].value === undefined) await requirePermittedPort(port);
 }
 
-/**
- * The arguments, variables, mounted files and flag defaults that name the port, as `up` would find them; a default counts only if the
- * program has that flag.
- */
-async function settingsWith(
-  port: number,
-  target: Target,
-  { context: opening, options }: Pick<DoctorRun, 'context' | 'options'>,
-): Promise<string[]> {
+/** The settings of the manager that name the port, which `up` would change. */
+async function settingsWith(port: number, target: Target, run: DoctorRun): Promise<string[]> {
   if (target.manager === undefined) return [];
-  const context = await opening;
-  const environment = await readPodEnvironment(context.api, target.manager, { podName: '' });
-  const run = options.package === undefined ? context.config.controller?.run : undefined;
-  const given = run?.includes(ARGUMENTS) === false ? [] : containerArguments(target, undefined, () => {});
-  const facts = await checkoutFactsOf(context);
-  const { addressFlags } = facts;
-  const directories = new Map(addressFlags.defaults.map(({ directory }) => [directory, directory]));
-  const linked = run === undefined ? async () => directories : undefined;
-  const args = expandArguments(given, environment);
-  const { copied } = await planMounts(
-    {
-      ...{ api: context.api, target, podName: '', keyPairMounts: [], checkout: { facts } },
-      ...{
-        files: { directory: '', keyPairDirectory: '' },
-        mayPlace: run === undefined && (await canPlace()),
-      },
+  const program = await needed(run.program, 'the program is not known');
+  const { api, root, checkout } = await run.context;
+  const { facts } = await run.operator;
+  const inputs = {
+    ...{
+      api,
+      target,
+      checkout,
+      facts,
+      settings: controllerSettings(run.settings),
+      env: run.io.env,
     },
-    [...args.map(({ value }) => value), ...Object.values(environment.values)],
-    () => {},
-  );
-  const settings: string[] = [];
-  await moveWebhookPort(
-    { args, variables: environment.values, files: mountedTexts(copied) },
-    { from: port, port: 0, because: '' },
-    { ...environment, addressFlags, linked },
-    { emit: (event) => event.type === 'note' && settings.push(event.message.split('\n', 1)[0]!) },
-  );
-  return settings.map((setting) => setting.replace(/=0$/, `=${port}`));
+    ...{ podName: '', files: { directory: '', keyPairDirectory: '' }, keyPairMounts: [] },
+    keptProgram: keptProgram(run.io.env, root),
+  };
+  const { open, here } = await readSettings(inputs, program, { emit: () => {} });
+  const rule = webhookPort({ from: port, port: ANY_PORT, because: '' });
+  const changes = await changesBy(rule, open.read(), here);
+  return changes.map(({ setting }) => written(setting));
+}
+
+function written({ name, value, file }: Setting): string {
+  return file === undefined ? `${name}=${value}` : `${name}: ${value} (${file})`;
 }
 
 function elsewhereFinding(port: number, settings: string[], isForbidden: boolean): Finding {

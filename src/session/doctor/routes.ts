@@ -18,16 +18,10 @@ const VERIFY_SECONDS = 120;
 const LIMIT_SECONDS = 150;
 
 /**
- * Does each route work? Returns one check per route that `up` would try. Without a cluster, only --route decides which routes these are.
+ * Does each route work? Returns one check per route that `up` would try.
  */
-export async function routeChecks({
-  context,
-  options,
-}: Pick<DoctorRun, 'context' | 'options'>): Promise<Check[]> {
-  const opened = await context.catch(() => undefined);
-  const names = routeNames(
-    opened === undefined ? (options.route ?? 'auto') : routeSettings(options, opened).choice,
-  );
+export function routeChecks({ settings }: Pick<DoctorRun, 'settings'>): Check[] {
+  const names = routeNames(settings.route.value);
   const results = names.map(() => Promise.withResolvers<Finding>());
   for (const { promise } of results) promise.catch(() => {});
   return names.map((route, index) => ({
@@ -94,7 +88,7 @@ function withSomePort(service: TargetService): TargetService {
 /** The temporary objects are gone when this returns or throws. */
 async function verify(run: DoctorRun, target: Target, route: string, signal: AbortSignal): Promise<Finding> {
   const opened = await run.context;
-  const settings = routeSettings(run.options, opened);
+  const settings = routeSettings(run.settings);
   const plans = planRoutes(target, settings).filter(({ name }) => name === route);
   const events: DevloopEvent[] = [];
   try {

@@ -1,13 +1,13 @@
+import { Checkout } from '../../checkout/files.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import type { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { checkoutRoot } from '../context/checkout.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
 import { sessionsInTheWay, withoutPausedReconcilers } from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
-import { alsoPause, pauseChoice, pausedBy, planPause } from '../start/pause.ts';
+import { alsoPause, pausedBy, planPause } from '../start/pause.ts';
 import { reportServedApis } from '../start/served-apis.ts';
 import {
   type DiscoveredOperator,
@@ -15,26 +15,28 @@ import {
   NotChecked,
   neededOfCluster,
   neededOperator,
-  type Refused,
+  type RefusedService,
 } from './check.ts';
 import { readSelf, readVersion } from './cluster.ts';
 import { allowedTo } from './permissions.ts';
-import { judgeToolchain } from './toolchain.ts';
+import { judgeToolchain, programOf } from './toolchain.ts';
 
 /** `opened` is the context, or the reason why there is none. */
 export function doctorRun(
   opened: CommandContext | DevloopError,
-  { options, io, machine }: Pick<DoctorRun, 'options' | 'io' | 'machine'>,
+  { settings, io, machine, root }: Pick<DoctorRun, 'settings' | 'io' | 'machine' | 'root'>,
 ): DoctorRun {
   const hasCluster = !(opened instanceof Error);
-  const root = hasCluster ? opened.root : checkoutRoot(io.cwd);
+  const checkout = hasCluster ? opened.checkout : new Checkout(root);
   const context = shared(hasCluster ? Promise.resolve(opened) : Promise.reject<CommandContext>(opened));
   const version = shared(context.then(({ api }) => readVersion(api)));
   const reached = shared(neededOfCluster(version));
-  const base = { options, io, machine, root, context, version };
+  const base = { settings, io, machine, root, checkout, context, version };
   const operator = shared(
     reached.then(async () => await inNamedNamespaces(await context, discoverOperator(base))),
   );
+  const hasOwnCommand = settings['controller.run'].value !== undefined;
+  const toolchain = shared(judgeToolchain({ checkout, env: io.env, signal: io.signal, hasOwnCommand }));
   const pause = shared(operator.then(({ target }) => planOfPause(base, target)));
   return {
     ...base,
@@ -43,15 +45,8 @@ export function doctorRun(
     pause,
     permissions: shared(reached.then(() => allowedTo({ ...base, operator, pause }))),
     deadSessions: shared(findDeadSessions({ ...base, operator })),
-    toolchain: shared(
-      judgeToolchain({
-        root,
-        env: io.env,
-        signal: io.signal,
-        hasOwnCommand:
-          hasCluster && opened.config.controller?.run !== undefined && options.package === undefined,
-      }),
-    ),
+    toolchain,
+    program: shared(programOf({ ...base, operator, toolchain })),
   };
 }
 
@@ -62,32 +57,32 @@ function shared<T>(promise: Promise<T>): Promise<T> {
 }
 
 async function planOfPause(
-  run: Pick<DoctorRun, 'context' | 'options' | 'io'>,
+  run: Pick<DoctorRun, 'context' | 'settings' | 'io'>,
   target: Target,
 ): Promise<PauseStep[]> {
-  const { context, options, io } = run;
+  const { context, settings, io } = run;
   const opened = await context;
   // No events: the check that awaits this reports the wait.
   const observer = { api: opened.api, emit: () => {}, signal: io.signal };
-  return await planPause(observer, target, pauseChoice(options, opened));
+  return await planPause(observer, target, settings.pause.value);
 }
 
 /** Discovers as `up` does, but continues if a Service has wrong ports, so that the rest can still be checked. */
 async function discoverOperator({
   context: opening,
-  options,
-}: Pick<DoctorRun, 'context' | 'options'>): Promise<DiscoveredOperator> {
+  settings,
+}: Pick<DoctorRun, 'context' | 'settings'>): Promise<DiscoveredOperator> {
   const context = await opening;
   const events: DevloopEvent[] = [];
-  const refusals: Refused[] = [];
+  const refusals: RefusedService[] = [];
   const facts = await checkoutFactsOf(context);
   const emit = (event: DevloopEvent): void => void events.push(event);
   const found = await discover({
     ...{ api: context.api, facts, emit },
-    names: { ...context.wanted, alsoPause: alsoPause(options, context) },
+    names: { ...context.wanted, alsoPause: alsoPause(context) },
     onUnusablePort: (error, service) => refusals.push({ error, service }),
   });
-  const choice = pauseChoice(options, context);
+  const choice = settings.pause.value;
   const target = pausedBy(choice, found);
   reportServedApis(target, choice, emit);
   return { target, facts, events, refusals };

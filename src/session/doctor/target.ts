@@ -17,10 +17,10 @@ import { targetWithServices } from './shared-work.ts';
 export const targetCheck: Check = {
   name: 'target',
   limitSeconds: 60,
-  async run({ context, operator, permissions, options }) {
+  async run({ context, operator, permissions }) {
     try {
       const found = await operator;
-      if (isUndeployed(found)) await requireRunnable(await context, found.facts, options);
+      if (isUndeployed(found)) await requireRunnable(await context, found.facts, {});
       return targetFinding(found);
     } catch (error) {
       // The list of all missing permissions is more useful than the first refusal.

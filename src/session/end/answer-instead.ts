@@ -13,12 +13,12 @@ import { shellWord } from '../../phrases.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { isOwn } from '../../route/direct.ts';
 import type { CommandContext } from '../context/context.ts';
-import type { Ask, Io, RouteOptions, TrustOptions } from '../context/options.ts';
+import type { Ask, Io, TrustOptions } from '../context/options.ts';
 import { planRoutes } from '../route/kinds.ts';
 import { openRoute } from '../route/open-route.ts';
 import { routePorts } from '../route/point.ts';
 import { type ProbeResult, probeUntil, serviceProber } from '../route/probe-until.ts';
-import { type OpenRoute, type RouteSettings, type Routing, routeSettings } from '../route/routing.ts';
+import { type OpenRoute, type RouteSettings, type RouteWork, routeSettings } from '../route/routing.ts';
 
 /** How the cluster can reach this machine, and the key pair for the answers. */
 export interface AnswerMeans {
@@ -26,16 +26,12 @@ export interface AnswerMeans {
   /** The Secret that the user named, as `[namespace/]name`. */
   secretName: string | undefined;
   env: Record<string, string | undefined>;
-  ask?: Ask | undefined;
+  ask?: Ask;
 }
 
-export function answerMeans(
-  context: CommandContext,
-  { env, ask }: Io,
-  options: RouteOptions & TrustOptions,
-): AnswerMeans {
-  const secretName = context.config.certificates?.secret;
-  return { settings: routeSettings(options, context), secretName, env, ask };
+export function answerMeans(context: CommandContext, { env, ask }: Io, options: TrustOptions): AnswerMeans {
+  const secretName = context.settings['certificates.secret'].value;
+  return { settings: routeSettings(context.settings, options), secretName, env, ask };
 }
 
 /**
@@ -48,10 +44,10 @@ export async function answerInstead(work: Work, target: Target, means: AnswerMea
   const pairs = await readKeyPairs({ api, target, secretName: means.secretName }, () => {});
   const { env, ask } = means;
   const open = async (settings: RouteSettings): Promise<OpenRoute> => {
-    const routing: Routing = { ...work, target, settings, env, ask };
+    const routeWork: RouteWork = { ...work, target, settings, env, ask };
     const verify = (ends: Ends, limitMs: number): Promise<ProbeResult> =>
-      reach(routing, pairs, ends, limitMs);
-    return await openRoute({ ...routing, verify }, planRoutes(target, settings));
+      reach(routeWork, pairs, ends, limitMs);
+    return await openRoute({ ...routeWork, verify }, planRoutes(target, settings));
   };
   const before = await addressBefore(work, target);
   if (before !== undefined) {
@@ -86,16 +82,16 @@ async function addressBefore(
 }
 
 /** Points the user's Services to this machine, and resolves when several calls of kube-apiserver have been answered. */
-async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
-  const { target, signal } = routing;
+async function reach(work: RouteWork, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
+  const { target, signal } = work;
   const { gateways } = ends;
   for (const [serverName, { pair }] of pairs) gateways.present(serverName, pair);
   gateways.answerConsequences('refuse');
   gateways.release();
   const results = await allDone(
     target.services.map(async (service) => {
-      await using prober = await serviceProber(routing, service);
-      await pointHere(routing, ends, service);
+      await using prober = await serviceProber(work, service);
+      await pointHere(work, ends, service);
       // If the session was killed early, or late in its restore, the in-cluster manager may still answer; its answers count, too.
       return await probeUntil(prober, { wanted: 'any', limitMs }, signal);
     }),
@@ -104,9 +100,9 @@ async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: num
 }
 
 /** Changes only endpoints, since nothing answers a webhook that reviews changes of the Service. */
-async function pointHere(routing: Routing, ends: Ends, service: TargetService): Promise<void> {
-  const address = await addressOf(routing, ends, service.service.metadata.namespace!);
-  await pointAgain(routing, service.service, () => ({ address, ports: routePorts(ends, service) }));
+async function pointHere(work: RouteWork, ends: Ends, service: TargetService): Promise<void> {
+  const address = await addressOf(work, ends, service.service.metadata.namespace!);
+  await pointAgain(work, service.service, () => ({ address, ports: routePorts(ends, service) }));
 }
 
 /** The address of the route, or of the relay's Pod. */

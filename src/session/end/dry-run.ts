@@ -1,8 +1,8 @@
 import { keptBy, planUndo } from '../../cluster/marks/undo.ts';
-import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
+import type { MarkedObject, SearchResult } from '../../cluster/takeover/find-marked.ts';
 import { isHandMade } from '../../cluster/takeover/hand-made.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
-import { isChanged, type Left, ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
+import { isChanged, ownChangeOf, type RestoreResult } from '../../cluster/takeover/restore-steps.ts';
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { FieldValues } from '../../report/events.ts';
@@ -19,14 +19,14 @@ import { reportKept } from './unfinished.ts';
  */
 export async function printRestore(
   work: Work,
-  found: Pick<Found, 'marked' | 'unseen'>,
+  found: Pick<SearchResult, 'marked' | 'unseen'>,
   holder: LeaseHolder | undefined,
-): Promise<Left[]> {
+): Promise<RestoreResult[]> {
   const { api, sessionId, emit } = work;
   const { marked } = found;
   if (holder) {
     const pid = holder.holder?.pid;
-    emit(notice('restore.would-ask', { session: sessionId, ...(pid !== undefined && { pid }) }));
+    emit(notice('restore.would-ask', { session: sessionId, pid }));
   }
   const planned = marked.map((one) => printPlanned(work, one));
   if (holder) return [];
@@ -38,7 +38,7 @@ export async function printRestore(
   return left;
 }
 
-function printPlanned({ sessionId, emit }: Work, one: Marked): Left {
+function printPlanned({ sessionId, emit }: Work, one: MarkedObject): RestoreResult {
   const { ref } = one;
   const plan = planOf(one, sessionId);
   const kept = plan === undefined ? [] : keptBy(plan);
@@ -59,7 +59,7 @@ export interface PlannedRestore {
   fault?: string;
 }
 
-export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
+export function plannedRestore(one: MarkedObject, sessionId: string): PlannedRestore {
   const action = plannedAction(one, sessionId);
   const plan = planOf(one, sessionId);
   if (plan === undefined) return { action };
@@ -73,14 +73,14 @@ export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
 }
 
 /** The plan that undoes the session's changes of an object; undefined for an object that is deleted as a whole. */
-function planOf(one: Marked, sessionId: string): ReturnType<typeof planUndo> | undefined {
+function planOf(one: MarkedObject, sessionId: string): ReturnType<typeof planUndo> | undefined {
   const { ref, object } = one;
   const own = isChanged(ref, sessionId) || isHandMade(one) ? ownChangeOf(ref.kind) : undefined;
   return own && planUndo(object, own);
 }
 
 /** The user's objects are restored, devloop's own are deleted. Kubernetes itself restores Endpoints, unless they are hand-made. */
-export function plannedAction(one: Marked, sessionId: string): 'restore' | 'delete' {
+export function plannedAction(one: MarkedObject, sessionId: string): 'restore' | 'delete' {
   return isChanged(one.ref, sessionId) || isHandMade(one) || one.ref.kind === 'Endpoints'
     ? 'restore'
     : 'delete';

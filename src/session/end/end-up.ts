@@ -1,8 +1,8 @@
 import { allDone } from '../../async.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
+import type { PausingManager } from '../../cluster/takeover/pause/pause.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
-import type { Left } from '../../cluster/takeover/restore-steps.ts';
+import type { RestoreResult } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
@@ -21,15 +21,16 @@ import { waitUntilLetGo } from './wait-until-answering.ts';
 const AWAY_LIMIT_MS = 3_600_000;
 
 /** What is running when `up` ends. */
-export interface Standing {
-  route?: ChosenRoute | undefined;
-  supervisor?: Supervisor | undefined;
+export interface RunningParts {
+  route?: ChosenRoute;
+  supervisor?: Supervisor;
   /** Frees the Lease of the last controller. */
-  election?: AsyncDisposable | undefined;
+  election?: AsyncDisposable;
   /** `end` lets a controller that is stopped at a breakpoint continue. */
   debug?: (AsyncDisposable & { end(): Promise<void>; readonly stoppedAt: string | undefined }) | undefined;
-  pausing?: Pausing[];
+  pausing?: PausingManager[];
   recorder?: AsyncDisposable;
+  leases?: { end(): void };
   /** The objects that were not ready before the session. */
   unready?: ObjectRef[];
   /** Whether something may have been written to the cluster. */
@@ -37,7 +38,7 @@ export interface Standing {
 }
 
 /** Why `up` ends. */
-export interface Ending {
+export interface SessionEnd {
   reason: string;
   /** Whether `up` failed before anybody pressed Ctrl-C. If nothing had been changed, only the error is then reported. */
   isFailure: boolean;
@@ -50,7 +51,12 @@ export interface Ending {
  * is unreachable, reviews are still answered here. The abort of `up` does not interrupt this. A second Ctrl-C ends the process, and
  * `devloop down` restores the rest.
  */
-export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
+export async function endUp(
+  work: Work,
+  target: Target,
+  standing: RunningParts,
+  ending: SessionEnd,
+): Promise<void> {
   // The event comes after the last output of the controller.
   const result = await restoreAndStop(work, target, standing, ending);
   if (result?.event) {
@@ -64,15 +70,15 @@ interface Result {
   /** Reports the end; absent if nothing had been changed and only the error is reported. */
   event: Extract<DevloopEvent, { type: 'session.restored' }> | undefined;
   /** Objects that somebody else changed, too. */
-  left: Left[];
+  left: RestoreResult[];
   notStarted: NotStarted[];
 }
 
 async function restoreAndStop(
   work: Work,
   target: Target,
-  standing: Standing,
-  ending: Ending,
+  standing: RunningParts,
+  ending: SessionEnd,
 ): Promise<Result | undefined> {
   await using local = new AsyncDisposableStack();
   // The recorder ends last, so that it gets all reviews.
@@ -88,8 +94,8 @@ async function restoreAndStop(
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
-  { route, supervisor, debug, pausing = [], unready }: Standing,
-  ending: Ending,
+  { route, supervisor, debug, pausing = [], leases, unready }: RunningParts,
+  ending: SessionEnd,
 ): Promise<Result> {
   const { reason, isFailure, since } = ending;
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
@@ -126,6 +132,7 @@ async function restoreAll(
     unready,
     onFound,
     afterServices,
+    beforeLeases: () => leases?.end(),
     ...waiting,
   };
   await resumeManager(work, pausing);
@@ -152,12 +159,12 @@ function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined
 }
 
 /** A manager that is paused by its Lease is resumed here; any other manager is resumed by the undo in its mark. */
-async function resumeManager(work: Work, pausing: Pausing[]): Promise<void> {
+async function resumeManager(work: Work, pausing: PausingManager[]): Promise<void> {
   await allDone(pausing.map(async ({ resume }) => resume?.(work))).catch((error) => {
     work.emit(notice('restore.lease-not-released', { cause: messageOf(error) }));
   });
 }
 
-function away(error: unknown, { isFailure }: Ending): DevloopEvent {
+function away(error: unknown, { isFailure }: SessionEnd): DevloopEvent {
   return notice('restore.delayed', { cause: messageOf(error), isFailure });
 }

@@ -7,10 +7,10 @@ import { same, sessionOf } from '../../cluster/marks/marks.ts';
 import { isSelectorless } from '../../cluster/marks/selector.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import { type Destination, familyOf, pointAgain, SERVICE_NAME } from '../../cluster/takeover/endpoints.ts';
-import type { Marked } from '../../cluster/takeover/find-marked.ts';
+import type { MarkedObject } from '../../cluster/takeover/find-marked.ts';
 import { podsOf } from '../../cluster/takeover/pause/pods.ts';
 import { pauseOf } from '../../cluster/takeover/pause/strategies.ts';
-import { isChanged, type Left } from '../../cluster/takeover/restore-steps.ts';
+import { isChanged, type RestoreResult } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import { targetPortOf } from '../../operator/workload.ts';
@@ -21,7 +21,11 @@ import { describe } from '../../report/object-name.ts';
  * The Services that still are as the session left them after the attempt to restore them: the API server refused it, or their undo is not
  * valid. Only devloop's own endpoints point them anywhere.
  */
-export function notRestored(marked: Marked[], restored: Left[], sessionId: string): ObjectRef[] {
+export function notRestored(
+  marked: MarkedObject[],
+  restored: RestoreResult[],
+  sessionId: string,
+): ObjectRef[] {
   const done = restored.filter(({ kept }) => !kept.some((one) => 'fault' in one));
   const names = new Set(done.map(({ ref }) => describe(ref)));
   const services = marked.filter(({ ref }) => ref.kind === 'Service' && isChanged(ref, sessionId));
@@ -31,7 +35,7 @@ export function notRestored(marked: Marked[], restored: Left[], sessionId: strin
 }
 
 /** Whether an object of devloop points one of these Services somewhere. */
-export function pointsOneOf(services: ObjectRef[], { ref, object }: Marked): boolean {
+export function pointsOneOf(services: ObjectRef[], { ref, object }: MarkedObject): boolean {
   const name = ref.kind === 'EndpointSlice' ? object.metadata.labels?.[SERVICE_NAME] : ref.name;
   if (ref.kind !== 'EndpointSlice' && ref.kind !== 'Endpoints') return false;
   return services.some((service) => service.namespace === ref.namespace && service.name === name);

@@ -1,5 +1,6 @@
-import { DevloopError, messageOf, originOf } from '../../errors.ts';
+import { causeOf, DevloopError, originOf } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** Anything can be thrown, even undefined, so this wraps what was thrown. */
 export interface Failure {
@@ -46,10 +47,8 @@ function interrupted(): DevloopError {
 }
 
 function warningOf(error: unknown): DevloopEvent {
-  if (error instanceof DevloopError && isAllDone(error))
-    return { type: 'warning', message: error.message, ...(error.hint !== undefined && { hint: error.hint }) };
-  const message = `Not everything could be restored: ${messageOf(error)}`;
-  return { type: 'warning', message, hint: 'devloop down' };
+  if (error instanceof DevloopError && isAllDone(error)) return furtherError(error);
+  return notice('restore.incomplete', causeOf(error));
 }
 
 /** Whether the error leaves nothing for `devloop down` to do. */
@@ -68,6 +67,10 @@ function notRestored(error: unknown): unknown {
 export function warnOf(thrown: unknown, emit: Emit): void {
   const error = originOf(thrown);
   if (error instanceof DevloopError && error.code === 'interrupted') return;
-  const hint = error instanceof DevloopError ? error.hint : undefined;
-  emit({ type: 'warning', message: messageOf(error), ...(hint === undefined ? {} : { hint }) });
+  emit(furtherError(error));
+}
+
+function furtherError(error: unknown): DevloopEvent {
+  const next = error instanceof DevloopError ? error.hint : undefined;
+  return notice('error.further', { ...causeOf(error), next });
 }

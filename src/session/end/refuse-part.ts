@@ -1,10 +1,11 @@
 import type { Lease } from '../../cluster/api/objects.ts';
-import { type Found, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
+import { resourcesOf, type SearchResult, type UnseenKind } from '../../cluster/takeover/find-marked.ts';
 import { type Holder, holderOf, leasedBy } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
+import { unseenText } from '../../report/notices/command.ts';
 
 /** What a session may have changed: its targets, and the objects that point its Services to its route. */
-export type Changing = Pick<Holder, 'targets' | 'route'>;
+export type ChangeScope = Pick<Holder, 'targets' | 'route'>;
 
 /**
  * Throws if the account is not allowed to list the kind of an object that the session may have changed, because then devloop cannot tell
@@ -13,21 +14,21 @@ export type Changing = Pick<Holder, 'targets' | 'route'>;
  */
 export function refusePart(
   sessionId: string,
-  { marked, unseen }: Pick<Found, 'marked' | 'unseen'>,
-  own?: Changing,
+  { marked, unseen }: Pick<SearchResult, 'marked' | 'unseen'>,
+  own?: ChangeScope,
 ): void {
   // A Lease whose object cannot be seen counts, too: devloop must not report that something is restored which it cannot see.
   const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
   const held = leases.flatMap(({ object }) => holderOf(object as Lease) ?? []);
   const all = own === undefined ? held : [...held, own];
-  const isHidden = (one: Unseen): boolean =>
+  const isHidden = (one: UnseenKind): boolean =>
     leases.some((lease) => leasedBy(lease, [one.kind]) && lease.ref.namespace === one.namespace) ||
     all.some((changing) => mayHaveChanged(changing, one));
   const hidden = unseen.filter(isHidden);
   if (hidden.length === 0) return;
   throw new DevloopError(
     'cluster.forbidden',
-    `Session ${sessionId} may have changed objects that your account is not allowed to list: ${unseenText(hidden)}. The rest is restored.`,
+    `Session ${sessionId} may have changed objects that your account is not allowed to list: ${unseenText(resourcesOf(hidden))}. The rest is restored.`,
     { hint: 'Run devloop down with an account that is allowed to list and patch them.' },
   );
 }
@@ -35,7 +36,7 @@ export function refusePart(
 /**
  * With the relay, Kubernetes itself writes the endpoints, so an account that is not allowed to list them, which is common, is not refused.
  */
-function mayHaveChanged({ targets, route }: Changing, { kind, namespace }: Unseen): boolean {
+function mayHaveChanged({ targets, route }: ChangeScope, { kind, namespace }: UnseenKind): boolean {
   const isOfRoute = kind === 'EndpointSlice' || kind === 'Endpoints';
   const wanted = isOfRoute && /^(direct|ssh)\b/.test(route) ? 'Service' : kind;
   return targets.some((one) => one.kind === wanted && one.namespace === namespace);

@@ -1,4 +1,5 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
+import { noCheckoutFacts } from '../../checkout/facts.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
@@ -6,7 +7,7 @@ import { answered, whileAway } from '../../cluster/api/while-away.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { relayState } from '../../cluster/relay/state.ts';
-import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
+import { findMarked, type MarkedObject, type SearchResult } from '../../cluster/takeover/find-marked.ts';
 import { holdersIn } from '../../cluster/takeover/own-leases.ts';
 import { isUnansweredWebhook } from '../../cluster/takeover/pause/refusals.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
@@ -20,7 +21,6 @@ import {
   policyCommand,
   type TakenObject,
 } from '../../operator/closed-webhooks.ts';
-import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import { listConfigurations, listWebhookServices, servicesCalledBy } from '../../operator/webhooks.ts';
 import { shellWord } from '../../phrases.ts';
@@ -30,7 +30,7 @@ import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
 import { isHandedOver } from './hand-over.ts';
 import { AWAY_LIMIT_MS, restore } from './restore.ts';
-import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore-pass.ts';
+import { isAway, MANAGER_READY_SECONDS, type RestoreOptions, type RestoreSummary } from './restore-pass.ts';
 import { waitUntilAnswering } from './wait-until-answering.ts';
 
 /** A relay exits a minute after it has lost its client. */
@@ -59,7 +59,7 @@ export async function restoreDead(
   session: DeadSession,
   means: AnswerMeans,
   options: RestoreOptions,
-): Promise<Restored> {
+): Promise<RestoreSummary> {
   const { taken } = session;
   const { api, emit, signal } = work;
   const takenServices = taken.filter(({ ref }) => ref.kind === 'Service');
@@ -105,7 +105,7 @@ export async function restoreDead(
 async function findEverywhere(
   { api, sessionId }: Work,
   namespaces: string[],
-): Promise<{ found: Found; places: string[] }> {
+): Promise<{ found: SearchResult; places: string[] }> {
   const found = await findMarked(api, namespaces, { sessionId });
   const targets = holdersIn(found.marked).flatMap((holder) => holder.targets);
   const places = [...new Set([...namespaces, ...targets.flatMap(({ namespace }) => namespace ?? [])])];
@@ -117,7 +117,11 @@ async function findEverywhere(
  * Whether the operator answers its own webhooks: the session ended before it changed the operator, or after the operator was restored, or
  * its Services could not be restored, so they were handed over to the Pods.
  */
-async function answersItself(work: Work, { marked, unseen }: Found, services: ObjectRef[]): Promise<boolean> {
+async function answersItself(
+  work: Work,
+  { marked, unseen }: SearchResult,
+  services: ObjectRef[],
+): Promise<boolean> {
   const { api, sessionId } = work;
   const isPaused = marked.some(({ ref }) => ref.kind !== 'Service' && isChanged(ref, sessionId));
   if (unseen.length > 0 || isPaused) return false;
@@ -139,7 +143,7 @@ async function answersItself(work: Work, { marked, unseen }: Found, services: Ob
 async function answerOrRefuse(
   work: Work,
   session: DeadSession,
-  { closed, marked, means }: { closed: ClosedWebhook[]; marked: Marked[]; means: AnswerMeans },
+  { closed, marked, means }: { closed: ClosedWebhook[]; marked: MarkedObject[]; means: AnswerMeans },
 ): Promise<OpenRoute | undefined> {
   work.emit(notice('restore.answers-instead', { webhooks: listOf(closed) }));
   await endRelays(work, marked);
@@ -156,7 +160,7 @@ async function answerOrRefuse(
  * Deletes the relays of the dead session. No other session can use them, and their Pods keep connections open as long as they run. If a webhook
  * that does not answer blocks the deletion, the Pods exit on their own.
  */
-async function endRelays(work: Work, marked: Marked[]): Promise<void> {
+async function endRelays(work: Work, marked: MarkedObject[]): Promise<void> {
   const { api, emit, signal } = work;
   await removeRelays(work, marked).catch(() => {});
   const pods = relayPods(marked);

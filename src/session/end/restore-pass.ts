@@ -1,13 +1,13 @@
 import { allDone } from '../../async.ts';
 import { isDenied, isTransient } from '../../cluster/api/errors.ts';
 import { isWorkload, type Kind, type ObjectRef } from '../../cluster/api/kinds.ts';
-import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
+import { findMarked, type MarkedObject, type SearchResult } from '../../cluster/takeover/find-marked.ts';
 import { holdersIn } from '../../cluster/takeover/own-leases.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import {
   findNotStarted,
   isChanged,
-  type Left,
+  type RestoreResult,
   removeCreated,
   removeLeases,
   removeMarks,
@@ -24,7 +24,7 @@ import { DevloopError } from '../../errors.ts';
 import type { ObjectName } from '../../report/object-name.ts';
 import { describe } from '../../report/object-name.ts';
 import { handOver, notRestored, pointsOneOf } from './hand-over.ts';
-import { type Changing, refusePart } from './refuse-part.ts';
+import { type ChangeScope, refusePart } from './refuse-part.ts';
 import { slicesBack } from './slices-back.ts';
 
 /** How long to wait for a resumed in-cluster manager. */
@@ -34,37 +34,39 @@ export interface RestoreOptions {
   /** How long the in-cluster manager can take to become ready. With 0, devloop does not wait. */
   managerReadySeconds: number;
   /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
-  taken?: ObjectRef[] | undefined;
+  taken?: ObjectRef[];
   /** What a session that ends itself knows about its changes, in addition to its Leases. */
-  own?: Changing | undefined;
+  own?: ChangeScope;
   /** What was not ready before the session, in addition to what its Leases name. */
-  unready?: ObjectName[] | undefined;
+  unready?: ObjectName[];
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
   /** The session's objects, if they have just been listed; otherwise the restore lists them. */
-  found?: Found | undefined;
+  found?: SearchResult;
   /**
    * Whether nothing answers the reviews of the session. The order then does not matter: the Services are restored while the manager is
    * being resumed, and probed while devloop's own objects are deleted.
    */
-  isUnanswered?: boolean | undefined;
+  isUnanswered?: boolean;
   /**
    * Runs when the Services select the in-cluster Pods again and devloop's slices are gone, so that it can verify that those Pods answer.
    */
   afterServices?: (() => Promise<void>) | undefined;
+  /** Called before the Leases are deleted, after which another session can begin. */
+  beforeLeases?: (() => void) | undefined;
 }
 
-export interface Restored {
+export interface RestoreSummary {
   context: string;
   /** The number of restored changes, including those that others have changed in part. */
   changes: number;
-  left: Left[];
+  left: RestoreResult[];
   /** Managers that are resumed, but cannot start, although they were ready before. */
   notStarted: NotStarted[];
 }
 
 /** The result of one pass. */
-interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
+interface Pass extends Pick<RestoreSummary, 'left' | 'notStarted'> {
   /** What the session had taken over; the next pass waits for these objects, too. */
   taken: ObjectRef[];
   /** What failed, in order. As long as there are failures, the Leases stay. */
@@ -85,7 +87,7 @@ export async function restoreOnce(
   const { marked, unseen } = options.found ?? (await findMarked(api, namespaces, { sessionId }));
   options.onFound?.(changesOf(marked));
   const taken = takenOver(sessionId, marked, options.taken);
-  const left: Left[] = [];
+  const left: RestoreResult[] = [];
   const notStarted: NotStarted[] = [];
   const { attempt, each, beside, finish, failures } = createAttempts();
   const work: Work = { ...ending, beside };
@@ -96,7 +98,7 @@ export async function restoreOnce(
     () => true,
     () => false,
   );
-  const resumed: Left[] = [];
+  const resumed: RestoreResult[] = [];
   const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
   const { managers, besides } = byOrder(taken, marked);
   const resume = (some: ObjectRef[], seconds: number): Promise<void> =>
@@ -128,15 +130,19 @@ export async function restoreOnce(
   const mayStay = [...kept, ...marked.filter((one) => pointsOneOf(held, one))];
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, mayStay));
   // As long as something is left to restore, the Lease shows which session it belongs to.
-  if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
+  if (!hasLeft(kept, failures)) await attempt(() => removeLeases(work, marked, options.beforeLeases));
   await finish();
   return { left: kept, notStarted, taken, failures };
+}
+
+function hasLeft(kept: RestoreResult[], failures: unknown[]): boolean {
+  return failures.length > 0 || kept.some(isStillMarked);
 }
 
 /** Deletes what the session created, except for what points the Services that are not restored. */
 async function clear(
   work: Work,
-  { marked, taken, held }: { marked: Marked[]; taken: ObjectRef[]; held: ObjectRef[] },
+  { marked, taken, held }: { marked: MarkedObject[]; taken: ObjectRef[]; held: ObjectRef[] },
   attempt: (step: () => Promise<unknown>) => Promise<void>,
 ): Promise<void> {
   const rest = marked.filter((one) => !pointsOneOf(held, one));
@@ -158,8 +164,12 @@ function createAttempts() {
      */
     attempt,
     /** Attempts a step for each of these objects, so that a refusal of one says nothing about the others. */
-    async each<T>(all: T[], left: Left[], step: (one: T) => Promise<Left[]>): Promise<void> {
-      const results = all.map((): Left[] => []);
+    async each<T>(
+      all: T[],
+      left: RestoreResult[],
+      step: (one: T) => Promise<RestoreResult[]>,
+    ): Promise<void> {
+      const results = all.map((): RestoreResult[] => []);
       const attempts = all.map((one, index) => attempt(async () => (results[index] = await step(one))));
       await Promise.all(attempts);
       left.push(...results.flat());
@@ -174,7 +184,7 @@ function createAttempts() {
 }
 
 /** Whether an object keeps its mark, because its undo was not carried out. */
-export function isStillMarked({ kept }: Left): boolean {
+export function isStillMarked({ kept }: RestoreResult): boolean {
   return kept.some((one) => 'fault' in one && !one.isUnmarked);
 }
 
@@ -182,7 +192,10 @@ export function isStillMarked({ kept }: Left): boolean {
  * Tells what a session has paused besides the manager from everything else that it took. Its Leases name the objects in the order of
  * `targetsOf`, so the first workload is the manager. Without Leases, all workloads count as managers.
  */
-function byOrder(taken: ObjectRef[], marked: Marked[]): { managers: ObjectRef[]; besides: ObjectRef[] } {
+function byOrder(
+  taken: ObjectRef[],
+  marked: MarkedObject[],
+): { managers: ObjectRef[]; besides: ObjectRef[] } {
   const targets = holdersIn(marked).map((holder) => holder.targets);
   const besides = targets
     .flatMap((all) => all.filter(({ kind }) => isWorkload(kind as Kind)).slice(1))
@@ -191,7 +204,7 @@ function byOrder(taken: ObjectRef[], marked: Marked[]): { managers: ObjectRef[];
   return { managers: taken.filter((ref) => !isBeside(ref)), besides: taken.filter(isBeside) };
 }
 
-export function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {
+export function wasUnready(ref: ObjectRef, marked: MarkedObject[], known: ObjectName[] = []): boolean {
   const held = holdersIn(marked).flatMap(({ unready = [] }) => unready);
   return [...known, ...held].some((one) => describe(one) === describe(ref));
 }
@@ -201,7 +214,7 @@ function without(refs: ObjectRef[], others: ObjectRef[]): ObjectRef[] {
   return refs.filter((ref) => !names.has(describe(ref)));
 }
 
-function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = []): ObjectRef[] {
+function takenOver(sessionId: string, marked: MarkedObject[], known: ObjectRef[] = []): ObjectRef[] {
   const changed = marked.map(({ ref }) => ref).filter((ref) => isChanged(ref, sessionId));
   return [...new Map([...changed, ...known].map((ref) => [describe(ref), ref])).values()];
 }
@@ -216,7 +229,7 @@ export function isAway(error: unknown): boolean {
 async function assertNothingLeft(
   { api, sessionId }: Work,
   namespaces: string[],
-  mayStay: Pick<Left, 'ref'>[],
+  mayStay: Pick<RestoreResult, 'ref'>[],
 ): Promise<void> {
   const { marked } = await findMarked(api, namespaces, { sessionId });
   const kept = new Set(mayStay.map(({ ref }) => describe(ref)));
@@ -236,6 +249,6 @@ export class StillMarked extends DevloopError {
 }
 
 /** The number of changes, not counting Leases. */
-export function changesOf(marked: Marked[]): number {
+export function changesOf(marked: MarkedObject[]): number {
   return marked.filter((one) => one.ref.kind !== 'Lease').length;
 }

@@ -1,13 +1,13 @@
 import { ApiError, rejected } from '../../cluster/api/errors.ts';
 import { whileAway } from '../../cluster/api/while-away.ts';
-import type { Left } from '../../cluster/takeover/restore-steps.ts';
+import type { RestoreResult } from '../../cluster/takeover/restore-steps.ts';
 import type { Work } from '../../cluster/work.ts';
 import { describe } from '../../report/object-name.ts';
 import {
   isAway,
   isStillMarked,
-  type Restored,
   type RestoreOptions,
+  type RestoreSummary,
   restoreOnce,
   StillMarked,
 } from './restore-pass.ts';
@@ -27,11 +27,15 @@ export interface UntilRestored extends RestoreOptions {
  * Restores everything, in as many passes as it takes: each one reads the cluster again, and does what is left to do. Between two passes,
  * whatever answers the reviews keeps answering them.
  */
-export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
+export async function restore(
+  work: Work,
+  namespaces: string[],
+  options: UntilRestored,
+): Promise<RestoreSummary> {
   const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, found: seen, ...rest } = options;
-  const left = new Map<string, Left>();
+  const left = new Map<string, RestoreResult>();
   let { taken } = options;
-  let notStarted: Restored['notStarted'] = [];
+  let notStarted: RestoreSummary['notStarted'] = [];
   let most = 0;
   let passes = 0;
   let isAnnounced = false;

@@ -2,18 +2,18 @@ import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { isReadyPod } from '../../cluster/api/workloads.ts';
-import type { Marked } from '../../cluster/takeover/find-marked.ts';
-import { type Left, waitForControllerSlices } from '../../cluster/takeover/restore-steps.ts';
+import type { MarkedObject } from '../../cluster/takeover/find-marked.ts';
+import { type RestoreResult, waitForControllerSlices } from '../../cluster/takeover/restore-steps.ts';
 import { CATCH_UP_MS, slicesCommand } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 
 /** What the session had taken over, what of it was found, and the managers that were resumed. */
-interface Restoring {
+interface RestoredObjects {
   taken: ObjectRef[];
-  marked: Marked[];
-  resumed: Left[];
+  marked: MarkedObject[];
+  resumed: RestoreResult[];
 }
 
 /**
@@ -22,7 +22,7 @@ interface Restoring {
  */
 export async function slicesBack(
   work: Work,
-  { taken, marked, resumed }: Restoring,
+  { taken, marked, resumed }: RestoredObjects,
   wasEmpty: (ref: ObjectRef) => boolean,
 ): Promise<void> {
   const services = taken.filter(({ kind }) => kind === 'Service');
@@ -37,8 +37,9 @@ export async function slicesBack(
  * How long to wait for the slices of Kubernetes' controller, in ms. If the manager is ready, they will be written, perhaps late, and until
  * then only devloop's own slices have an endpoint that answers. Without a ready Pod, none will be written.
  */
-export function slicesLimitMs(resumed: Left[], wasEmpty: (ref: ObjectRef) => boolean): number {
-  const isReady = ({ ref, isLate, isBlocked }: Left): boolean => !isLate && !isBlocked && !wasEmpty(ref);
+export function slicesLimitMs(resumed: RestoreResult[], wasEmpty: (ref: ObjectRef) => boolean): number {
+  const isReady = ({ ref, isLate, isBlocked }: RestoreResult): boolean =>
+    !isLate && !isBlocked && !wasEmpty(ref);
   return resumed.length > 0 && resumed.every(isReady) ? 10_000 : 3_000;
 }
 

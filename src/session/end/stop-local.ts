@@ -4,9 +4,9 @@ import { DevloopError } from '../../errors.ts';
 import { otherWriter } from '../../machine/own-files.ts';
 import { isSuspended } from '../../machine/system.ts';
 import { notice } from '../../report/notices/catalogue.ts';
-import { ENDING } from '../context/health.ts';
 import { isRunning, type LocalMachine } from '../context/local-machine.ts';
 import { ownerOfSession } from '../context/local-sessions.ts';
+import { ENDING } from '../context/observed.ts';
 import type { Io } from '../context/options.ts';
 
 /** A slow manager alone may take 90 s to become ready. */

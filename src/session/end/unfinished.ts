@@ -1,20 +1,21 @@
 import { isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { escapeToken } from '../../cluster/marks/paths.ts';
-import type { Fault, Kept } from '../../cluster/marks/undo.ts';
+import type { Fault, Remainder } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
-import { type Left, ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
+import { ownChangeOf, type RestoreResult } from '../../cluster/takeover/restore-steps.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellQuoted, shellWord } from '../../phrases.ts';
-import type { Emit } from '../../report/events.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { notice, type Told } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
-import type { Restored } from './restore-pass.ts';
+import type { RestoreSummary } from './restore-pass.ts';
 
 /**
  * Called after everything that devloop can restore is restored. Throws if the user still has something to do: if devloop left objects
  * unchanged, or if a manager cannot start.
  */
-export function refuseUnfinished(left: Left[], notStarted: NotStarted[]): void {
+export function refuseUnfinished(left: RestoreResult[], notStarted: NotStarted[]): void {
   const [first, ...others] = notStarted;
   if (first !== undefined) throw cannotStart(first, others);
   if (left.length > 0) throw incomplete(left);
@@ -29,7 +30,7 @@ function cannotStart(first: NotStarted, others: NotStarted[]): DevloopError {
   return new DevloopError('manager.not-started', texts.join('\n'), { hint });
 }
 
-function incomplete(left: Left[]): DevloopError {
+function incomplete(left: RestoreResult[]): DevloopError {
   const objects = left.map(({ ref }) => describe(ref)).join(', ');
   const message = `Somebody else changed ${objects} during the session, so devloop left those changes in place.`;
   const hint =
@@ -40,44 +41,29 @@ function incomplete(left: Left[]): DevloopError {
 }
 
 /** Warns of each object that devloop left as it is, with the command that restores it. */
-export function reportKept({ context, left }: Pick<Restored, 'context' | 'left'>, emit: Emit): void {
+export function reportKept({ context, left }: Pick<RestoreSummary, 'context' | 'left'>, emit: Emit): void {
   for (const { ref, kept } of left)
     for (const one of kept)
-      emit({
-        type: 'warning',
-        ...('fault' in one ? faultText(context, ref, one) : keptText(context, ref, one)),
-      });
+      emit('fault' in one ? brokenUndo(context, ref, one) : keptNotice(context, ref, one));
 }
 
-function keptText(
+function keptNotice(
   context: string,
   ref: ObjectRef,
-  { path, now, before }: Exclude<Kept, Fault>,
-): { message: string; hint: string } {
-  return {
-    message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
-    hint: `${kubectl(context, ref, 'patch')} ${restoringPatch(ref, path, before)}`,
-  };
+  { path, now = null, before }: Exclude<Remainder, Fault>,
+): DevloopEvent {
+  const command = `${kubectl(context, ref, 'patch')} ${restoringPatch(ref, path, before)}`;
+  const values = { object: ref, field: path.join('.'), now, before: before ?? null, command };
+  return notice('restore.kept', values);
 }
 
 /**
  * The session's label stays on such an object, so that `down` finds it again. The command in the hint removes the label together with the
  * undo.
  */
-export function faultText(
-  context: string,
-  ref: ObjectRef,
-  { fault, isUnmarked }: Fault,
-): { message: string; hint: string } {
-  if (isUnmarked)
-    return {
-      message: `${describe(ref)} ${fault}, but has lost devloop's labels, so devloop cannot restore it. It was left unchanged.`,
-      hint: 'Restore it by hand: deploy the operator again.',
-    };
-  return {
-    message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
-    hint: `Restore it by hand (deploy the operator again), then: ${unmarking(context, ref)}`,
-  };
+export function brokenUndo(context: string, ref: ObjectRef, { fault, isUnmarked }: Fault): Told<'warning'> {
+  const command = isUnmarked ? undefined : unmarking(context, ref);
+  return notice('restore.undo-broken', { object: ref, fault, command });
 }
 
 function unmarking(context: string, ref: ObjectRef): string {

@@ -1,16 +1,16 @@
 /** Why a session ends because of what others do to its objects, and what to do about it. */
+
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isWorkload, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
+import { controllerOf } from '../../cluster/api/ownership.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
-import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
-import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
+import { judgeOwner, type Owner, ownerKindOf, ownersOf, readPolicy } from '../../operator/owners.ts';
 import { shellWord, writerText } from '../../phrases.ts';
+import { DEPLOY_AGAIN } from '../../report/notices/guard.ts';
 import { describe } from '../../report/object-name.ts';
-import type { Overwritten } from './judge.ts';
-
-export const DEPLOY_AGAIN = 'Deploy the operator again, then run devloop up.';
+import type { OverwrittenField } from './judge.ts';
 
 /** The object, or its namespace, was deleted. */
 export async function gone(api: ClusterApi, ref: ObjectRef): Promise<DevloopError> {
@@ -54,7 +54,7 @@ export async function fought(
   api: ClusterApi,
   ref: ObjectRef,
   object: KubeObject,
-  overwritten: Overwritten,
+  overwritten: OverwrittenField,
 ): Promise<DevloopError> {
   const { path, ours, now, by } = overwritten;
   const field = path.join('.');
@@ -85,7 +85,7 @@ async function peaceHint(
   api: ClusterApi,
   ref: ObjectRef,
   object: KubeObject,
-  { path, by }: Overwritten,
+  { path, by }: OverwrittenField,
 ): Promise<string> {
   const manager = by?.manager;
   const owner = ownerWriting(object, manager);
@@ -107,7 +107,7 @@ function ownerWriting(object: KubeObject, manager: string | undefined): Owner | 
 }
 
 function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string | undefined): string {
-  const parent = metadata.ownerReferences?.find(({ controller }) => controller);
+  const parent = controllerOf(metadata);
   const stop =
     manager === undefined ? 'Find out who writes it, and stop them' : `Stop ${manager} from writing it`;
   if (parent !== undefined)

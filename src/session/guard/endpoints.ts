@@ -11,8 +11,8 @@ import { isWithoutSelector } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
 import { deletedAgain, fought } from './causes.ts';
-import type { Watched } from './guard.ts';
-import { lastOther, type Overwritten } from './judge.ts';
+import type { GuardedScope } from './guard.ts';
+import { lastOther, type OverwrittenField } from './judge.ts';
 import { reportOverwritten } from './react.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
@@ -30,7 +30,7 @@ export interface GuardedPointer extends Pointer {
  * An object that points a Service to this machine, for the guard to watch. Its contents are devloop's own, so there is no undo to keep, and
  * it is created again if somebody deletes it.
  */
-export function watchedPointer(pointer: GuardedPointer): Watched {
+export function watchedPointer(pointer: GuardedPointer): GuardedScope {
   const rounds = noRounds();
   return {
     ref: pointer.ref,
@@ -73,7 +73,7 @@ function isIntact(pointer: Pointer, now: KubeObject | undefined): boolean {
 const CONTENTS = [['subsets'], ['endpoints'], ['ports']];
 
 /** What others wrote. A difference that devloop wrote is no problem: an SSH route that has reconnected is just getting its new ports. */
-function overwritten({ wanted }: Pointer, object: KubeObject): Overwritten[] {
+function overwritten({ wanted }: Pointer, object: KubeObject): OverwrittenField[] {
   const next = wanted(object);
   const last = lastOther(observe(object, []));
   const labels = Object.keys(next.metadata.labels ?? {}).map((label) => ['metadata', 'labels', label]);

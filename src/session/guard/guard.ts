@@ -4,18 +4,18 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { type Scope, watchObjects } from '../../cluster/api/watch.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type DevloopError, messageOf } from '../../errors.ts';
-import { describe } from '../../report/object-name.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 
 /** An object that others may change while the session runs, or all objects of a scope. */
-export interface Watched {
+export interface GuardedScope {
   /** Names it in messages; for a scope, the name ends with `*`. */
   ref: ObjectRef;
   /** By default the one object. */
   scope?: Scope;
   rounds: Rounds;
   /** Set if the session continues even when somebody else keeps overwriting the object. */
-  isOptional?: true | undefined;
+  isOptional?: true;
   /** Called for every version of the object, whereas `react` is not called for a version if a newer one arrives first. */
   onObject?(object: KubeObject): void;
   /** Deals with one version of the object, or of all objects of the scope. If the session has to end, returns the reason. */
@@ -26,7 +26,11 @@ export interface Watched {
  * Watches objects of the session. What somebody else overwrites is written again; `end` is called if they keep overwriting it, or if an
  * object is gone that the session cannot create. Disposing waits for a write that is under way, and never rejects.
  */
-export function startGuard(work: Work, objects: Watched[], end: (error: unknown) => void): AsyncDisposable {
+export function startGuard(
+  work: Work,
+  objects: GuardedScope[],
+  end: (error: unknown) => void,
+): AsyncDisposable {
   const ending = new AbortController();
   const guard = { ...work, signal: AbortSignal.any([work.signal, ending.signal]) };
   const guarding = objects.map((watched) => guardOne(guard, watched, end).catch(end));
@@ -38,7 +42,11 @@ export function startGuard(work: Work, objects: Watched[], end: (error: unknown)
   };
 }
 
-async function guardOne(work: Work, watched: Watched, end: (error: DevloopError) => void): Promise<void> {
+async function guardOne(
+  work: Work,
+  watched: GuardedScope,
+  end: (error: DevloopError) => void,
+): Promise<void> {
   const { ref, scope = ref, rounds, isOptional } = watched;
   const { api, emit, signal } = work;
   const states = newest<KubeObject[]>();
@@ -47,7 +55,9 @@ async function guardOne(work: Work, watched: Watched, end: (error: DevloopError)
     states.put(objects);
   };
   const watching = watchObjects(api, scope, { signal, onObjects });
-  const reporting = watching.catch((error) => emit({ type: 'warning', message: notWatched(ref, error) }));
+  const reporting = watching.catch((error) =>
+    emit(notice('guard.not-watched', { object: ref, cause: messageOf(error) })),
+  );
   let failures = 0;
   for (let state = await states.next(signal); state; state = await states.next(signal)) {
     // The more writes were overwritten, the longer the next one waits.
@@ -57,26 +67,18 @@ async function guardOne(work: Work, watched: Watched, end: (error: DevloopError)
     try {
       const cause = await watched.react(work, state.value);
       if (cause !== undefined && isOptional && cause.code === 'session.overwritten') {
-        emit({ type: 'warning', message: cause.message });
+        emit(notice('guard.gave-up', { object: ref, error: cause.code, cause: cause.message }));
         break;
       }
       if (cause !== undefined) end(cause);
       failures = 0;
     } catch (error) {
-      if (failures === 0) emit({ type: 'warning', message: notWritten(ref, error) });
+      if (failures === 0) emit(notice('guard.not-written', { object: ref, cause: messageOf(error) }));
       await sleep(retryMs(failures++), signal);
       states.put((states.take() ?? state).value);
     }
   }
   await reporting;
-}
-
-function notWatched(ref: ObjectRef, error: unknown): string {
-  return `devloop does not notice when somebody overwrites its changes to ${describe(ref)}: ${messageOf(error)}`;
-}
-
-function notWritten(ref: ObjectRef, error: unknown): string {
-  return `${describe(ref)} could not be written again: ${messageOf(error)} devloop keeps trying.`;
 }
 
 /** Hands over only the newest value: while the reader is busy, each new value replaces the one that waits. */

@@ -1,6 +1,6 @@
 import type { Json, KubeObject } from '../../cluster/api/objects.ts';
 import { type FieldChange, type OwnChange, same } from '../../cluster/marks/marks.ts';
-import { type Difference, type Observed, observe } from '../../cluster/marks/observe.ts';
+import { type Difference, type Observation, observe } from '../../cluster/marks/observe.ts';
 import { isSameOwner, OWN_MANAGER, type Owner, ownerId } from '../../cluster/marks/owners.ts';
 import { valueAt } from '../../cluster/marks/paths.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
@@ -8,7 +8,7 @@ import { SESSION_LABEL } from '../../cluster/names.ts';
 import type { Writer } from '../../report/events.ts';
 
 /** A field that somebody else changed: what this session had written, and what is there now. */
-export interface Overwritten {
+export interface OverwrittenField {
   path: string[];
   ours: Json | undefined;
   now: Json | undefined;
@@ -21,7 +21,7 @@ export type Judgement =
   /** Deleted, or being deleted. */
   | { is: 'gone' }
   /** Somebody else wrote over this session's fields, or over its mark. */
-  | { is: 'overwritten'; fields: Overwritten[]; observed: Observed }
+  | { is: 'overwritten'; fields: OverwrittenField[]; observed: Observation }
   /** Another devloop has restored it. */
   | { is: 'restored' }
   /** Another session has marked it. */
@@ -45,7 +45,7 @@ export function judge(object: KubeObject | undefined, ours: Ours): Judgement {
   if (session !== undefined && session !== sessionId) return { is: 'taken', by: session };
   if (isRestored(object, own, changes, observed)) return { is: 'restored' };
   const values = differing.map(
-    ({ change, now, by }): Overwritten => ({
+    ({ change, now, by }): OverwrittenField => ({
       path: change.path,
       ours: change.after,
       now,
@@ -60,8 +60,8 @@ export function judge(object: KubeObject | undefined, ours: Ours): Judgement {
 function markDifferences(
   object: KubeObject,
   { sessionId, own, changes }: Required<Ours>,
-  observed: Observed,
-): Overwritten[] {
+  observed: Observation,
+): OverwrittenField[] {
   const { store } = own;
   const label = ['metadata', 'labels', SESSION_LABEL];
   const stored = ['metadata', store.map, store.key];
@@ -86,7 +86,7 @@ export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange
 }
 
 /** The last writer; undefined if it was devloop, or if none is recorded. */
-export function lastOther({ lastWriter }: Observed): Writer | undefined {
+export function lastOther({ lastWriter }: Observation): Writer | undefined {
   return lastWriter?.manager === OWN_MANAGER ? undefined : lastWriter;
 }
 
@@ -100,7 +100,7 @@ function isRestored(
   object: KubeObject,
   own: OwnChange,
   changes: FieldChange[],
-  { session, differing }: Observed,
+  { session, differing }: Observation,
 ): boolean {
   const isBack = changes.every(({ path, before }) => same(valueAt(object, path), before));
   const isUnmarked = session === undefined || own.isResuming?.(object) === true;

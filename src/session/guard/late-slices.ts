@@ -2,14 +2,14 @@ import { sleep } from '../../async.ts';
 import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
 import { controllerSlices, emptyLateSlices, isLateSlice, sliceLabel } from '../../cluster/takeover/slices.ts';
 import { SETTLE_MS } from './endpoints.ts';
-import type { Watched } from './guard.ts';
+import type { GuardedScope } from './guard.ts';
 import { forgetOld, noRounds } from './rounds.ts';
 
 /**
  * The slices of a Service without a selector, for the guard to watch. After the API server was away, a controller may fill its slices long
  * after the cut-over, because it has not seen yet that the selector is gone. Somebody can also fill a hand-made one again.
  */
-export function watchedSlices(service: Service): Watched {
+export function watchedSlices(service: Service): GuardedScope {
   const { namespace, name } = service.metadata;
   const rounds = noRounds();
   return {

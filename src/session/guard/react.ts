@@ -7,13 +7,13 @@ import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
 import { fought, gone, restoredElsewhere, takenBy } from './causes.ts';
-import type { Watched } from './guard.ts';
-import { hasUndo, type Judgement, judge, type Overwritten } from './judge.ts';
+import type { GuardedScope } from './guard.ts';
+import { hasUndo, type Judgement, judge, type OverwrittenField } from './judge.ts';
 import { type Callable, noticeObstacle } from './obstacles.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
 /** An object that the session changes. */
-export interface Guarded {
+export interface GuardedObject {
   ref: ObjectRef;
   own: OwnChange;
   /** Called after the object itself was written again: writes the endpoints of a Service again. */
@@ -35,7 +35,7 @@ export interface Memory extends Rounds, Callable {
 }
 
 /** The object in the form that the guard watches. */
-export function watchedObject(guarded: Guarded, sessionId: string): Watched {
+export function watchedObject(guarded: GuardedObject, sessionId: string): GuardedScope {
   const { ref, own, isOptional, onObject } = guarded;
   const memory: Memory = { changes: undefined, ...noRounds(), isHalfDone: false };
   return {
@@ -59,7 +59,7 @@ function changesIn(object: KubeObject, own: OwnChange, sessionId: string): Field
 /** Deals with one version of an object. If the session has to end, returns the reason. */
 export async function react(
   work: Work,
-  guarded: Guarded,
+  guarded: GuardedObject,
   memory: Memory,
   object: KubeObject | undefined,
 ): Promise<DevloopError | undefined> {
@@ -86,14 +86,14 @@ export async function react(
   }
 }
 
-type Overwriting = Extract<Judgement, { is: 'overwritten' }> & { object: KubeObject };
+type OverwrittenJudgement = Extract<Judgement, { is: 'overwritten' }> & { object: KubeObject };
 
 /** Writes the object again, or gives up after some rounds. */
 async function resist(
   work: Work,
-  guarded: Guarded,
+  guarded: GuardedObject,
   memory: Memory,
-  { object, fields, observed }: Overwriting,
+  { object, fields, observed }: OverwrittenJudgement,
 ): Promise<DevloopError | undefined> {
   const { ref, own } = guarded;
   const { api, sessionId, emit } = work;
@@ -114,7 +114,7 @@ function asStored({ store }: OwnChange, fields: FieldChange[]): FieldChange[] {
   return store.read(store.write({ v: 1, fields }))?.fields ?? fields;
 }
 
-export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Overwritten[]): void {
+export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: OverwrittenField[]): void {
   for (const { path, ours, now, by = NOBODY } of fields) {
     const [from, to] = [ours, now].map((value) => JSON.stringify(value ?? null)) as [string, string];
     emit({ type: 'guard.overwritten', object, field: path.join('.'), from, to, by });
@@ -124,7 +124,7 @@ export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Ove
 /** The writer that is shown if none is recorded. */
 export const NOBODY = { manager: 'unknown', operation: '' };
 
-async function followUp({ again }: Guarded, memory: Memory): Promise<undefined> {
+async function followUp({ again }: GuardedObject, memory: Memory): Promise<undefined> {
   if (!memory.isHalfDone) return;
   await again?.();
   memory.isHalfDone = false;

@@ -1,9 +1,11 @@
 import { sleep } from '../../async.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import { callersOf, type WebhookCall } from '../../operator/webhooks.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import { DEPLOY_AGAIN } from '../../report/notices/guard.ts';
 import { describe } from '../../report/object-name.ts';
-import { DEPLOY_AGAIN } from './causes.ts';
 
 /** Some managers delete their webhook configurations when they stop, and create them again when they are ready. */
 const GRACE_MS = 60_000;
@@ -19,28 +21,32 @@ export function noticeUninstall(
   end: (error: DevloopError) => void,
   { graceMs = GRACE_MS, atOnceMs = AT_ONCE_MS } = {},
 ): (calls: WebhookCall[]) => void {
-  let callers: string[] = [];
+  let callers: ObjectRef[] = [];
   let changes = 0;
-  const endUnlessBack = async (last: string[]): Promise<void> => {
+  const endUnlessBack = async (last: ObjectRef[]): Promise<void> => {
     const seen = changes;
     if ((await sleep(graceMs, signal)) && seen === changes) end(uninstalled(last));
   };
-  const warnUnlessBack = async (gone: string[]): Promise<void> => {
+  const warnUnlessBack = async (gone: ObjectRef[]): Promise<void> => {
     if (!(await sleep(atOnceMs, signal))) return;
-    for (const caller of gone.filter((one) => !callers.includes(one)))
-      emit({ type: 'warning', message: `${caller} was deleted, or no longer calls the controller.` });
+    for (const caller of without(gone, callers)) emit(notice('guard.caller-gone', { caller }));
   };
   return (calls) => {
     const before = callers;
-    callers = callersOf(calls).map(describe);
-    if (before.join() === callers.join()) return;
+    callers = callersOf(calls);
+    if (before.map(describe).join() === callers.map(describe).join()) return;
     changes++;
-    void warnUnlessBack(before.filter((one) => !callers.includes(one)));
+    void warnUnlessBack(without(before, callers));
     if (callers.length === 0) void endUnlessBack(before);
   };
 }
 
-function uninstalled(callers: string[]): DevloopError {
-  const message = `The operator is uninstalled: nothing calls its webhooks, because ${callers.join(', ')} ${callers.length === 1 ? 'was' : 'were'} deleted.`;
+function without(all: ObjectRef[], others: ObjectRef[]): ObjectRef[] {
+  const names = new Set(others.map(describe));
+  return all.filter((one) => !names.has(describe(one)));
+}
+
+function uninstalled(callers: ObjectRef[]): DevloopError {
+  const message = `The operator is uninstalled: nothing calls its webhooks, because ${callers.map(describe).join(', ')} ${callers.length === 1 ? 'was' : 'were'} deleted.`;
   return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
 }

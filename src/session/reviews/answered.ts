@@ -8,32 +8,36 @@ import { type Answering, createAnswering } from '../../reviews/answering-build.t
 import { Recorder, type WaitingReviews } from '../../reviews/recorder.ts';
 import { createRecording } from '../../reviews/recording.ts';
 import type { Replayed } from '../../reviews/replay.ts';
-import type { Controlled, ReplayedEvent, ReplayFacts } from '../control/control.ts';
+import type { ControlledParts, ReplayedEvent, ReplayFacts } from '../control/control.ts';
+import type { Identity } from '../start/identity.ts';
 import type { Session } from '../start/session.ts';
 import { createReplaying } from './replay-after-restart.ts';
 
 /** What a session does with answered reviews: it records them, and with `--replay` sends them again after each restart. */
-export interface Answered extends AsyncDisposable {
+export interface AnsweredReviews extends AsyncDisposable {
   recorder: Recorder;
   answering: Answering;
   observe(event: DevloopEvent): void;
   facts(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
-  longWaits: Controlled['longWaits'];
+  longWaits: ControlledParts['longWaits'];
 }
 
 /** Disposing ends the replay, but not the recorder: that is disposed after the gateways, so that it gets all reviews. */
 export function createAnswered(
   { options, context, files, moved, target }: Session,
   { emit, signal }: { emit: Emit; signal: AbortSignal },
-): Answered {
-  const named = [...options.redact, ...(context.config.redact ?? [])];
+  identity: Pick<Identity, 'username'>,
+): AnsweredReviews {
+  const named = context.settings.redact.value ?? [];
   const paths = named.map((path) => jsonPath(path)!);
   const answering = createAnswering();
   const replaying = options.replay ? createReplaying({ paths, moved }, { emit, signal }) : undefined;
   const onRecord = replaying && { onRecord: replaying.keep };
-  const isOwn = ownUser(context.api, signal);
+  const isUser = ownUser(context.api, signal);
+  // The controller's own writes are reviewed, too.
+  const isOwn = (user: string): boolean => isUser(user) || user === identity.username();
   const recorder = new Recorder(
     createRecording(files.directory),
     { answering, paths, isOwn, ...onRecord },
@@ -81,8 +85,7 @@ function portsOf({ services }: Session['target'], moved: Session['moved']): [num
 }
 
 /**
- * Reads the name of the account once, in parallel with everything else. If the API server does not answer, no user counts as the session's
- * own.
+ * Reads the name of the user's account once, in parallel with everything else. If the API server does not answer, nobody counts as the user.
  */
 function ownUser(api: ClusterApi, signal: AbortSignal): (user: string) => boolean {
   let own: string | undefined;

@@ -1,48 +1,30 @@
-import { DevloopError } from '../../errors.ts';
-import { findWebhookSetups } from '../../operator/webhook-setup.ts';
-import { shellWord } from '../../phrases.ts';
+import { Checkout } from '../../checkout/files.ts';
+import { LANGUAGES } from '../../languages.ts';
+import { plainJson } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
-import { curlCommand, plainJson, requireKept } from '../../reviews/export.ts';
-import { goTest } from '../../reviews/export-go.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import { curlCommand, requireKept } from '../../reviews/export.ts';
 import type { ReviewRecord } from '../../reviews/record.ts';
+import { testReview } from '../../reviews/test-review.ts';
 import type { ReviewsOptions } from '../context/options.ts';
 
 /**
- * The requests as JSON, as one curl command each, or as one Go test. Warns if secret values are replaced, or if the test has a line to fill
+ * The requests as JSON, as one curl command each, or as one test. Warns if secret values are replaced, or if the test has a line to fill
  * in.
  */
 export async function exported(
-  { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
+  { format }: Pick<ReviewsOptions, 'format'>,
   records: ReviewRecord[],
-  {
-    checkout,
-    moved,
-    emit,
-  }: { checkout: string; moved?: ReadonlyMap<number, number> | undefined; emit: Emit },
+  { checkout, moved, emit }: { checkout: string; moved?: ReadonlyMap<number, number>; emit: Emit },
 ): Promise<string> {
   const kept = records.map(requireKept);
-  for (const { id, redacted } of kept) {
-    const message = `Values that look secret are replaced in review ${id}.`;
-    if (redacted !== undefined) emit({ type: 'warning', message });
-  }
+  for (const { id, redacted } of kept)
+    if (redacted !== undefined) emit(notice('reviews.redacted', { review: id }));
   if (format === 'curl') return kept.map((one) => curlCommand(one, moved)).join('');
   if (format === 'review') return kept.map(({ request }) => `${plainJson(request)}\n`).join('');
-  const setups = await findWebhookSetups(
-    checkout,
-    kept.map(({ path }) => path),
-  );
-  const [setup, other] = setups;
-  if (other !== undefined)
-    throw new DevloopError(
-      'usage.invalid',
-      `The webhooks of these reviews are in several packages: ${setups.map(({ directory }) => directory).join(', ')}.`,
-      {
-        hint: `Export the reviews of one of them at a time: devloop reviews export ${shellWord(ids[0])} -o go`,
-      },
-    );
-  if (setup!.calls.length === 0) emit({ type: 'warning', message: FILL_IN });
-  return goTest(kept, setup!);
+  // The other formats are named after the language of the test.
+  const language = LANGUAGES.find(({ name }) => name.toLowerCase() === format);
+  const { text, isIncomplete } = await language!.exportTest!(new Checkout(checkout), kept.map(testReview));
+  if (isIncomplete) emit(notice('reviews.fill-in', {}));
+  return text;
 }
-
-const FILL_IN =
-  'No function that registers these webhooks was found beside a kubebuilder marker with their path: fill in the line with TODO.';

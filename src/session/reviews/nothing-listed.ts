@@ -1,32 +1,33 @@
-import { counted } from '../../phrases.ts';
+import { notice, type Told } from '../../report/notices/catalogue.ts';
 import type { ReviewSummary, WaitingReview } from '../../report/review.ts';
 import { type ReviewFilter, selects } from '../../reviews/select.ts';
-import { didYouMean } from '../../similar.ts';
+import { similarNames } from '../../similar.ts';
 
-type Listed = ReviewSummary | WaitingReview;
+type ListedReview = ReviewSummary | WaitingReview;
 
 /** The filters that take a name or a part of it, each with a function that reads that name from a review. */
 const NAMES = {
-  kind: ({ resource }: Listed) => resource?.kind,
-  name: ({ object }: Listed) => object?.name,
-  namespace: ({ object }: Listed) => object?.namespace,
-  user: ({ user }: Listed) => user,
-  webhook: ({ webhook }: Listed) => webhook,
-} satisfies Partial<Record<keyof ReviewFilter, (review: Listed) => string | undefined>>;
+  kind: ({ resource }: ListedReview) => resource?.kind,
+  name: ({ object }: ListedReview) => object?.name,
+  namespace: ({ object }: ListedReview) => object?.namespace,
+  user: ({ user }: ListedReview) => user,
+  webhook: ({ webhook }: ListedReview) => webhook,
+} satisfies Partial<Record<keyof ReviewFilter, (review: ListedReview) => string | undefined>>;
 
 /** Why a list is empty. Without this text, a misspelt filter would print nothing. */
-export function nothingListed(source: string, filter: ReviewFilter, reviews: Listed[]): string {
-  if (reviews.length === 0) return `${source} has no reviews yet.`;
-  return [
-    `${source} has ${counted(reviews.length, 'review')}, and none of them matches.`,
-    ...Object.keys(NAMES).flatMap((key) => meant(key as keyof typeof NAMES, filter, reviews) ?? []),
-  ].join(' ');
+export function nothingListed(source: string, filter: ReviewFilter, reviews: ListedReview[]): Told<'note'> {
+  const meant = Object.keys(NAMES).map((key) => ({
+    flag: key,
+    names: meantBy(key as keyof typeof NAMES, filter, reviews),
+  }));
+  const similar = meant.filter(({ names }) => names.length > 0);
+  return notice('reviews.none', { source, reviews: reviews.length, meant: similar });
 }
 
-/** Suggests another name for a filter that selects nothing on its own. */
-function meant(key: keyof typeof NAMES, filter: ReviewFilter, reviews: Listed[]): string | undefined {
+/** Other names for a filter that selects nothing on its own. */
+function meantBy(key: keyof typeof NAMES, filter: ReviewFilter, reviews: ListedReview[]): string[] {
   const typed = filter[key];
-  if (typed === undefined || reviews.some((one) => selects({ [key]: typed }, one))) return undefined;
+  if (typed === undefined || reviews.some((one) => selects({ [key]: typed }, one))) return [];
   const known = reviews.flatMap((one) => NAMES[key](one) ?? []);
-  return didYouMean(typed, [...new Set(known)])?.replace('?', ` for --${key}?`);
+  return similarNames(typed, [...new Set(known)]);
 }

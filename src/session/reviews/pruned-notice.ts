@@ -1,5 +1,6 @@
 import { crdCommand } from '../../checkout/crd-command.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** Warns once for each kind whose CRD in the cluster lacks a field that a webhook sets, with the command that updates the CRD. */
 export function createPrunedNotice(
@@ -14,8 +15,9 @@ export function createPrunedNotice(
       const fields = event.pruned.filter(({ why }) => why === 'not-in-crd').map(({ field }) => field);
       if (fields.length === 0 || known.has(`${kind}.${group}`)) return;
       known.add(`${kind}.${group}`);
-      const message = `kube-apiserver drops ${fields.join(', ')} of each ${kind}, because the cluster's CRD does not have ${fields.length === 1 ? 'that field' : 'those fields'}.`;
-      void crdCommand(checkout).then((hint) => emit({ type: 'warning', message, hint }));
+      void crdCommand(checkout).then((command) =>
+        emit(notice('reviews.pruned', { group, kind, fields, command })),
+      );
     },
   };
 }

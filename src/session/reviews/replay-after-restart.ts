@@ -1,6 +1,7 @@
 import { sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
 import type { ReplayOptions } from '../../reviews/replay.ts';
 
@@ -14,14 +15,14 @@ const LONGEST_MS = 10_000;
 const AT_ONCE = 1;
 
 /** What `up --replay` does: after each restart, the newest reviews are sent to the new build, and the answers that differ are shown. */
-export interface Replaying extends AsyncDisposable {
+export interface ReplayAfterRestart extends AsyncDisposable {
   keep(record: ReviewRecord): void;
   observe(event: DevloopEvent): void;
 }
 
 type Where = Pick<ReplayOptions, 'paths' | 'moved'>;
 
-interface Kept {
+interface KeptReview {
   /** The review with its newest answer, so that each build is compared with the one before it. */
   record: ReviewRecord;
   bytes: number;
@@ -30,8 +31,8 @@ interface Kept {
 export function createReplaying(
   where: Where,
   { emit, signal: ended }: { emit: Emit; signal: AbortSignal },
-): Replaying {
-  const kept: Kept[] = [];
+): ReplayAfterRestart {
+  const kept: KeptReview[] = [];
   let bytes = 0;
   let build: string | undefined;
   let current = new AbortController();
@@ -41,8 +42,7 @@ export function createReplaying(
     if (kept.length === 0 || !(await sleep(AFTER_RESTART_MS, signal))) return;
     await replayKept([...kept], { ...where, emit, build, signal }).catch((error) => {
       // If the signal has aborted, another build has replaced this one, or the session is ending.
-      if (!signal.aborted)
-        emit({ type: 'warning', message: `The reviews cannot be replayed: ${messageOf(error)}` });
+      if (!signal.aborted) emit(notice('reviews.not-replayed', { cause: messageOf(error) }));
     });
   };
   return {
@@ -70,7 +70,7 @@ export function createReplaying(
 }
 
 async function replayKept(
-  kept: Kept[],
+  kept: KeptReview[],
   { emit, build, signal, ...where }: Where & { emit: Emit; build: string | undefined; signal: AbortSignal },
 ): Promise<void> {
   // Loaded only when it is needed.
@@ -102,7 +102,7 @@ async function replayKept(
   const ms = Math.round(performance.now() - started);
   const total = { ...count, leftOut: kept.length - count.replayed };
   for (const event of shown.values()) emit(event);
-  emit({ type: 'reviews.compared', ...total, ms, ...(build === undefined ? {} : { build }) });
+  emit({ type: 'reviews.compared', ...total, ms, build });
 }
 
 type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;

@@ -17,8 +17,8 @@ const ASK_MS = 5_000;
 
 /** Where records come from, named like the flags of `devloop reviews`. */
 export interface From {
-  set?: string | undefined;
-  session?: string | undefined;
+  set?: string;
+  session?: string;
 }
 
 /** Sends the records to the controller of a running session. Throws 'review.changed' if an answer changed. */
@@ -67,7 +67,7 @@ export function toShow({ id }: ReviewRecord, { set, session }: From): string {
   return `To see the review as it was recorded: devloop reviews show ${id}${from}`;
 }
 
-export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> {
+export interface CompareOptions extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> {
   emit: Emit;
   /** The build that answers now. */
   build?: string;
@@ -80,7 +80,7 @@ export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> 
 /** Reports each review and then the totals. Throws 'review.changed' if an answer changed that is not accepted. */
 export async function compareAll(
   records: ReviewRecord[],
-  { emit, build, accepts = () => false, hint, ...options }: Comparing,
+  { emit, build, accepts = () => false, hint, ...options }: CompareOptions,
 ): Promise<void> {
   const started = performance.now();
   const wrong: ReviewRecord[] = [];

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { type ReadRecording, readRecording, readRecords, type Wanted } from '../../reviews/read.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
 import { recordingFiles } from '../../reviews/recording.ts';
@@ -47,11 +48,7 @@ export async function sourceOf(
   const chosenSession = chooseSession(all, checkout, { wanted: session, allowsCrashed, otherwise });
   noteOther(chosenSession, { here: checkout, wanted: session }, io.emit);
   const { id, directory, hasCrashed } = chosenSession;
-  if (hasCrashed)
-    io.emit({
-      type: 'warning',
-      message: `Session ${id} has crashed. devloop down restores the cluster and removes these reviews; devloop reviews save NAME keeps them.`,
-    });
+  if (hasCrashed) io.emit(notice('reviews.of-crashed', { session: id }));
   const waiting = () => askIfPossible(chosenSession, 'waiting', io);
   const moved = async () => new Map((await askIfPossible(chosenSession, 'replaying', io))?.ports);
   const { older, newer } = recordingFiles(directory);

@@ -3,15 +3,16 @@ import { jsonPath } from '../../config/json-path.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { counted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { ReviewVerdict } from '../../report/review.ts';
 import { readRecords } from '../../reviews/read.ts';
 import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
 import { setFile, setNames, writeSet } from '../../reviews/sets.ts';
 import { suspectsIn } from '../../reviews/suspects.ts';
 import { NO_CLUSTER } from '../verify/no-cluster.ts';
-import type { Comparing } from './replay.ts';
+import type { CompareOptions } from './replay.ts';
 
-export interface Saving {
+export interface SaveOptions {
   records: ReviewRecord[];
   replaces: boolean;
   /** The places, as JSONPaths from the root of a record, whose values the user has looked at. */
@@ -24,7 +25,7 @@ export interface Saving {
  * Resolves to the set's file. Throws 'review.may-be-secret' and writes nothing if a text may be a secret, 'review.exists' if the set exists
  * and must not be replaced, or 'files.not-written'.
  */
-export async function saveSet(checkout: string, name: string, saving: Saving): Promise<string> {
+export async function saveSet(checkout: string, name: string, saving: SaveOptions): Promise<string> {
   refuseSuspects(saving);
   return await writeSet(checkout, name, saving).catch((cause) => {
     if (cause instanceof DevloopError) throw cause;
@@ -36,7 +37,7 @@ export async function saveSet(checkout: string, name: string, saving: Saving): P
 
 const MOST_NAMED = 10;
 
-function refuseSuspects({ records, allow = [], known = new Set() }: Saving): void {
+function refuseSuspects({ records, allow = [], known = new Set() }: SaveOptions): void {
   const allowed = allow.flatMap((path) => [jsonPath(path) ?? []]);
   const found = records.flatMap((record) =>
     suspectsIn(record, allowed)
@@ -57,8 +58,8 @@ function refuseSuspects({ records, allow = [], known = new Set() }: Saving): voi
 }
 
 /** How `verify --update` changes a saved set: it keeps the changed answers until all of them are known, and then writes them. */
-export interface Updating {
-  accepts: NonNullable<Comparing['accepts']>;
+export interface SetUpdate {
+  accepts: NonNullable<CompareOptions['accepts']>;
   /** Throws 'files.not-written'. */
   write(): Promise<void>;
 }
@@ -68,7 +69,7 @@ export function updateSet(
   { checkout, name, allow }: { checkout: string; name: string; allow: string[] },
   { records, unread }: { records: ReviewRecord[]; unread: number },
   emit: Emit,
-): Updating {
+): SetUpdate {
   const file = setFile(checkout, name);
   if (unread > 0)
     throw new DevloopError(
@@ -81,12 +82,12 @@ export function updateSet(
     accepts(before, after) {
       const why = whyRefused(after);
       if (why === undefined) accepted.set(before, withAnswerOf(before, after));
-      else emit({ type: 'warning', message: `Review ${before.id} is not updated: ${why}.` });
+      else emit(notice('reviews.not-updated', { review: before.id, cause: why }));
       return why === undefined;
     },
     async write() {
       if (accepted.size === 0) {
-        emit({ type: 'note', message: `No answer has changed, so ${file} stays as it is.` });
+        emit(notice('reviews.unchanged', { file }));
         return;
       }
       if (!isDeepStrictEqual((await readRecords(file)).records, records))
@@ -96,7 +97,7 @@ export function updateSet(
       const updated = records.map((one) => accepted.get(one) ?? one);
       const known = new Set(records.flatMap((one) => suspectsIn(one).map(({ text }) => text)));
       await saveSet(checkout, name, { records: updated, replaces: true, allow, known });
-      emit({ type: 'note', message: `Saved ${counted(accepted.size, 'new answer')} to ${file}.` });
+      emit(notice('reviews.updated', { answers: accepted.size, file }));
     },
   };
 }

@@ -11,7 +11,7 @@ import { notice } from '../../report/notices/catalogue.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
 import { notReached, type ProbeResult, probeUntil, serviceProber } from './probe-until.ts';
-import { type OpenRoute, type PointStep, type Routing, removeBeside } from './routing.ts';
+import { type OpenRoute, type PointStep, type RouteWork, removeBeside } from './routing.ts';
 
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
@@ -29,38 +29,34 @@ export interface CutOver {
 }
 
 /** Points every webhook Service to this machine. Returns when several answers have proved that kube-apiserver calls this machine. */
-export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
-  for (const { serverName } of routing.target.services)
+export async function cutOver(work: RouteWork, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
+  for (const { serverName } of work.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
-  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step)));
+  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(work, chosen, step)));
   const cleared = allDone(all.map((one) => one.cleared)).then(() => {});
   // The caller awaits it after the manager is paused; until then, a failure must not count as unhandled.
   cleared.catch(() => {});
   return { cleared };
 }
 
-async function cutOverOne(
-  routing: Routing,
-  open: OpenRoute,
-  { service, apply }: PointStep,
-): Promise<CutOver> {
+async function cutOverOne(work: RouteWork, open: OpenRoute, { service, apply }: PointStep): Promise<CutOver> {
   // The prober is created at the same time, so that kube-apiserver notices its webhook while the Service is being changed.
-  const creating = serviceProber(routing, service);
+  const creating = serviceProber(work, service);
   const pointed = Promise.withResolvers<void>();
-  const applying = apply(routing, open, pointed.resolve);
+  const applying = apply(work, open, pointed.resolve);
   // A failure before the prober exists must not count as unhandled either.
   applying.catch(() => {});
   const probe = async (): Promise<ProbeResult> => {
     await using stack = new AsyncDisposableStack();
     const prober = stack.use(await creating);
     await Promise.race([pointed.promise, applying]);
-    await sleep(PROXY_MS, routing.signal);
+    await sleep(PROXY_MS, work.signal);
     const probing = { wanted: 'us', limitMs: CUT_OVER_MS } as const;
-    let result = await probeUntil(prober, probing, routing.signal);
+    let result = await probeUntil(prober, probing, work.signal);
     // A controller that has not seen yet that the selector is gone is given as much time again.
-    if (!result.reached && (await slicesInTheWay(routing, open, service)).length > 0)
-      result = await probeUntil(prober, probing, routing.signal);
-    await removeBeside(routing, stack.disposeAsync());
+    if (!result.reached && (await slicesInTheWay(work, open, service)).length > 0)
+      result = await probeUntil(prober, probing, work.signal);
+    await removeBeside(work, stack.disposeAsync());
     return result;
   };
   const probing = probe();
@@ -72,7 +68,7 @@ async function cutOverOne(
   if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
-    const filled = await slicesInTheWay(routing, open, service);
+    const filled = await slicesInTheWay(work, open, service);
     if (filled.length > 0) throw refilled(service.service, filled);
     throw new DevloopError(
       'route.none',
@@ -80,13 +76,13 @@ async function cutOverOne(
       { hint: hintFor(open) },
     );
   }
-  routing.emit(verified(open, service, result));
+  work.emit(verified(open, service, result));
   return { cleared: applying };
 }
 
 /** The slices that keep sending calls to the cluster's Pods, although the Service has no selector. */
 async function slicesInTheWay(
-  { api }: Routing,
+  { api }: RouteWork,
   { route }: OpenRoute,
   { service }: TargetService,
 ): Promise<EndpointSlice[]> {
@@ -108,7 +104,7 @@ function hintFor({ route }: OpenRoute): string {
  * what it created in the cluster.
  */
 export function followReconnects(
-  routing: Routing,
+  work: RouteWork,
   open: OpenRoute,
   cuttingOver: Promise<unknown>,
 ): AsyncDisposable {
@@ -119,19 +115,19 @@ export function followReconnects(
   const verifyAfter = async (earlier: Promise<void>, moved: Promise<void>): Promise<void> => {
     await earlier;
     await moved;
-    if (routing.signal.aborted || !(await isCutOver)) return;
-    await onceReachable(routing.signal, () => verifyAgain(routing, open));
+    if (work.signal.aborted || !(await isCutOver)) return;
+    await onceReachable(work.signal, () => verifyAgain(work, open));
   };
-  const { services } = routing.target;
+  const { services } = work.target;
   const closing = new AbortController();
-  const following = { ...routing, signal: closing.signal };
+  const following = { ...work, signal: closing.signal };
   let moving = Promise.resolve();
   let verifying = Promise.resolve();
   open.route.onReconnected(() => {
     const moveAll = () => allDone(services.map((service) => moveService(following, open, service)));
     const moved = moving.then(async () => void (await onceReachable(closing.signal, moveAll)));
     moving = moved.catch(() => {});
-    verifying = verifyAfter(verifying, moved).catch((error) => warnUnreached(routing, error));
+    verifying = verifyAfter(verifying, moved).catch((error) => warnUnreached(work, error));
   });
   return {
     async [Symbol.asyncDispose]() {
@@ -150,27 +146,25 @@ async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Pr
 }
 
 /** The route counts as verified only when every Service reaches this machine again. */
-async function verifyAgain(routing: Routing, open: OpenRoute): Promise<void> {
+async function verifyAgain(work: RouteWork, open: OpenRoute): Promise<void> {
   const events = await allDone(
-    routing.target.services.map(async (service) => {
-      await using prober = await serviceProber(routing, service, 1);
+    work.target.services.map(async (service) => {
+      await using prober = await serviceProber(work, service, 1);
       const wanted = { wanted: 'us', limitMs: RECONNECTED_MS } as const;
-      const result = await probeUntil(prober, wanted, routing.signal);
+      const result = await probeUntil(prober, wanted, work.signal);
       if (!result.reached)
         throw await notReached(open.route, `kube-apiserver says: ${result.cause}`, START_AGAIN);
       return verified(open, service, result);
     }),
   );
-  for (const event of events) routing.emit(event);
+  for (const event of events) work.emit(event);
 }
 
 /** Warns if reviews do not arrive after a reconnect. The far end may have changed: an sshd with other settings, for example. */
-function warnUnreached({ emit, signal }: Routing, error: unknown): void {
+function warnUnreached({ emit, signal }: RouteWork, error: unknown): void {
   if (signal.aborted) return;
   const next = error instanceof DevloopError ? error.hint : undefined;
-  emit(
-    notice('route.reconnected-unreached', { cause: messageOf(error), ...(next !== undefined && { next }) }),
-  );
+  emit(notice('route.reconnected-unreached', { cause: messageOf(error), next }));
 }
 
 function verified(open: OpenRoute, service: TargetService, { latencyMs }: ProbeResult): DevloopEvent {

@@ -8,7 +8,7 @@ import { shellWord } from '../../phrases.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
 import { startGateways } from './gateways.ts';
 import { pointToRouteAddress } from './point.ts';
-import type { OpenRoute, RouteKind, RouteSettings, Routing } from './routing.ts';
+import type { OpenRoute, RouteKind, RouteSettings, RouteWork } from './routing.ts';
 import { verifyRoute } from './verify-route.ts';
 
 const VERIFY_MS = 12_000;
@@ -33,8 +33,8 @@ export const direct: RouteKind = {
 };
 
 /** Tries the addresses of this machine one after the other, until kube-apiserver reaches a gateway at one of them. */
-async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute> {
-  const { api, target, settings, emit } = routing;
+async function openDirect(work: RouteWork, isLast: boolean): Promise<OpenRoute> {
+  const { api, target, settings, emit } = work;
   const services = target.services.map(({ service }) => service);
   const families = sharedFamilies(services.map(({ spec }) => spec.ipFamilies ?? []));
   if (families === undefined) throw noSharedFamily(services);
@@ -50,11 +50,11 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
   for (const { address, source } of addresses) {
     for (const service of services) assertTakeable(service, address);
     await using stack = new AsyncDisposableStack();
-    const gateways = stack.use(await startGateways(routing, address));
+    const gateways = stack.use(await startGateways(work, address));
     const route = directRoute(address);
     const limitMs = isLast ? VERIFY_MS : HASTY_VERIFY_MS;
     const isHopeless = async (): Promise<boolean> => gateways.keptOut.length > 0;
-    const { reached, cause } = await verifyRoute(routing, { route, gateways, isHopeless }, limitMs);
+    const { reached, cause } = await verifyRoute(work, { route, gateways, isHopeless }, limitMs);
     if (reached) {
       emit({ type: 'discovered', what: 'address', value: hostPort(address, gateways.firstPort), source });
       const owned = stack.move();

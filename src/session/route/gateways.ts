@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, type OuterGate, startGateway } from '../../gateway/gateway.ts';
+import type { ReviewHooks } from '../../gateway/hooks.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
 import type { CalledPath, PostReview } from '../../gateway/unserved-paths.ts';
 import { within } from '../../machine/addresses.ts';
@@ -45,11 +46,11 @@ interface Together
 
 /** Who is allowed to connect, and where. */
 export interface GatewaySettings {
-  port?: number | undefined;
+  port?: number;
   /** The networks that are allowed to connect to this machine, or to the SSH host; empty or absent: all. */
-  allowFrom?: string[] | undefined;
+  allowFrom?: string[];
   /** Further accounts whose changes devloop answers for while it pauses and restores the manager. */
-  trustAccounts?: string[] | undefined;
+  trustAccounts?: string[];
 }
 
 /** What the gateways need to know about the session. */
@@ -58,16 +59,10 @@ export interface GatewayPlan {
   target: Pick<Target, 'services' | 'apis' | 'manager' | 'reconcilers'>;
   sessionId: string;
   settings: GatewaySettings;
-  /** Called for each review: when it has arrived, and when its answer is sent. */
-  arrived?: GatewayOptions['arrived'];
-  served?: GatewayOptions['served'];
-  late?: GatewayOptions['late'];
-  /** A warning that is added to the controller's answers. */
-  stamp?: GatewayOptions['stamp'];
-  onTimeout?: GatewayOptions['onTimeout'];
-  stoppedAt?: GatewayOptions['stoppedAt'];
+  /** What the session does with each review. */
+  hooks?: ReviewHooks;
   /** Ports of the Pod, each with the port on which the controller listens instead. */
-  moved?: ReadonlyMap<number, number> | undefined;
+  moved?: ReadonlyMap<number, number>;
   emit: Emit;
 }
 
@@ -76,7 +71,7 @@ export interface GatewayPlan {
  * first.
  */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, sessionId, settings, arrived, served, late, stamp, onTimeout, stoppedAt, emit } = plan;
+  const { target, sessionId, settings, hooks, emit } = plan;
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
   const isHidden = address === LOOPBACK;
@@ -94,7 +89,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         port,
         sessionId,
         controller,
-        ...{ arrived, served, late, stamp, onTimeout, stoppedAt },
+        hooks,
         apis: target.apis?.map(({ name }) => name),
         emit,
         ...(isHidden ? {} : whoConnects(settings)),

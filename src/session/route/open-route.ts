@@ -4,7 +4,7 @@ import { AGAIN, DevloopError, type ErrorCode } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { routeNames } from './kinds.ts';
-import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
+import type { OpenRoute, RoutePlan, RouteWork } from './routing.ts';
 
 /** Failures of one route, after which the next one is worth a try. Any other failure would occur on every route. */
 const OF_THE_ROUTE = new Set(['route.none', 'route.address', 'relay.failed', 'cluster.forbidden']);
@@ -20,19 +20,19 @@ export interface ChosenRoute extends OpenRoute {
 }
 
 /** Opens the first route over which kube-apiserver reaches a gateway of this machine. Changes no object of the user. */
-export async function openRoute(routing: Routing, plans: RoutePlan[]): Promise<ChosenRoute> {
-  for (const { service } of routing.target.services) assertTakeable(service);
+export async function openRoute(work: RouteWork, plans: RoutePlan[]): Promise<ChosenRoute> {
+  for (const { service } of work.target.services) assertTakeable(service);
   const failures: Failed[] = [];
   for (const [index, plan] of plans.entries()) {
     const next = plans[index + 1];
     try {
-      return { ...(await plan.open.apply(routing, next === undefined)), plan };
+      return { ...(await plan.open.apply(work, next === undefined)), plan };
     } catch (error) {
-      if (plans.length === 1) throw withOtherRoutes(error, routing.settings.choice);
+      if (plans.length === 1) throw withOtherRoutes(error, work.settings.choice);
       if (!(error instanceof DevloopError && OF_THE_ROUTE.has(error.code))) throw error;
       failures.push({ plan, error });
       const values = { route: plan.name, error: error.code, cause: error.message };
-      if (next !== undefined) routing.emit(notice('route.next', { ...values, next: next.name }));
+      if (next !== undefined) work.emit(notice('route.next', { ...values, next: next.name }));
     }
   }
   throw none(failures);

@@ -5,11 +5,11 @@ import { isWorkload } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { judgeConsequence } from '../../cluster/takeover/consequences.ts';
 import { asksWhoWeAre, relationTo } from '../../cluster/takeover/own-writes.ts';
-import type { Reviewed } from '../../cluster/takeover/reviewed.ts';
-import type { Taken, TakenObject } from '../../cluster/takeover/taken.ts';
-import { accountText, isOfKubernetes, type OwnAnswers } from '../../gateway/own.ts';
-import { counted, shellWord } from '../../phrases.ts';
+import type { AdmissionRequest } from '../../cluster/takeover/reviewed.ts';
+import type { TakenObject, TakenObjects } from '../../cluster/takeover/taken.ts';
+import { isOfKubernetes, type OwnAnswers, shownAccount } from '../../gateway/own.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** Whose changes a session answers for, in place of the operator. */
 export interface OwnChanges {
@@ -28,7 +28,7 @@ export function ownWrites({ api, trusted, emit }: OwnChanges): OwnAnswers {
     others: 'forward',
     isExpecting: () => api.writes.size > 0,
     async judge(request) {
-      const review = request as Reviewed;
+      const review = request as AdmissionRequest;
       const writes = [...api.writes].map((write) => ({ write, is: relationTo(review, write) }));
       const about = writes.filter(({ is }) => is !== undefined);
       if (about.length === 0) return undefined;
@@ -49,7 +49,7 @@ export function consequences(
   others: OwnAnswers['others'],
 ): OwnAnswers {
   const reportUnknown = unknownAccounts(emit);
-  const read: Taken['read'] = async (ref) => await api.get<KubeObject>(ref).catch(() => undefined);
+  const read: TakenObjects['read'] = async (ref) => await api.get<KubeObject>(ref).catch(() => undefined);
   // Somebody may have deployed a new version since the target was read.
   const current = allDone(
     objects.map(async (one) => (isWorkload(one.ref.kind) ? { ...one, now: await read(one.ref) } : one)),
@@ -58,7 +58,7 @@ export function consequences(
     others,
     isExpecting: () => true,
     async judge(request) {
-      const review = request as Reviewed;
+      const review = request as AdmissionRequest;
       const taken = { sessionId, objects: await current, read };
       const verdict = await judgeConsequence(review, taken, (username) => trusted.includes(username));
       if (verdict === 'other') return undefined;
@@ -77,20 +77,17 @@ function unknownAccounts(emit: Emit): (username: string) => void {
   const named = new Set<string>();
   let others = 0;
   return (username) => {
-    const account = accountText(username);
+    const account = shownAccount(username);
     if (named.has(account)) return;
     if (named.size < MOST_NAMED) {
       named.add(account);
-      const message = `Account ${account} changes what devloop pauses or restores, but devloop does not know this account, so it does not answer the review in place of the operator.`;
-      // A name that was cut is not the account's.
-      const isWhole = account === `"${username}"`;
-      const hint = `If it is an account of the control plane: devloop down --trust-account ${shellWord(username)} (devloop up has the same flag)`;
-      return emit({ type: 'warning', message, ...(isWhole && isOfKubernetes(username) && { hint }) });
+      // A name that was cut is not the account's, and one that needs quotes is made up.
+      const isWhole = JSON.stringify(account) === `"${username}"`;
+      const isControlPlane = isWhole && isOfKubernetes(username);
+      return emit(notice('gateway.unknown-account', { account, isControlPlane }));
     }
     others++;
-    if (!/^10*$/.test(String(others))) return;
-    const message = `${counted(others, 'review')} of other accounts that devloop does not know so far`;
-    emit({ type: 'warning', message: `${message}: devloop does not answer them in place of the operator.` });
+    if (/^10*$/.test(String(others))) emit(notice('gateway.unknown-accounts', { reviews: others }));
   };
 }
 

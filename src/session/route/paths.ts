@@ -5,6 +5,7 @@ import { messageOf } from '../../errors.ts';
 import type { CrdFields } from '../../operator/crd-fields.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import { type AddressedCall, CALLERS, followCalls } from '../../operator/webhooks.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /**
  * Where controller-runtime serves conversions. Reviews on this path are accepted until devloop has read the CRDs, which name the actual
@@ -17,7 +18,7 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
   return [...services.flatMap(({ calls }) => calls.map(({ path }) => path)), CONVERSIONS];
 }
 
-interface Following {
+interface PathListener {
   gateways: { accept(paths: Iterable<string>): void };
   onCalls?(services: TargetService[]): void;
   /** Gets the fields of the CRDs whose objects the webhooks review, when the CRDs are read and after each change. */
@@ -33,7 +34,7 @@ interface Following {
 export function followPaths(
   { api, emit, signal }: Work,
   target: Pick<Target, 'services'>,
-  { gateways, onCalls, onFields = () => {}, isCalm = Promise.resolve() }: Following,
+  { gateways, onCalls, onFields = () => {}, isCalm = Promise.resolve() }: PathListener,
 ): AsyncDisposable {
   const services = target.services.map(({ service }) => service);
   const ending = new AbortController();
@@ -76,8 +77,10 @@ export function followPaths(
     } catch (error) {
       if (kind === 'CustomResourceDefinition') knowsDefinitions = false;
       accept();
-      const type = isForbidden(error) ? 'note' : 'warning';
-      emit({ type, message: `${LATER_ONES} ${messageOf(error)}` });
+      const values = { callers: kind, cause: messageOf(error) };
+      emit(
+        isForbidden(error) ? notice('webhooks.not-followed', values) : notice('webhooks.lost-track', values),
+      );
     }
   };
   const following = Promise.all(CALLERS.map(follow));
@@ -106,6 +109,3 @@ function withCalls({ services }: Pick<Target, 'services'>, all: AddressedCall[])
     return { ...one, calls: own.map(({ call }) => call) };
   });
 }
-
-const LATER_ONES =
-  'Reviews of webhooks that are added while devloop runs are refused until you run devloop up again, because devloop cannot follow changes:';

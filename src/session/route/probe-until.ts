@@ -28,7 +28,7 @@ export interface ProbeResult {
 /** Who answers: this session's gateway, something else, or either of them. */
 export type Wanted = 'us' | 'other' | 'any';
 
-export interface Probing {
+export interface ProbeOptions {
   wanted: Wanted;
   limitMs: number;
   /** Stops at the first answer about the route, whatever it is. */
@@ -50,7 +50,7 @@ const UNANSWERED =
  */
 export async function probeUntil(
   prober: Pick<Prober, 'once' | 'others' | 'reachesTogether'>,
-  { wanted, limitMs, isImpatient, isHopeless }: Probing,
+  { wanted, limitMs, isImpatient, isHopeless }: ProbeOptions,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const deadline = performance.now() + limitMs;
@@ -84,7 +84,7 @@ async function otherAnswers(
 }
 
 /** Calls `isHopeless` only after an answer about the route, since only such an answer shows that there was enough time. */
-function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) => Promise<boolean> {
+function onceInDoubt(isHopeless: ProbeOptions['isHopeless']): (answer: ProbeAnswer) => Promise<boolean> {
   let ask = isHopeless;
   const from = performance.now() + DOUBT_MS;
   return async (answer) => {

@@ -18,7 +18,7 @@ import {
   type OpenRoute,
   permissionsOf,
   type RouteKind,
-  type Routing,
+  type RouteWork,
   serviceNamespaces,
 } from './routing.ts';
 import { verifyRoute } from './verify-route.ts';
@@ -45,21 +45,21 @@ export const relay: RouteKind = {
   },
 };
 
-async function openRelay(routing: Routing): Promise<OpenRoute> {
-  const { address, port, allowFrom } = routing.settings;
-  if ((address ?? port) !== undefined) routing.emit(notice('route.relay-ignores-address', {}));
-  if (allowFrom !== undefined) routing.emit(notice('route.relay-ignores-allow-from', {}));
+async function openRelay(work: RouteWork): Promise<OpenRoute> {
+  const { address, port, allowFrom } = work.settings;
+  if ((address ?? port) !== undefined) work.emit(notice('route.relay-ignores-address', {}));
+  if (allowFrom !== undefined) work.emit(notice('route.relay-ignores-allow-from', {}));
   await using stack = new AsyncDisposableStack();
-  const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
+  const gateways = stack.use(await startGateways(work, '127.0.0.1'));
   // If one relay fails, the others stop, too, and are awaited, so that nothing is created after the removal.
   const ending = new AbortController();
-  const endable = { ...routing, signal: AbortSignal.any([routing.signal, ending.signal]) };
-  const opening = serviceNamespaces(routing.target).map((namespace) =>
+  const endable = { ...work, signal: AbortSignal.any([work.signal, ending.signal]) };
+  const opening = serviceNamespaces(work.target).map((namespace) =>
     openIn(endable, namespace, gateways, stack),
   );
   const routes = await allOrNone(opening, ending);
   const route = together(routes, gateways);
-  const { reached, cause } = await verifyRoute(routing, { route, gateways }, VERIFY_MS);
+  const { reached, cause } = await verifyRoute(work, { route, gateways }, VERIFY_MS);
   if (!reached) {
     const says = `kube-apiserver cannot reach the relay (${route.via}): ${cause}`;
     throw await notReached(route, says, LET_IT_IN);
@@ -69,26 +69,26 @@ async function openRelay(routing: Routing): Promise<OpenRoute> {
 }
 
 async function openIn(
-  routing: Routing,
+  work: RouteWork,
   namespace: string,
   gateways: Gateways,
   stack: AsyncDisposableStack,
 ): Promise<Route> {
-  const { api, sessionId, target, settings, emit, signal } = routing;
+  const { api, sessionId, target, settings, emit, signal } = work;
   const { makeRelayKeys } = await import('../../route/relay/wire/keys.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
   const keys = makeRelayKeys();
   // Finds nothing if the end of the session has already removed the relay.
   stack.defer(async () => {
     const { marked } = await findMarked(api, [namespace], { sessionId });
-    await removeRelays(routing, marked);
+    await removeRelays(work, marked);
   });
   const ports = relayPorts(target.services.filter(({ service }) => service.metadata.namespace === namespace));
   const numbers = [...new Set(ports.map(({ port }) => port))];
   const [controlPort, proxyPort] = portsBeside(numbers);
   const manager = target.manager?.object;
   const relay: Relay = stack.use(
-    await keepRelay(namespace).apply(routing, {
+    await keepRelay(namespace).apply(work, {
       namespace,
       image: settings.relayImage ?? RELAY_IMAGE,
       program: await readFile(join(import.meta.dirname, 'relay.cjs'), 'utf8'),

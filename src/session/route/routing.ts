@@ -1,11 +1,11 @@
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { PlannedChange, Step } from '../../cluster/step.ts';
 import type { Work } from '../../cluster/work.ts';
+import type { Settings } from '../../config/merge.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
-import type { CommandContext } from '../context/context.ts';
-import type { Ask, RouteOptions, TrustOptions } from '../context/options.ts';
+import type { Ask, TrustOptions } from '../context/options.ts';
 import type { GatewayPlan, GatewaySettings, Gateways } from './gateways.ts';
 import type { ProbeResult } from './probe-until.ts';
 
@@ -30,7 +30,7 @@ export interface RoutePlan {
 }
 
 /** `isLast`: no other route will be tried after this one. */
-export type OpenApply = (routing: Routing, isLast: boolean) => Promise<OpenRoute>;
+export type OpenApply = (routing: RouteWork, isLast: boolean) => Promise<OpenRoute>;
 
 /** `onPointed` is called when the Service points to the route; the rest of the work does not change that. */
 type PointApply = (work: Work, open: OpenRoute, onPointed?: () => void) => Promise<void>;
@@ -40,12 +40,12 @@ export interface PointStep extends Step<PointApply> {
 }
 
 /** What every route needs to be opened and verified. */
-export interface Routing extends Work, GatewayPlan {
+export interface RouteWork extends Work, GatewayPlan {
   target: Target;
   settings: RouteSettings;
   env: Record<string, string | undefined>;
   /** Asks the user; absent without a terminal. */
-  ask?: Ask | undefined;
+  ask?: Ask;
   /** Called with the pending removal of temporary objects: only the end of the session has to wait for it. */
   removing?: (removed: Promise<void>) => void;
   /** How many probes verify a route; 1 by default. */
@@ -57,10 +57,10 @@ export interface Routing extends Work, GatewayPlan {
 export interface RouteSettings extends GatewaySettings {
   choice: RouteChoice;
   /** The address that the cluster calls. */
-  address?: string | undefined;
+  address?: string;
   /** Where the address comes from, if the user did not choose it. */
   addressSource?: string;
-  relayImage?: string | undefined;
+  relayImage?: string;
 }
 
 /** A verified route and the gateways behind it. Disposing closes both. */
@@ -71,25 +71,25 @@ export interface OpenRoute extends AsyncDisposable {
 
 /** Waits until temporary objects are removed, or passes that wait on to `removing`. */
 export async function removeBeside(
-  { removing }: Pick<Routing, 'removing'>,
+  { removing }: Pick<RouteWork, 'removing'>,
   removed: Promise<void>,
 ): Promise<void> {
   if (removing === undefined) await removed;
   else removing(removed);
 }
 
-/** Flags take precedence over devloop.yaml. */
+/** What a route needs to know from the user. */
 export function routeSettings(
-  options: RouteOptions & TrustOptions,
-  { config }: CommandContext,
+  { route, address, port, allowFrom, relayImage }: Settings,
+  { trustAccounts }: TrustOptions = {},
 ): RouteSettings {
   return {
-    choice: options.route ?? config.route ?? 'auto',
-    address: options.address ?? config.address,
-    port: options.port ?? config.port,
-    allowFrom: options.allowFrom ?? config.allowFrom,
-    relayImage: options.relayImage ?? config.relayImage,
-    trustAccounts: options.trustAccounts,
+    choice: route.value,
+    address: address.value,
+    port: port.value,
+    allowFrom: allowFrom.value,
+    relayImage: relayImage.value,
+    trustAccounts,
   };
 }
 

@@ -6,8 +6,8 @@ import { DevloopError } from '../../errors.ts';
 import { asCalled } from '../../gateway/paths.ts';
 import { type Asked, askForHandlers, type CalledPath } from '../../gateway/unserved-paths.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
+import { callersOf } from '../../operator/webhooks.ts';
 import { notice } from '../../report/notices/catalogue.ts';
-import { describe } from '../../report/object-name.ts';
 import type { Gateways } from './gateways.ts';
 
 /** The time for handlers that are registered only after the server has begun to answer. */
@@ -195,18 +195,14 @@ function warnOnce({ work }: ServedCheck, warned: Set<string>, unclear: CalledPat
 
 function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved: CalledPath[]): void {
   if (unserved.length === 0) return;
-  const list = unserved.map((one) => {
-    const callers = services.flatMap(({ calls }) =>
-      calls.filter(({ path }) => asCalled(path) === one.path).map(({ from }) => describe(from)),
+  const paths = unserved.map((one) => {
+    const calls = services.flatMap((service) =>
+      service.calls.filter(({ path }) => asCalled(path) === one.path),
     );
-    return `\n  ${one.path}  (${[...new Set(callers)].join(', ')})`;
+    return { path: one.path, callers: callersOf(calls) };
   });
-  const message = `The controller answers 404 on these paths, so devloop refuses their reviews:${list.join('')}`;
-  work.emit({ type: 'warning', message, hint: `${ASKED_AGAIN}\n${whatToDo(rivals)}` });
+  work.emit(notice('webhooks.unserved', { paths, next: whatToDo(rivals) }));
 }
-
-const ASKED_AGAIN =
-  'If your code does not serve them yet, add their handlers and save: devloop asks again after each restart.';
 
 function requireAnswers(
   { wantsCertificate }: AskedProgram,

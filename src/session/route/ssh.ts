@@ -3,7 +3,7 @@ import { within } from '../../machine/addresses.ts';
 import { startGateways } from './gateways.ts';
 import { pointToRouteAddress } from './point.ts';
 import { notReached } from './probe-until.ts';
-import type { OpenRoute, RouteKind, RouteSettings, Routing } from './routing.ts';
+import type { OpenRoute, RouteKind, RouteSettings, RouteWork } from './routing.ts';
 import { verifyRoute } from './verify-route.ts';
 
 const VERIFY_MS = 20_000;
@@ -25,11 +25,11 @@ function hostOf({ choice }: RouteSettings): string {
   return typeof choice === 'object' ? choice.ssh : '';
 }
 
-async function openSsh(routing: Routing): Promise<OpenRoute> {
-  const { settings, target, env, ask, emit, signal } = routing;
+async function openSsh(work: RouteWork): Promise<OpenRoute> {
+  const { settings, target, env, ask, emit, signal } = work;
   const { sshRoute } = await import('../../route/ssh/route.ts');
   await using stack = new AsyncDisposableStack();
-  const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
+  const gateways = stack.use(await startGateways(work, '127.0.0.1'));
   const { address, port, allowFrom = [] } = settings;
   const { ports: gatewayPorts } = gateways;
   const route = stack.use(
@@ -48,7 +48,7 @@ async function openSsh(routing: Routing): Promise<OpenRoute> {
   if ('address' in route.target)
     for (const { service } of target.services) assertTakeable(service, route.target.address);
   const isHopeless = async (): Promise<boolean> => (await route.explain())?.isCertain ?? false;
-  const { reached, cause } = await verifyRoute(routing, { route, gateways, isHopeless }, VERIFY_MS);
+  const { reached, cause } = await verifyRoute(work, { route, gateways, isHopeless }, VERIFY_MS);
   if (!reached) {
     const says = `The cluster cannot reach port ${route.portFor(gateways.firstPort)} of ${route.via}. kube-apiserver says: ${cause}`;
     throw await notReached(route, says, OPEN_IT);

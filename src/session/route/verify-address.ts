@@ -13,10 +13,10 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
-import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './probe-until.ts';
-import { type OpenRoute, type Routing, removeBeside } from './routing.ts';
+import { PROBE_LANGUAGE, type ProbeOptions, type ProbeResult, probeUntil } from './probe-until.ts';
+import { type OpenRoute, type RouteWork, removeBeside } from './routing.ts';
 
-export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
+export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<ProbeOptions, 'isHopeless'>;
 
 /**
  * First tries a Service with the address as its external name: kube-apiserver calls that directly, whereas kube-proxy needs a second until
@@ -25,41 +25,41 @@ export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'i
  */
 export async function verifyLike(
   taken: TargetService,
-  routing: Routing,
+  work: RouteWork,
   ends: RouteEnds,
   limitMs: number,
 ): Promise<ProbeResult> {
   const deadline = performance.now() + limitMs;
   const { service: like, ports } = taken;
   const { route, gateways, isHopeless } = ends;
-  const { namespace = '', name } = probeServiceRef(like, routing.sessionId);
+  const { namespace = '', name } = probeServiceRef(like, work.sessionId);
   const serverName = `${name}.${namespace}.svc`;
   const pair = await selfSignedPair([serverName], { days: 2 });
   using _presented = gateways.presentOnly(serverName, pair);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const probed = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count: routing.probes ?? 1 };
-  const resultOf = async (probing: Promise<Probed>): Promise<ProbeResult> => {
+  const probed = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count: work.probes ?? 1 };
+  const resultOf = async (probing: Promise<ProbeRun>): Promise<ProbeResult> => {
     const { removed, ...result } = await probing;
     // Another attempt creates objects with the same names, so the removal is awaited after a failure.
-    await (result.reached ? removeBeside(routing, removed) : removed);
+    await (result.reached ? removeBeside(work, removed) : removed);
     return result;
   };
   const byName = callableName(like, route.target);
-  let work: Work = routing;
-  if (byName !== undefined && routing.probes === undefined) {
+  let probing: Work = work;
+  if (byName !== undefined && work.probes === undefined) {
     const through = { like, to: byName, port, probed: { ...probed, port: port() } };
-    const probing = probeThrough(work, through, { wanted: 'us', limitMs, isImpatient: true });
-    const result = await resultOf(probing.catch(notByName));
+    const first = probeThrough(work, through, { wanted: 'us', limitMs, isImpatient: true });
+    const result = await resultOf(first.catch(notByName));
     // If somebody else refuses each probe, this attempt has used up the time, and its cause is the only one that is known.
     if (result.reached || performance.now() >= deadline) return result;
-    work = { ...routing, emit: () => {} };
+    probing = { ...work, emit: () => {} };
   }
   const isKnownToFail = async (): Promise<boolean> =>
     otherFamily(like.spec, route.target) !== undefined || ((await isHopeless?.()) ?? false);
   const limit = { limitMs: deadline - performance.now(), isHopeless: isKnownToFail };
   const through = { like, to: route.target, port, probed };
-  return await resultOf(probeThrough(work, through, { wanted: 'us', ...limit }));
+  return await resultOf(probeThrough(probing, through, { wanted: 'us', ...limit }));
 }
 
 /** The address as a name, if it has the family of the Service's cluster IP that kube-apiserver calls. An IPv6 address cannot be a name. */
@@ -69,7 +69,7 @@ function callableName({ spec }: Service, target: RouteTarget): { externalName: s
 }
 
 /** A policy of the cluster may refuse a Service with an external name. The second attempt shows whether it also refuses endpoints. */
-function notByName(error: unknown): Probed {
+function notByName(error: unknown): ProbeRun {
   if (!(error instanceof DevloopError && REFUSED.has(error.code))) throw error;
   return { reached: false, latencyMs: 0, cause: error.message, removed: Promise.resolve() };
 }
@@ -83,26 +83,26 @@ interface Through {
   probed: ProbeTarget;
 }
 
-interface Probed extends ProbeResult {
+interface ProbeRun extends ProbeResult {
   removed: Promise<void>;
 }
 
 async function probeThrough(
-  routing: Work,
+  work: Work,
   { like, to, port, probed }: Through,
-  probing: Probing,
-): Promise<Probed> {
+  probing: ProbeOptions,
+): Promise<ProbeRun> {
   await using stack = new AsyncDisposableStack();
   // In parallel: kube-apiserver needs a moment to notice the webhook, and kube-proxy to notice the Service.
-  const creating = createProbeService(like).apply(routing, to, port);
-  const probingIt = createProber(probed).apply(routing, PROBE_LANGUAGE);
+  const creating = createProbeService(like).apply(work, to, port);
+  const probingIt = createProber(probed).apply(work, PROBE_LANGUAGE);
   await allDone<unknown>([
     creating.then((service) => stack.use(service)),
     probingIt.then((prober) => stack.use(prober)),
   ]);
   const [service, prober] = await Promise.all([creating, probingIt]);
   const following = { ...prober, once: () => service.follow().then(prober.once) };
-  const result = await probeUntil(following, probing, routing.signal);
+  const result = await probeUntil(following, probing, work.signal);
   stack.move();
   const removed = allDone([service, prober].map(async (one) => await one[Symbol.asyncDispose]()));
   return { ...result, removed: removed.then(() => {}) };

@@ -7,7 +7,7 @@ import { hostPort } from '../../machine/addresses.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
 import type { ProbeResult } from './probe-until.ts';
-import { changesOf, permissionsOf, type Routing } from './routing.ts';
+import { changesOf, permissionsOf, type RouteWork } from './routing.ts';
 import { otherFamily, type RouteEnds, verifyLike } from './verify-address.ts';
 
 /** The step that verifies a route before any object of the user is changed. */
@@ -28,18 +28,18 @@ function distinct(changes: PlannedChange[]): PlannedChange[] {
  * Verifies a route through temporary Services: one in each namespace of the user's Services, and for each combination of IP families among
  * them, since the families decide which address kube-apiserver calls. The first Service that is not reached decides.
  */
-export async function verifyRoute(routing: Routing, ends: RouteEnds, limitMs: number): Promise<ProbeResult> {
-  if (routing.verify !== undefined) return await routing.verify(ends, limitMs);
+export async function verifyRoute(work: RouteWork, ends: RouteEnds, limitMs: number): Promise<ProbeResult> {
+  if (work.verify !== undefined) return await work.verify(ends, limitMs);
   const { route, gateways } = ends;
   let result: ProbeResult = { reached: false, latencyMs: 0, cause: 'there is no Service to verify it with' };
-  for (const like of likelyServices(routing.target)) {
+  for (const like of likelyServices(work.target)) {
     const what = { for: `kube-apiserver to reach ${route.via}`, limitSeconds: limitMs / 1000 };
-    result = await reportWhileWaiting(verifyLike(like, routing, ends, limitMs), what, routing.emit);
+    result = await reportWhileWaiting(verifyLike(like, work, ends, limitMs), what, work.emit);
     if (!result.reached) return { ...result, cause: withFamily(result.cause, like.service, route.target) };
   }
   const address = hostPort(route.via, route.portFor(gateways.firstPort));
   const { latencyMs } = result;
-  routing.emit({
+  work.emit({
     type: 'route.verified',
     route: route.name,
     address,

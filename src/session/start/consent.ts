@@ -1,17 +1,20 @@
 import { relative } from 'node:path';
+import type { CheckoutFacts } from '../../checkout/facts.ts';
+import { Checkout } from '../../checkout/files.ts';
 import type { RecognisedCluster } from '../../cluster/api/recognise.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
+import { checkoutFacts } from '../../languages.ts';
 import { rank } from '../../operator/match.ts';
-import { type CheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { Reconciler, Target } from '../../operator/target.ts';
 import { shellWord } from '../../phrases.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
 import { agreedIn, remember } from '../context/agreed.ts';
 import type { CommandContext } from '../context/context.ts';
 import { targetsOf } from '../context/holders.ts';
 import { unlessInterrupted } from '../context/interrupt.ts';
-import type { UpOptions } from '../context/options.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
 import {
   agreementOf,
   asksForCluster,
@@ -23,7 +26,6 @@ import {
   type Question,
   questionText,
   together,
-  whySuspected,
 } from '../context/question.ts';
 import type { UpCommand } from './session.ts';
 
@@ -62,21 +64,26 @@ async function elsewhere(
     name: metadata.name,
     calls,
   }));
-  const isHere = rank(called, await readCheckout(startedIn)).some(({ certain }) => certain);
+  const isHere = rank(called, await checkoutFacts(new Checkout(startedIn))).some(({ certain }) => certain);
   return isHere
     ? []
     : [`The operator's sources are elsewhere in ${root}: ${relative(root, cwd)} has none of its webhooks.`];
 }
 
-/** What the user would be asked, or refused without a terminal; undefined if nothing. */
+/** What the user would be asked, or refused without a terminal; undefined if nothing. `isNamed`: the command line agrees to the cluster. */
 export function openQuestion(
   questions: [Question, ...Question[]],
-  { machine, options }: Pick<UpCommand, 'machine'> & { options: Pick<UpOptions, 'context' | 'yes'> },
+  machine: LocalMachine,
+  isNamed: boolean,
 ): { asked: Question; pending: Pending } | undefined {
   const asked = together(questions);
-  const ofCluster = options.yes || options.context !== undefined;
-  const pending = pendingOf(asked, agreedIn(machine, asked.cluster.id), ofCluster);
+  const pending = pendingOf(asked, agreedIn(machine, asked.cluster.id), isNamed);
   return isEmpty(pending) ? undefined : { asked, pending };
+}
+
+/** Only `--yes` and a context on the command line agree: DEVLOOP_CONTEXT and devloop.yaml can be files of a repository. */
+function isNamed({ options: { yes, given } }: Pick<UpCommand, 'options'>): boolean {
+  return yes || given.context !== undefined;
 }
 
 /**
@@ -100,7 +107,7 @@ const NOTHING_TAKEN = 'Nothing was taken over.';
 
 async function requireConsent(questions: [Question, ...Question[]], command: UpCommand): Promise<void> {
   const { machine, io } = command;
-  const open = openQuestion(questions, command);
+  const open = openQuestion(questions, machine, isNamed(command));
   if (open !== undefined) {
     const facts = factsOf(open.asked, open.pending);
     if (io.confirm === undefined) throw missing(open, 'devloop cannot ask you here.');
@@ -128,18 +135,16 @@ function missing({ asked, pending }: { asked: Question; pending: Pending }, why:
 
 /** What the dry run says about the question, and about what else is paused. */
 export function plannedConsent(command: UpCommand, question: Question): DevloopEvent[] {
-  const open = openQuestion([question], command);
+  const open = openQuestion([question], command.machine, isNamed(command));
   const notes = question.reconcilers
     .filter((one) => !open?.pending.reconcilers.includes(one))
     .map((one) => noteOf(one));
   if (open === undefined) return notes;
-  const flags = `To agree without being asked: ${flagsFor(question, open.pending)}`;
-  const message = `devloop up would ask first:\n${factsOf(question, open.pending)}\n${flags}`;
-  return [...notes, { type: 'note', message }];
+  const values = { facts: factsOf(question, open.pending), flags: flagsFor(question, open.pending) };
+  return [...notes, notice('consent.would-ask', values)];
 }
 
 /** Says what else is paused, and why. */
-export function noteOf(reconciler: Reconciler): DevloopEvent {
-  const also = `devloop pauses it, too; \`--pause none\` and \`--pause lease\` leave it running.`;
-  return { type: 'note', message: `${whySuspected(reconciler)}\n${also}` };
+function noteOf({ ref, evidence, namedIn }: Reconciler): DevloopEvent {
+  return notice('pause.also', { ref, ...(evidence && { evidence }), ...(namedIn && { namedIn }) });
 }

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import type { BegunBuild } from '../../controller/begun-build.ts';
-import { readGoFlags } from '../../controller/go/toolchain.ts';
+import { type ApiProxy, type ApiProxyAccess, openApiProxy } from '../../api-proxy/proxy.ts';
+import { isKubeconfigFlag } from '../../checkout/flags.ts';
+import type { Prepared } from '../../checkout/language.ts';
+import type { Work } from '../../cluster/work.ts';
+import { controllerSettings } from '../../config/merge.ts';
 import { requireProgram } from '../../controller/named-program.ts';
 import type { ControllerPlan } from '../../controller/supervisor.ts';
+import { languageOf } from '../../languages.ts';
 import {
   type LocalFiles,
   localFiles,
@@ -16,12 +20,12 @@ import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
 import { type KubeconfigInputs, planKubeconfig, readsOneFile } from '../../local/plan-kubeconfig.ts';
-import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { homeDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
 import { notice } from '../../report/notices/catalogue.ts';
+import type { ObservedCalls } from '../calls/observed-calls.ts';
 import type { CommandContext } from '../context/context.ts';
 import {
   claimPort,
@@ -29,10 +33,15 @@ import {
   requireControllerPort,
   requirePermittedPort,
 } from '../context/controller-port.ts';
-import type { Io, UpOptions } from '../context/options.ts';
+import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
+import { createFence } from './fence.ts';
+import { noticeForbidden } from './forbidden.ts';
+import type { Identity } from './identity.ts';
+import type { SessionLeases } from './leases.ts';
+import { buildsProgram, isProxied } from './proxied.ts';
 import type { Session, UpCommand } from './session.ts';
 import { podNameFor, podUidFor } from './stand-in.ts';
 
@@ -42,7 +51,7 @@ export interface LocalPlan {
   /** The plan of the controller; absent if the user starts the process that answers. */
   controller: PlannedController | undefined;
   /** The debugger's program, if the controller is to be debugged. */
-  dlv?: string | undefined;
+  dlv?: string;
 }
 
 /** The local plan after all files are written. */
@@ -52,8 +61,8 @@ export interface LocalParts {
   keyPairDirectories: string[];
   controller: ControllerPlan | undefined;
   /** What KUBECONFIG lists for a controller that the user starts. */
-  kubeconfig?: string[] | undefined;
-  dlv?: string | undefined;
+  kubeconfig?: string[];
+  dlv?: string;
 }
 
 /**
@@ -62,10 +71,11 @@ export interface LocalParts {
  */
 export async function planLocally(
   session: Session,
-  { ending = [], connection }: { ending?: number[]; connection?: PodConnection | undefined } = {},
+  { ending = [], proxy }: { ending?: number[]; proxy?: ApiProxyAccess | undefined } = {},
 ): Promise<LocalPlan> {
   const { context, target, plan, options, files, io } = session;
-  if (plan.routes.some(({ name }) => name === 'direct')) assertPorts(target, routeSettings(options, context));
+  if (plan.routes.some(({ name }) => name === 'direct'))
+    assertPorts(target, routeSettings(context.settings, options));
   await requireWritable(session.machine.stateDirectory);
   const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
   const [pair] = pairs.values();
@@ -74,13 +84,14 @@ export async function planLocally(
   warnOfClientCertificates(session);
   const ports = targetPorts(target.services);
   const taken = new Set(ports);
-  const elsewhere = (port: number) => portElsewhere(port, options, { ending, taken });
-  const inputs = { ...controllerInputs(session, pairs, connection), elsewhere };
+  const claims = { claimed: options.claimed, deployment: context.settings.deployment.value };
+  const elsewhere = (port: number) => portElsewhere(port, claims, { ending, taken });
+  const inputs = { ...controllerInputs(session, pairs, proxy), elsewhere };
   const controller = await planController(inputs, io);
   await requireProgram(controller.plan);
   // The supervisor checks again when it starts; at this point nothing has been changed yet.
   for (const port of ports.map((one) => controller.moved.get(one) ?? one)) {
-    claimPort(port, options);
+    claimPort(port, claims);
     await requireControllerPort(port, session.machine, ending);
     if (buildsProgram(session)) await requirePermittedPort(port);
   }
@@ -107,19 +118,26 @@ async function debuggerFor(
 /** Writes what a session needs on this machine. */
 export async function prepareLocally(
   session: Session,
-  connection: PodConnection | undefined,
+  proxy: ApiProxyAccess | undefined,
 ): Promise<LocalParts> {
   const { context, options, files, io } = session;
-  const { pairs, controller, dlv } = await planLocally(session, { connection });
+  const { pairs, controller, dlv } = await planLocally(session, { proxy });
+  // Nobody asks again, and a session lasts for hours.
+  context.checkout.forget();
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
   const [pair] = pairs.values();
   // The key pair for a process of the user is removed when the session ends, unless the user named the directory.
-  if (!options.controller && context.config.certificates?.directory === undefined)
+  if (!options.controller && context.settings['certificates.directory'].value === undefined)
     await recordOutside(files.directory, [files.keyPairDirectory]);
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
   if (controller === undefined) {
-    const kubeconfig = await writeKubeconfig({ api: context.api, files });
+    const kubeconfig = await writeKubeconfig({
+      api: context.api,
+      files,
+      proxy,
+      isProxied: isProxied(context),
+    });
     return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined, kubeconfig };
   }
   for (const [port, here] of controller.moved) session.moved.set(port, here);
@@ -133,9 +151,12 @@ export async function prepareLocally(
   };
 }
 
-/** For a process that the user starts, which is probably written in Go and so reads a list of files; undefined in a Pod. */
+/**
+ * For a process that the user starts, which is probably written in Go and so reads a list of files; undefined in a Pod, if the process is
+ * not to use the API proxy.
+ */
 export async function writeKubeconfig(
-  inputs: Pick<KubeconfigInputs, 'api' | 'files'>,
+  inputs: Pick<KubeconfigInputs, 'api' | 'files' | 'proxy' | 'isProxied'>,
 ): Promise<string[] | undefined> {
   const planned = planKubeconfig(inputs, false);
   await writeNeededFiles(planned?.needed ?? []);
@@ -144,85 +165,76 @@ export async function writeKubeconfig(
 
 /** Where a session's files are, given its directory. */
 export function localFilesOf(directory: string, { context, options }: UpCommand): LocalFiles {
-  const named = context.config.certificates?.directory;
+  const named = context.settings['certificates.directory'].value;
   const keyPairDirectory = named === undefined ? undefined : resolve(context.root, named);
   return localFiles(directory, { startsController: options.controller, keyPairDirectory });
 }
 
-export function keyPairSearch({ api, config }: CommandContext, target: Target): KeyPairSearch {
-  return { api, target, secretName: config.certificates?.secret };
+export function keyPairSearch({ api, settings }: CommandContext, target: Target): KeyPairSearch {
+  return { api, target, secretName: settings['certificates.secret'].value };
 }
 
 /**
- * A connection like that of a Pod, for sources that connect as in a Pod, and for programs that read a single kubeconfig file. Whether a
- * program that devloop builds contains a flag for that file is not known yet.
+ * The API proxy of a session. Without it (`--api direct`), it serves only sources that connect as in a Pod, and programs that read a single
+ * kubeconfig file. Whether a program that devloop builds contains a flag for that file is not known yet.
  */
-export async function connectionFor({
-  context: { api, root, config },
-  facts,
-  options,
-}: Session): Promise<PodConnection | undefined> {
+export async function openProxyFor(
+  session: Session & { work: Work; leases: SessionLeases; identity: Identity; calls: ObservedCalls },
+): Promise<ApiProxy | undefined> {
+  const { context, facts, options, io, work, leases, identity, calls } = session;
+  const upstream = noticeForbidden(identity, {
+    root: context.root,
+    isGo: facts.language?.name === 'Go',
+    ...work,
+  });
+  const parts = { upstream, mayWrite: createFence(leases, work) };
+  if (isProxied(context)) return await openApiProxy({ ...parts, hooks: calls.hooks, reports: calls.socket });
+  io.emit(notice('api.direct', {}));
   if (!options.controller) return undefined;
-  const isBuilt = buildsProgram({ context: { config }, options });
-  const flags = isBuilt ? facts.kubeconfigFlags : undefined;
+  const isBuilt = buildsProgram({ context, options });
+  const flags = isBuilt ? facts.flags.filter(isKubeconfigFlag) : undefined;
   const connects = isBuilt && facts.connectsFromPod && (await canPlace());
-  return connects || readsOneFile({ root, facts }, flags) ? await openPodConnection(api) : undefined;
+  return connects || readsOneFile(facts, flags) ? await openApiProxy(parts) : undefined;
 }
 
-/** Reads the user's GOFLAGS with the go tool while devloop reads the cluster, unless they are already known from the begun build. */
-export function beginGoFlags(
-  context: CommandContext,
-  options: UpOptions,
-  begun: BegunBuild | undefined,
-  { emit, signal }: Io,
-): Promise<string> | undefined {
+/** Begins what takes long and needs no cluster, such as reading the user's GOFLAGS, while devloop reads the cluster. */
+export async function prepareProgram(
+  { context, options }: Pick<UpCommand, 'context' | 'options'>,
+  { env, emit, signal }: Io,
+): Promise<Prepared | undefined> {
   if (!buildsProgram({ context, options })) return undefined;
-  if (begun?.goFlags !== undefined) return Promise.resolve(begun.goFlags);
-  const asking = readGoFlags(context.root, { emit, signal });
-  // Whoever needs the flags gets the error.
-  asking.catch(() => {});
-  return asking;
-}
-
-/** Whether devloop builds what runs here, rather than running a command of the user. */
-function buildsProgram({
-  context,
-  options,
-}: {
-  context: Pick<CommandContext, 'config'>;
-  options: UpOptions;
-}): boolean {
-  return options.controller && (options.command ?? context.config.controller?.run) === undefined;
+  const language = await languageOf(context.checkout);
+  return await language?.prepare?.(context.root, keptProgram(env, context.root), { emit, signal });
 }
 
 /** What the controller's plan is made from. */
 export function controllerInputs(
   session: Session,
   pairs: KeyPairs,
-  connection: PodConnection | undefined,
+  proxy: ApiProxyAccess | undefined,
 ): ControllerInputs {
   const { context, target, plan, facts, options, files, io, sessionId } = session;
-  const { api, root, config } = context;
+  const { api, root, checkout } = context;
   return {
     api,
     target,
-    checkout: { root, facts },
-    settings: config.controller ?? {},
-    command: options.command,
-    goPackage: options.package,
-    goFlags: session.goFlags,
-    begun: session.begun,
+    checkout,
+    facts,
+    settings: controllerSettings(context.settings),
+    prepared: session.prepared,
     forDebugger: options.debug && (options.debug.all ? 'all' : 'own modules'),
     isBuilt: !options.dryRun,
     podName: podNameFor(target, sessionId),
     standIn: standInFor(session),
     podUid: podUidFor(target, plan.standIn),
-    connection,
+    proxy,
+    isProxied: isProxied(context),
     env: io.env,
     files,
     keyPairMounts: mountPointsOf(pairs, target.manager),
     stateFile: processRecord(files.directory, 'controller'),
     keptProgram: keptProgram(io.env, root),
+    callTags: proxy?.reports && keptProgram(io.env, root),
   };
 }
 

@@ -10,6 +10,7 @@ import { messageOf } from '../../errors.ts';
 import { portOwner } from '../../machine/system.ts';
 import { placeText } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** The debugger of one session. Disposed of when the controller has ended. */
 export interface SessionDebugger extends AsyncDisposable {
@@ -52,7 +53,7 @@ export async function openDebugger(
   const endpoint = await DebugEndpoint.listen(port, emit);
   let isOpen = false;
   let isEnding = false;
-  let attended: Attended | undefined;
+  let attended: AttendedProcess | undefined;
   const settled = async (): Promise<void> => {
     await Promise.race([attended?.running, sleep(RUNNING_MS, signal)]);
     // Not reported earlier, because a first build can take minutes.
@@ -93,13 +94,13 @@ const RUNNING_MS = 5_000;
 const LISTENING = /^API server listening at: 127\.0\.0\.1:(\d+)$/;
 
 /** One process of the controller, under delve. */
-type Attended = ReturnType<Debugging['attend']> & {
+type AttendedProcess = ReturnType<Debugging['attend']> & {
   /** Resolves when the process runs. */
   running: Promise<void>;
   readonly stoppedAt: string | undefined;
 };
 
-function attend(endpoint: DebugEndpoint, emit: Emit, restarts: () => boolean): Attended {
+function attend(endpoint: DebugEndpoint, emit: Emit, restarts: () => boolean): AttendedProcess {
   const exited = Promise.withResolvers<number>();
   const running = Promise.withResolvers<void>();
   let stoppedAt: string | undefined;
@@ -142,7 +143,8 @@ function attend(endpoint: DebugEndpoint, emit: Emit, restarts: () => boolean): A
       isListening = true;
       // If delve itself ends, that is reported as the end of its process.
       watch(Number(port)).catch((error) => {
-        if (!ENDED.test(messageOf(error))) emit({ type: 'warning', message: lost(error) });
+        const cause = messageOf(error);
+        if (!ENDED.test(cause)) emit(notice('debugger.unseen', { cause }));
       });
       return true;
     },
@@ -151,7 +153,3 @@ function attend(endpoint: DebugEndpoint, emit: Emit, restarts: () => boolean): A
 }
 
 const ENDED = /delve has ended|ECONNRE|EPIPE/;
-
-function lost(error: unknown): string {
-  return `devloop cannot see the state of the debugger: ${messageOf(error)}`;
-}

@@ -13,10 +13,10 @@ import { changesOf, routeSettings } from '../route/routing.ts';
 import { plannedConsent } from './consent.ts';
 import { localFilesOf, planLocally } from './controller.ts';
 import { lackingForLeases } from './permissions.ts';
-import type { Considered, Discovered, UpCommand } from './session.ts';
+import type { PlannedTakeOver, Proposal, UpCommand } from './session.ts';
 
 /** Prints what `up` would do, step by step. Writes nothing, not even on this machine, and fails if `up` would. */
-export async function printPlan(command: UpCommand, found: Considered): Promise<void> {
+export async function printPlan(command: UpCommand, found: Proposal): Promise<void> {
   const { context, io, machine } = command;
   const { target, plan, inTheWay, question } = found;
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
@@ -36,7 +36,7 @@ export async function printPlan(command: UpCommand, found: Considered): Promise<
     { ending },
   );
   for (const sessionId of markedSessions(target))
-    io.emit({ type: 'note', message: restoresFirst(sessionId) });
+    io.emit(notice('restore.would-be-first', { session: sessionId }));
   for (const event of plannedConsent(command, question)) io.emit(event);
   const mayHold = (await lackingForLeases(context.api, plan)).length === 0;
   if (!mayHold) io.emit(notice('session.no-leases', {}));
@@ -52,7 +52,7 @@ export async function printPlan(command: UpCommand, found: Considered): Promise<
     const { build, run, cwd } = controller.plan;
     const shown = shownCommand(run, controller.plan);
     const command = dlv === undefined ? shown : await debugged(dlv, shown);
-    io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command, cwd });
+    io.emit({ type: 'controller.planned', build, command, cwd });
   }
 
   function print(changes: PlannedChange[], of: { route?: string } = {}): void {
@@ -66,9 +66,9 @@ export async function printPlan(command: UpCommand, found: Considered): Promise<
  */
 async function requireGatewayPorts(
   { options, context }: UpCommand,
-  { target, plan }: Discovered,
+  { target, plan }: PlannedTakeOver,
 ): Promise<void> {
-  const settings = routeSettings(options, context);
+  const settings = routeSettings(context.settings, options);
   if (settings.port === undefined || plan.routes[0]?.name !== 'direct') return;
   assertPorts(target, settings);
   for (const index of targetPorts(target.services).keys()) {
@@ -85,8 +85,4 @@ const CHOOSE_ANOTHER = 'Stop that process, or let devloop choose a port.';
 async function debugged(dlv: string, command: string[]): Promise<string[]> {
   const { debugCommand } = await import('./debugger.ts');
   return debugCommand(dlv, command);
-}
-
-function restoresFirst(sessionId: string): string {
-  return `devloop up would first restore what session ${sessionId} left. To see it: \`devloop down --dry-run\``;
 }

@@ -7,7 +7,8 @@ import { isHeldBy } from '../../cluster/takeover/pause/leader-lease.ts';
 import { freeLease, isLastOfItsName, wasLedBy } from '../../cluster/takeover/pause/leadership.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type Candidate, type Election, electionLine } from '../../controller/election.ts';
-import { DevloopError, messageOf } from '../../errors.ts';
+import { causeOf } from '../../errors.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
 
 /** A candidate that leads this soon has not waited. */
@@ -43,7 +44,7 @@ export function followElection(
     } catch (error) {
       if (closing.signal.aborted || isRefused) return;
       isRefused = true;
-      emit({ type: 'note', message: notFreed(ref, error) });
+      emit(notice('leader.not-released', { lease: ref, ...causeOf(error) }));
     }
   };
   const freeOfPod = async (ref: ObjectRef): Promise<void> => {
@@ -72,7 +73,7 @@ export function followElection(
   };
 }
 
-interface Following {
+interface ElectionParts {
   work: Work;
   host: string;
   freeOfPod(ref: ObjectRef): Promise<void>;
@@ -86,7 +87,7 @@ function keep(all: Set<Promise<void>>, one: Promise<void>): void {
   void one.finally(() => all.delete(one));
 }
 
-function createCandidate({ work, host, freeOfPod, free, isRefused }: Following): Candidate {
+function createCandidate({ work, host, freeOfPod, free, isRefused }: ElectionParts): Candidate {
   const startedMs = Date.now();
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, work.signal]);
@@ -134,10 +135,4 @@ function createCandidate({ work, host, freeOfPod, free, isRefused }: Following):
         free(ref, (lease) => wasLedBy(lease, { host, startedMs, saidMs, endedMs }));
     },
   };
-}
-
-function notFreed(ref: ObjectRef, error: unknown): string {
-  const isForbidden = error instanceof DevloopError && error.code === 'cluster.forbidden';
-  const what = isForbidden ? 'Your account is not allowed to free' : 'devloop could not free';
-  return `${what} ${describe(ref)}, so after each restart the controller leads only when this Lease has expired:\n${messageOf(error)}`;
 }

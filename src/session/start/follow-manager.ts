@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ApiProxyAccess } from '../../api-proxy/proxy.ts';
+import { Checkout } from '../../checkout/files.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
 import { writerOf } from '../../cluster/marks/observe.ts';
@@ -8,8 +10,7 @@ import { messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { planController } from '../../local/plan.ts';
-import type { PodConnection } from '../../local/pod-connection.ts';
-import type { OtherPort } from '../../local/webhook-port.ts';
+import type { OtherPort } from '../../local/ports.ts';
 import type { TargetManager } from '../../operator/target.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { withoutDiscoveries } from '../context/without-discoveries.ts';
@@ -21,7 +22,7 @@ import type { Session } from './session.ts';
 /** What depends on the manager's arguments and variables on this machine. */
 export interface Dependent {
   pairs: KeyPairs;
-  connection: PodConnection | undefined;
+  proxy: ApiProxyAccess | undefined;
   controller: ControllerPlan | undefined;
   supervisor: Supervisor | undefined;
 }
@@ -35,7 +36,7 @@ const TEMPLATE = ['spec', 'template'];
 export function followManager(
   session: Session,
   work: Work,
-  { pairs, connection, controller, supervisor }: Dependent,
+  { pairs, proxy, controller, supervisor }: Dependent,
 ): (object: KubeObject) => void {
   const { manager } = session.target;
   let current = manager?.object;
@@ -44,11 +45,13 @@ export function followManager(
   const replan = async (now: TargetManager): Promise<boolean> => {
     if (plan === undefined || supervisor === undefined) return false;
     const target = { ...session.target, manager: now };
-    const inputs = controllerInputs({ ...session, target }, pairs, connection);
+    const inputs = controllerInputs({ ...session, target }, pairs, proxy);
+    // What was saved since the session began counts.
+    const checkout = new Checkout(session.context.root);
     // Discoveries are the same as at the start, except for what `guard.followed` reports.
     const io = { emit: withoutDiscoveries(work.emit), signal: work.signal };
     const elsewhere = async (port: number) => movedTo(session.moved.get(port));
-    const next = await planController({ ...inputs, running: plan.run, elsewhere }, io);
+    const next = await planController({ ...inputs, checkout, running: plan.run, elsewhere }, io);
     // The session removes its files when it ends, so nothing must be written after that.
     if (work.signal.aborted) return false;
     const isSame = isDeepStrictEqual([plan.run, plan.env], [next.plan.run, next.plan.env]);

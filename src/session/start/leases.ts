@@ -1,16 +1,15 @@
 import { createWarner } from '../../async.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import { isSelectorless } from '../../cluster/marks/selector.ts';
-import type { HeldLease, Holder } from '../../cluster/takeover/lease.ts';
+import type { HeldLease, Holder, LeaseState } from '../../cluster/takeover/lease.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
-import type { DevloopEvent, Emit } from '../../report/events.ts';
+import type { Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
-import { healthAfter, STARTING, wordsFor } from '../context/health.ts';
 import { describeTarget, targetsOf } from '../context/holders.ts';
+import { type Facts, healthOf } from '../context/observed.ts';
 import { goneWithNamespace } from '../guard/causes.ts';
-import { serviceName } from '../route/cut-over.ts';
 import type { Session } from './session.ts';
 
 /** The Leases of a session: they show who is using the operator, over which route, and how the session is doing. */
@@ -19,21 +18,25 @@ export interface SessionLeases extends AsyncDisposable {
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
   /** Renews the Leases, unless they were created just now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
-  /** Writes the session's health whenever an event changes it. */
-  observe(event: DevloopEvent): void;
+  /** Called after each event, to write the session's health if that has changed. */
+  observe(): void;
   announce(route: Route): Promise<void>;
+  /** The worst of all, so that somebody else cannot write at the same time; 'held' if there are none. */
+  state(): LeaseState | 'ended';
+  /** Called before the Leases are deleted. */
+  end(): void;
 }
 
 /** A Lease that was created this recently is not renewed. A renewal gains nothing: somebody could also take the Lease right after it. */
 const JUST_HELD_MS = 1_000;
 
-export function createSessionLeases(target: Target): SessionLeases {
-  const services = target.services.map(serviceName);
+export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): SessionLeases {
   const held = new AsyncDisposableStack();
   const leases: HeldLease[] = [];
   const losses: Promise<void>[] = [];
-  let health = STARTING;
+  let health = healthOf(facts.now);
   let heldAt = Number.NEGATIVE_INFINITY;
+  let hasEnded = false;
   const update = async (change: Partial<Holder>): Promise<void> => {
     await Promise.all(leases.map((lease) => lease.update(change)));
   };
@@ -55,11 +58,18 @@ export function createSessionLeases(target: Target): SessionLeases {
       // The caller is about to write, so it waits until every loss is known. Finding out the cause of a loss takes a call.
       await Promise.all(losses);
     },
-    observe(event) {
-      const before = wordsFor(health);
-      health = healthAfter(health, event, services);
-      const words = wordsFor(health);
-      if (words !== before) void update({ health: words });
+    observe() {
+      const now = healthOf(facts.now);
+      if (now !== health) void update({ health: now });
+      health = now;
+    },
+    end() {
+      hasEnded = true;
+    },
+    state() {
+      if (hasEnded) return 'ended';
+      const states = leases.map((lease) => lease.state());
+      return states.find((one) => one === 'lost') ?? states.find((one) => one === 'outdated') ?? 'held';
     },
     announce: ({ name, via }) => update({ route: `${name} ${via}` }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
@@ -69,7 +79,7 @@ export function createSessionLeases(target: Target): SessionLeases {
 /** If one Lease cannot be renewed, none can, so each warning is printed once. */
 function withoutRepeats(emit: Emit): Emit {
   const warn = createWarner(emit);
-  return (event) => (event.type === 'warning' ? warn(event.message) : emit(event));
+  return (event) => (event.type === 'warning' ? warn(event) : emit(event));
 }
 
 /** The error for a lost Lease. When a namespace is deleted, its Leases are often deleted before the objects that the guard watches. */

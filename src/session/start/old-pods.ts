@@ -1,6 +1,6 @@
 import { pollUntil, sleep } from '../../async.ts';
 import { answered } from '../../cluster/api/while-away.ts';
-import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
+import type { PausingManager } from '../../cluster/takeover/pause/pause.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
@@ -20,7 +20,10 @@ export interface OldPods {
   gone(): Promise<boolean>;
 }
 
-export function followOldPods({ emit, signal }: Pick<Work, 'emit' | 'signal'>, pausing: Pausing[]): OldPods {
+export function followOldPods(
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+  pausing: PausingManager[],
+): OldPods {
   const ending = pausing.filter(({ podsLeft }) => podsLeft !== undefined);
   const ended = Promise.all(ending.map((one) => one.ended));
   ended.catch(() => {});

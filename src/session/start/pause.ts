@@ -18,20 +18,14 @@ import { callersOf } from '../../operator/webhooks.ts';
 import { withNames } from '../../phrases.ts';
 import { describe } from '../../report/object-name.ts';
 import type { CommandContext } from '../context/context.ts';
-import type { PauseOptions } from '../context/options.ts';
-
-/** Flags take precedence over devloop.yaml. */
-export function pauseChoice(options: PauseOptions, { config }: CommandContext): PauseChoice {
-  return options.pause ?? config.pause ?? 'auto';
-}
 
 /** The Deployments to pause besides the manager, as discovery takes them; undefined if neither the user nor devloop.yaml names any. */
-export function alsoPause(
-  options: PauseOptions,
-  { config, settingsFile }: Pick<CommandContext, 'config' | 'settingsFile'>,
-): TargetNames['alsoPause'] {
-  const wanted = options.alsoPause ?? config.alsoPause;
-  const file = options.alsoPause === undefined ? settingsFile : undefined;
+export function alsoPause({
+  settings,
+  settingsFile,
+}: Pick<CommandContext, 'settings' | 'settingsFile'>): TargetNames['alsoPause'] {
+  const { value: wanted, from } = settings.alsoPause;
+  const file = from[0] === 'devloop.yaml' ? settingsFile : undefined;
   return wanted && { named: wanted.filter((one) => one !== NONE), file, nothingElse: wanted.includes(NONE) };
 }
 

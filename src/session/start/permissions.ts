@@ -6,6 +6,8 @@ import {
   type Permission,
   resourceOf,
 } from '../../cluster/api/permissions.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import { permissionsOf, type RoutePlan } from '../route/routing.ts';
 import type { TakeOverPlan } from './plan.ts';
 
@@ -37,7 +39,7 @@ export function routePermissions({ open, point }: RoutePlan): Permission[] {
 }
 
 /** Which parts of a plan the account is allowed to carry out. */
-export interface Allowed {
+export interface AllowedParts {
   asked: Permission[];
   /** The permissions that are missing whichever route is used. */
   lacking: Permission[];
@@ -51,7 +53,7 @@ export async function askPermissions(
   api: ClusterApi,
   plan: TakeOverPlan,
   everything: Promise<boolean> | false = false,
-): Promise<Allowed> {
+): Promise<AllowedParts> {
   const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
   const asked = distinct(all.filter(({ without }) => without === undefined));
   const refused = (await everything) ? [] : await missing(api, asked);
@@ -75,7 +77,7 @@ export async function lackingForLeases(api: ClusterApi, { leases }: TakeOverPlan
  */
 export function permittedRoutes(
   api: Pick<ClusterApi, 'context'>,
-  { lacking, routes }: Allowed,
+  { lacking, routes }: AllowedParts,
   guessed = false,
 ): RoutePlan[] {
   const permitted = routes.filter((one) => one.lacking.length === 0).map(({ plan }) => plan);
@@ -85,12 +87,12 @@ export function permittedRoutes(
 }
 
 /** Why some routes of the plan are not tried. */
-export function untriedRoutes({ routes }: Allowed): string[] {
+export function untriedRoutes({ routes }: AllowedParts): DevloopEvent[] {
   return routes
     .filter(({ lacking }) => lacking.length > 0)
     .map(({ plan, lacking }) => {
-      const resources = [...new Set(lacking.map(resourceOf))].join(', ');
-      return `devloop skips the ${plan.name} route: your account lacks permissions on ${resources}.`;
+      const resources = [...new Set(lacking.map(resourceOf))];
+      return notice('route.not-permitted', { route: plan.name, resources });
     });
 }
 

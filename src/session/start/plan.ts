@@ -5,6 +5,7 @@ import type { Container, Workload } from '../../cluster/api/workloads.ts';
 import { isSelectorless } from '../../cluster/marks/selector.ts';
 import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
+import { noticePermissions } from '../../cluster/takeover/pause/notices.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { deploymentPause } from '../../cluster/takeover/pause/replicas.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
@@ -17,7 +18,7 @@ import { callersOf } from '../../operator/webhooks.ts';
 import { describe } from '../../report/object-name.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import type { DebugOptions } from '../context/options.ts';
-import type { Guarded } from '../guard/react.ts';
+import type { GuardedObject } from '../guard/react.ts';
 import { planRoutes } from '../route/kinds.ts';
 import { relay } from '../route/relay.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
@@ -44,7 +45,11 @@ export interface TakeOverPlan {
   /** Raises the webhooks' timeouts while the controller is debugged. */
   webhookTime: Step[];
   /** The user's objects that the session changes, and those that it depends on. */
-  guarded: Guarded[];
+  guarded: GuardedObject[];
+}
+
+function discovery(namespace: string): Permission[] {
+  return [...discoveryPermissions(namespace), ...noticePermissions(namespace)];
 }
 
 export function planTakeOver(
@@ -56,7 +61,7 @@ export function planTakeOver(
   const hasWebhooks = target.services.length > 0;
   const webhookTime = debug ? planWebhookTime(target, debug) : [];
   return {
-    discovery: hasWebhooks ? namespacesOf({ ...target, reconcilers: [] }).flatMap(discoveryPermissions) : [],
+    discovery: hasWebhooks ? namespacesOf({ ...target, reconcilers: [] }).flatMap(discovery) : [],
     leases: targetsOf(target).map((one) => holdLease(one)),
     verify: hasWebhooks ? [verifyStep(target)] : [],
     routes: planRoutes(target, settings).filter((one) => one.name !== relay.name || !hasAdopted(target)),
@@ -67,7 +72,7 @@ export function planTakeOver(
     guarded: [
       ...targetsOf(target).flatMap((ref) => guardedObject(ref) ?? []),
       ...webhookTime.flatMap(({ changes }) =>
-        changes.map(({ object }): Guarded => ({ ref: object, own: WEBHOOKS, isOptional: true })),
+        changes.map(({ object }): GuardedObject => ({ ref: object, own: WEBHOOKS, isOptional: true })),
       ),
     ],
   };
@@ -98,7 +103,7 @@ function planWebhookTime({ services }: Target, debug: Pick<DebugOptions, 'ignore
 }
 
 /** An object for the guard; undefined for a manager that is paused without changing its object. */
-function guardedObject(ref: ObjectRef): Guarded | undefined {
+function guardedObject(ref: ObjectRef): GuardedObject | undefined {
   const own = ownChangeOf(ref.kind);
   return own && { ref, own };
 }

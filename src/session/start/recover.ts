@@ -7,14 +7,14 @@ import { restoreDead } from '../end/restore-dead.ts';
 import { MANAGER_READY_SECONDS } from '../end/restore-pass.ts';
 import { stopLocalSession } from '../end/stop-local.ts';
 import { reportKept } from '../end/unfinished.ts';
-import type { Discovered, UpCommand } from './session.ts';
+import type { PlannedTakeOver, UpCommand } from './session.ts';
 import { discoverAgain } from './target.ts';
 
 /** Restores what other sessions changed on the target, and returns the target as it is after that. */
 export async function recoverSessions(
   command: UpCommand,
-  { inTheWay, ...found }: Discovered & { inTheWay: InTheWay },
-): Promise<Discovered> {
+  { inTheWay, ...found }: PlannedTakeOver & { inTheWay: InTheWay },
+): Promise<PlannedTakeOver> {
   const { context, io, options } = command;
   const { emit, signal } = io;
   const { target } = found;
@@ -46,6 +46,6 @@ export async function recoverSessions(
 
 function notStopped({ sessionId, identity, holder }: LeaseHolder): DevloopEvent {
   const pid = holder?.pid;
-  const values = { session: sessionId, holder: identity, ...(pid !== undefined && { pid }) };
+  const values = { session: sessionId, holder: identity, pid };
   return notice('restore.cannot-stop', values);
 }

@@ -37,21 +37,22 @@ export async function selectorMissing(
     api.get<Endpoints>(refOf('Endpoints', service.metadata)).catch(undefinedIfForbidden),
     slicesOf(api, service).catch(noneIfForbidden),
   ]);
-  return selectorless(service, { endpoints, slices }, manager);
+  return selectorless({ service, endpoints, slices, context: api.context }, manager);
 }
 
-interface Found {
+interface ServiceEndpoints {
+  service: Service;
   endpoints: Endpoints | undefined;
   slices: EndpointSlice[];
+  context: string;
 }
 
 /** Says where the Service points, and how its selector is restored: Kubernetes then writes its Endpoints, but not slices made by hand. */
 export function selectorless(
-  service: Service,
-  found: Found,
+  found: ServiceEndpoints,
   manager: Pick<TargetManager, 'ref' | 'object'> | undefined,
 ): DevloopError {
-  const { namespace, name } = service.metadata;
+  const { namespace, name } = found.service.metadata;
   const all = addressesIn(found);
   const shown = all.slice(0, SHOWN).join(', ') + (all.length > SHOWN ? ', …' : '');
   const points = all.length === 0 ? 'It has no endpoints.' : `Its endpoints point to ${shown}.`;
@@ -60,7 +61,7 @@ export function selectorless(
   const restoring =
     manager === undefined || labels === undefined
       ? `To restore its selector, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`
-      : `To restore its selector (the labels of ${describe(manager.ref)}): ${restoreCommand(service, labels, found)}`;
+      : `To restore its selector (the labels of ${describe(manager.ref)}): ${restoreCommand(found, labels)}`;
   const adopting = 'To take it over as it is, until the end of the session: devloop up --adopt';
   return new DevloopError('service.selectorless', message, { hint: `${restoring}\n${adopting}` });
 }
@@ -68,7 +69,7 @@ export function selectorless(
 const SHOWN = 3;
 
 /** Mirrored slices repeat the Endpoints. */
-function addressesIn({ endpoints, slices }: Found): string[] {
+function addressesIn({ endpoints, slices }: Pick<ServiceEndpoints, 'endpoints' | 'slices'>): string[] {
   const subsets = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
     addresses.flatMap(({ ip }) => ports.map(({ port }) => hostPort(ip, port))),
   );
@@ -90,9 +91,12 @@ function labelsOf(workload: TargetManager['object'] | undefined): Record<string,
   return Object.keys(matchLabels).length > 0 ? matchLabels : workload?.spec.template.metadata?.labels;
 }
 
-function restoreCommand({ metadata }: Service, selector: Record<string, string>, { slices }: Found): string {
-  const { namespace, name } = metadata;
-  const kubectl = `kubectl -n ${shellWord(namespace)}`;
+function restoreCommand(
+  { service, slices, context }: ServiceEndpoints,
+  selector: Record<string, string>,
+): string {
+  const { namespace, name } = service.metadata;
+  const kubectl = `kubectl --context ${shellWord(context)} -n ${shellWord(namespace)}`;
   const patch = shellQuoted(JSON.stringify({ spec: { selector } }));
   const own = slices.filter((one) => !isControllerSlice(one)).map((one) => shellWord(one.metadata.name));
   const deleting = own.length === 0 ? '' : ` && ${kubectl} delete endpointslices ${own.join(' ')}`;

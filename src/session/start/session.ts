@@ -1,7 +1,7 @@
+import type { CheckoutFacts } from '../../checkout/facts.ts';
+import type { Prepared } from '../../checkout/language.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
-import type { BegunBuild } from '../../controller/begun-build.ts';
 import type { LocalFiles } from '../../local/key-pair-files.ts';
-import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { InTheWay } from '../context/holders.ts';
@@ -18,31 +18,29 @@ export interface UpCommand {
   options: UpOptions;
   io: Io;
   machine: LocalMachine;
-  /** The user's GOFLAGS, read during the discovery; absent if devloop builds nothing. */
-  goFlags?: Promise<string> | undefined;
+  /** What was begun before the discovery; absent if devloop builds nothing. */
+  prepared?: Prepared;
 }
 
 /** What the command takes over, and how. */
-export interface Discovered {
+export interface PlannedTakeOver {
   target: Target;
   plan: TakeOverPlan;
   facts: CheckoutFacts;
 }
 
 /** What was found, and what the user has to agree to. */
-export interface Considered extends Discovered {
+export interface Proposal extends PlannedTakeOver {
   inTheWay: InTheWay;
   question: Question;
 }
 
 /** A take-over by one command. Everything that it changes in the cluster carries its id. */
-export interface Session extends UpCommand, Discovered {
+export interface Session extends UpCommand, PlannedTakeOver {
   sessionId: string;
   /** The manager, if it was not ready before anything was changed. */
   unready: ObjectRef[];
   files: LocalFiles;
   /** Ports of the Pod, each with the port on which the controller listens instead. They are known before any gateway is started. */
   moved: Map<number, number>;
-  /** The build of the last session, started again. */
-  begun?: BegunBuild | undefined;
 }

@@ -1,14 +1,10 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { missing, resourceOf } from '../../cluster/api/permissions.ts';
-import {
-  createStandIn,
-  type StandInStep,
-  standInMissing,
-  standInRef,
-} from '../../cluster/takeover/stand-in.ts';
+import { createStandIn, type StandInStep, standInRef } from '../../cluster/takeover/stand-in.ts';
 import { readsOwnPod } from '../../operator/downward.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 
 /** Stands for the uid of the stand-in Pod, which the API server chooses. */
 export const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
@@ -45,8 +41,8 @@ export async function permittedStandIn(
     .filter(({ kind, verb }) => kind === 'Pod' && verb !== 'watch');
   const lacking = await missing(api, needed);
   if (lacking.length === 0) return steps;
-  const because = `your account is not allowed to ${lacking.map(({ verb }) => verb).join(' and ')} ${resourceOf(lacking[0]!)}.`;
+  const refused = { verbs: lacking.map(({ verb }) => verb), resource: resourceOf(lacking[0]!) };
   for (const { changes } of steps)
-    for (const { object } of changes) emit({ type: 'warning', message: standInMissing(object, because) });
+    for (const { object } of changes) emit(notice('stand-in.missing', { pod: object, lacking: refused }));
   return [];
 }

@@ -1,3 +1,4 @@
+import type { CheckoutFacts } from '../../checkout/facts.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
@@ -11,7 +12,6 @@ import { ownChangeOf } from '../../cluster/takeover/restore-steps.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
-import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
@@ -24,22 +24,22 @@ import {
   withoutPausedReconcilers,
 } from '../context/holders.ts';
 import { inNamedNamespaces, namespaceOf } from '../context/namespaces.ts';
-import { faultText } from '../end/unfinished.ts';
+import { brokenUndo } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
-import { alsoPause, isCreatorPaused, pauseChoice, pausedBy, planPause } from './pause.ts';
+import { alsoPause, isCreatorPaused, pausedBy, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import { requireSelectors } from './selectorless.ts';
 import { reportServedApis } from './served-apis.ts';
-import type { Discovered, UpCommand } from './session.ts';
+import type { PlannedTakeOver, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
 import { assertNoWebhooks, requireRunnable, withoutWebhooks } from './undeployed.ts';
 
 /** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
-export async function discoverTarget(command: UpCommand): Promise<Discovered & { inTheWay: InTheWay }> {
+export async function discoverTarget(command: UpCommand): Promise<PlannedTakeOver & { inTheWay: InTheWay }> {
   const { context, options, io, machine } = command;
   const { api } = context;
-  const settings = routeSettings(options, context);
+  const settings = routeSettings(context.settings, options);
   const facts = withoutWebhooks(checkoutFactsOf(context), options);
   // Runs during the discovery.
   const everything = mayDoEverything(api);
@@ -53,7 +53,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
     await requireRunnable(context, await facts, options);
     io.emit(notice('session.alone', {}));
   }
-  const choice = pauseChoice(options, context);
+  const choice = context.settings.pause.value;
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   reportServedApis(target, choice, io.emit);
   const { manager } = target;
@@ -65,17 +65,17 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not get the stand-in's name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
-  for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
-  for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
+  for (const one of notices) if (one.mayResume) io.emit(one.note);
+  for (const one of untriedRoutes(allowed)) io.emit(one);
   const inTheWay = await looking;
   assertRestorable(api.context, target);
   return { target, plan, facts: await facts, inTheWay };
 }
 
 /** The target after other sessions were restored: its objects have changed, its routes have not. */
-export async function discoverAgain(command: UpCommand, before: Discovered): Promise<Discovered> {
+export async function discoverAgain(command: UpCommand, before: PlannedTakeOver): Promise<PlannedTakeOver> {
   const { context, options, io } = command;
-  const settings = routeSettings(options, context);
+  const settings = routeSettings(context.settings, options);
   const target =
     (await readAgain(context.api, before.target)) ??
     (await lookUp(command, settings, before.facts, () => {}));
@@ -83,7 +83,7 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   await requireSelectors(context.api, target, { ...settings, adopt: options.adopt });
   const permitted = before.plan.routes.map(({ name }) => name);
   const observer = { api: context.api, emit: io.emit, signal: io.signal };
-  const pause = await planPause(observer, target, pauseChoice(options, context), true);
+  const pause = await planPause(observer, target, context.settings.pause.value, true);
   const plan = planTakeOver(target, settings, pause, options.debug);
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
   if (before.plan.standIn.length === 0) plan.standIn = [];
@@ -127,8 +127,8 @@ async function lookUp(
   const { api, wanted } = context;
   try {
     const { deployments } = options;
-    const names = { ...wanted, deployments, alsoPause: alsoPause(options, context) };
-    return pausedBy(pauseChoice(options, context), await discover({ api, names, facts, emit }));
+    const names = { ...wanted, deployments, alsoPause: alsoPause(context) };
+    return pausedBy(context.settings.pause.value, await discover({ api, names, facts, emit }));
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const named = namespaceOf(wanted);
@@ -154,7 +154,7 @@ function assertRestorable(context: string, target: Target): void {
     if (own === undefined || object === undefined || sessionOf(object) === undefined) continue;
     const plan = planUndo(object, own);
     if (!('fault' in plan)) continue;
-    const { message, hint } = faultText(context, ref, plan);
+    const { message, hint } = brokenUndo(context, ref, plan);
     throw new DevloopError('undo.incomplete', message, { hint });
   }
 }

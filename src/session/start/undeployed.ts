@@ -1,7 +1,7 @@
 import { crdCommand } from '../../checkout/crd-command.ts';
+import type { CheckoutFacts } from '../../checkout/facts.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
-import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -14,14 +14,14 @@ import type { UpOptions } from '../context/options.ts';
  * whether the program has webhooks: these would then not be redirected.
  */
 export async function requireRunnable(
-  { api, config, root, cwd }: Pick<CommandContext, 'api' | 'config' | 'root' | 'cwd'>,
+  { api, settings, root, cwd }: Pick<CommandContext, 'api' | 'settings' | 'root' | 'cwd'>,
   { groups, hasSources }: Pick<CheckoutFacts, 'groups' | 'hasSources'>,
-  { command, package: main, controller = true, webhooks = true }: Wanted,
+  { controller = true, webhooks = true }: Wanted,
 ): Promise<void> {
-  const { run, package: configured } = config.controller ?? {};
-  if (!controller || (webhooks && !hasSources && (command ?? run) !== undefined))
-    throw nothingMatches(controller);
-  if (groups.size === 0 || (command ?? main ?? run ?? configured) !== undefined) return;
+  const { value: run } = settings['controller.run'];
+  const { value: main } = settings['controller.package'];
+  if (!controller || (webhooks && !hasSources && run !== undefined)) throw nothingMatches(controller);
+  if (groups.size === 0 || (main ?? run) !== undefined) return;
   // If the account is not allowed to list CRDs, the start of the controller shows whether they exist.
   const installed = await definitionNames(api).catch(undefinedIfForbidden);
   if (installed === undefined || installed.some((name) => groups.has(name.slice(name.indexOf('.') + 1))))
@@ -34,7 +34,7 @@ export async function requireRunnable(
   );
 }
 
-type Wanted = Pick<UpOptions, 'command' | 'package'> & Partial<Pick<UpOptions, 'controller' | 'webhooks'>>;
+type Wanted = Partial<Pick<UpOptions, 'controller' | 'webhooks'>>;
 
 function nothingMatches(controller: boolean): DevloopError {
   const none = `If the program has no webhooks: ${AGAIN} --no-webhooks`;

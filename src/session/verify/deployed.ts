@@ -1,12 +1,13 @@
+import type { CheckoutFacts } from '../../checkout/facts.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { isForbidden } from '../../cluster/api/errors.ts';
-import type { Config } from '../../config/schema.ts';
+import type { Settings } from '../../config/merge.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { discover } from '../../operator/discover.ts';
-import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { TargetManager } from '../../operator/target.ts';
-import { namespaceFrom } from '../context/context.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import { namesOf } from '../context/context.ts';
 import type { Io } from '../context/options.ts';
 
 /** The manager of the checkout as it is deployed in a cluster. */
@@ -22,12 +23,10 @@ export interface DeployedManager {
  */
 export async function deployedManager(
   api: ClusterApi,
-  { facts, config }: { facts: CheckoutFacts; config: Config },
-  { env, emit }: Pick<Io, 'env' | 'emit'>,
+  { facts, settings }: { facts: CheckoutFacts; settings: Settings },
+  { emit }: Pick<Io, 'emit'>,
 ): Promise<DeployedManager | undefined> {
-  const { service = [], deployment } = config;
-  const namespace = namespaceFrom(env) ?? config.namespace;
-  const names = { services: [service].flat(), deployment, namespace };
+  const names = namesOf(settings);
   try {
     const target = await discover({ api, names, facts, emit });
     if (target.manager === undefined) return undefined;
@@ -36,13 +35,10 @@ export async function deployedManager(
     return { manager: target.manager, keyPairMounts: mountPointsOf(pairs, target.manager) };
   } catch (error) {
     if (!isForbidden(error) && !isNotThere(error)) throw error;
-    emit({ type: 'note', message: `${WITHOUT_DEPLOYMENT}\n${messageOf(error).split('\n', 1)[0]}` });
+    emit(notice('verify.not-deployed', { cause: messageOf(error).split('\n', 1)[0]! }));
     return undefined;
   }
 }
-
-const WITHOUT_DEPLOYMENT =
-  'The manager gets no arguments, variables and mounted files of its Deployment, because it was not found there:';
 
 function isNotThere(error: unknown): boolean {
   return error instanceof DevloopError && error.code.startsWith('target.');

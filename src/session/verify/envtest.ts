@@ -9,6 +9,7 @@ import { recordStarted } from '../../controller/orphan.ts';
 import { startController } from '../../controller/process.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { freePort } from '../../machine/port.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
 import { type Definition, definitionsIn } from './kinds.ts';
@@ -101,8 +102,8 @@ async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: 
     await api.call('POST', CRDS, { ...definition, spec: kept }).catch((error) => {
       // Manifests for several ways to install the operator contain the same CRD several times.
       if (isConflict(error)) return;
-      const message = `The CRD ${definition.metadata.name} could not be installed: ${messageOf(error)}`;
-      emit({ type: 'warning', message });
+      const cause = messageOf(error);
+      emit(notice('verify.crd-not-installed', { crd: definition.metadata.name, cause }));
     });
   }
   const isServed = async (): Promise<boolean> => {

@@ -1,25 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type ApiProxy, openApiProxy } from '../../api-proxy/proxy.ts';
 import { pollUntil, sleep } from '../../async.ts';
 import { isFree, writeKeyPair } from '../../certificates/files.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
+import type { CheckoutFacts } from '../../checkout/facts.ts';
+import type { Checkout } from '../../checkout/files.ts';
+import { isKubeconfigFlag } from '../../checkout/flags.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
-import type { Config } from '../../config/schema.ts';
-import { USE_AN_API_SERVER } from '../../controller/exit-cause.ts';
+import { controllerSettings, type Settings } from '../../config/merge.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
 import { askForHandlers } from '../../gateway/unserved-paths.ts';
+import { checkoutFacts } from '../../languages.ts';
 import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
 import { readsOneFile } from '../../local/plan-kubeconfig.ts';
-import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
-import { type CheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { shortened } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { USE_AN_API_SERVER } from '../../report/notices/verify.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
 import { keptProgram } from '../start/controller.ts';
@@ -28,12 +31,12 @@ import type { ApiServer } from './no-cluster.ts';
 
 /** What to start, and how to see that it serves. */
 export interface ManagerWanted {
-  checkout: string;
-  config: Config;
+  checkout: Checkout;
+  settings: Settings;
   /** The paths of its webhooks, and the ports on which they are served. */
   webhooks: { path: string; port: number }[];
   /** The main package whose program answered the set, if the set names it. */
-  recordedPackage?: string | undefined;
+  recordedPackage?: string;
   /** Variables of its Deployment that the user has not set. */
   variables?: Record<string, string>;
   readySeconds: number;
@@ -68,7 +71,7 @@ export async function startManager(
   io: Io,
 ): Promise<RunningManager> {
   await using started = new AsyncDisposableStack();
-  const directory = await verifyDirectory(wanted.checkout, io.env);
+  const directory = await verifyDirectory(wanted.checkout.root, io.env);
   started.defer(() => removeLocalFiles(directory));
   const files = localFiles(directory, { startsController: true });
   await mkdir(join(directory, 'tmp'), { mode: 0o700 });
@@ -82,10 +85,10 @@ export async function startManager(
     // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
   };
-  const facts = await readCheckout(wanted.checkout);
-  const connection = started.use(await oneFileConnection(wanted, server, { api, facts }));
+  const facts = await checkoutFacts(wanted.checkout);
+  const proxy = started.use(await oneFileProxy(wanted, server, { api, facts }));
   const deployed = server.isNamed ? await deployedManager(api, { facts, ...wanted }, io) : undefined;
-  const own = { files, api, connection, hasOwnKubeconfig: !server.isNamed };
+  const own = { files, api, proxy, hasOwnKubeconfig: !server.isNamed };
   const planned = await plan(wanted, { ...own, facts, deployed }, { ...io, emit });
   await writeNeededFiles(planned.needed);
   await writeOwnPair(files, planned.hardCoded);
@@ -136,22 +139,23 @@ const NEVER_SERVES =
   'It may listen on another port, wait for its certificate, or need a variable or an argument of its Deployment, which `verify` reads only in a cluster that you name with --api-server. Set it in devloop.yaml: controller.env, or controller.run with the arguments.';
 
 /** For programs that read a single kubeconfig file, as in `up`. */
-async function oneFileConnection(
-  { checkout: root, config }: ManagerWanted,
+async function oneFileProxy(
+  { settings }: ManagerWanted,
   { isNamed = false }: ApiServer,
   { api, facts }: { api: ClusterApi; facts: CheckoutFacts },
-): Promise<PodConnection | undefined> {
-  const flags = config.controller?.run === undefined ? facts.kubeconfigFlags : undefined;
-  return isNamed && readsOneFile({ root, facts }, flags) ? await openPodConnection(api) : undefined;
+): Promise<ApiProxy | undefined> {
+  const flags =
+    settings['controller.run'].value === undefined ? facts.flags.filter(isKubeconfigFlag) : undefined;
+  return isNamed && readsOneFile(facts, flags) ? await openApiProxy({ upstream: api }) : undefined;
 }
 
 async function plan(
-  { checkout, config, webhooks, recordedPackage, variables }: ManagerWanted,
+  { checkout, settings, webhooks, recordedPackage, variables }: ManagerWanted,
   {
     facts,
     deployed,
     ...parts
-  }: Pick<ControllerInputs, 'api' | 'files' | 'connection' | 'hasOwnKubeconfig'> & {
+  }: Pick<ControllerInputs, 'api' | 'files' | 'proxy' | 'hasOwnKubeconfig'> & {
     facts: CheckoutFacts;
     deployed: DeployedManager | undefined;
   },
@@ -162,15 +166,16 @@ async function plan(
     {
       ...parts,
       target: targetOf(webhooks, deployed?.manager),
-      checkout: { root: checkout, facts },
-      settings: config.controller ?? {},
+      checkout,
+      facts,
+      settings: controllerSettings(settings),
       isBuilt: true,
       recordedPackage,
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
       env: { ...io.env, ...variables },
       keyPairMounts: mounts.length > 0 ? mounts : [DEFAULT_DIRECTORY],
       stateFile: processRecord(parts.files.directory, 'controller'),
-      keptProgram: keptProgram(io.env, checkout),
+      keptProgram: keptProgram(io.env, checkout.root),
     },
     io,
   );

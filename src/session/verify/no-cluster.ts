@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { kubeconfigOf, loadKubeconfig, type Selected } from '../../cluster/api/kubeconfig.ts';
+import { kubeconfigOf, loadKubeconfig, type SelectedContext } from '../../cluster/api/kubeconfig.ts';
 import { listenOn } from '../../machine/port.ts';
 import { discoveryOf, type ServedKind } from './kinds.ts';
 
 /** The API server that a manager is started with, on the loopback interface. */
 export interface ApiServer extends AsyncDisposable {
   /** How to connect to it. `directory`: for a kubeconfig that no file has yet. */
-  select(directory: string): Promise<Selected>;
+  select(directory: string): Promise<SelectedContext>;
   /** Whether the user has named it, so the operator can be deployed there. */
   isNamed?: boolean;
   /** Resolves when the manager has asked for something that only a cluster has. */

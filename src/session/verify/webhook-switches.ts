@@ -1,18 +1,20 @@
-import { goSources } from '../../operator/sources.ts';
+import type { Checkout } from '../../checkout/files.ts';
+import { namedVariables, PROGRAM_SOURCE } from '../../checkout/named-variables.ts';
 import { manifestObjects } from './manifest-objects.ts';
 
 /**
  * The variables that switch an operator's webhooks on in its Deployment, such as ENABLE_WEBHOOKS=true. Without a cluster there is no
- * Deployment to read, so they come from the manifests of the checkout: only those that its Go sources name, because manifests can also
+ * Deployment to read, so they come from the manifests of the checkout: only those that its sources name, because manifests can also
  * belong to other operators. If variants of the manifests differ, the value that switches webhooks on counts, because webhooks answered the
  * set.
  */
-export async function webhookSwitches(checkout: string): Promise<Record<string, string>> {
-  const found = Object.fromEntries((await manifestObjects(checkout, MAY_SWITCH)).flatMap(switchesOf));
+export async function webhookSwitches(checkout: Checkout): Promise<Record<string, string>> {
+  const found = Object.fromEntries((await manifestObjects(checkout.root, MAY_SWITCH)).flatMap(switchesOf));
   if (Object.keys(found).length === 0) return {};
-  const sources = await goSources(checkout);
-  const isRead = (name: string): boolean => sources.some(({ text }) => text.includes(`"${name}"`));
-  return Object.fromEntries(Object.entries(found).filter(([name]) => isRead(name)));
+  const paths = checkout.files((name) => PROGRAM_SOURCE.test(name));
+  const texts = paths.map((path) => checkout.text(path));
+  const read = namedVariables([texts], Object.keys(found));
+  return Object.fromEntries(Object.entries(found).filter(([name]) => read.has(name)));
 }
 
 const MAY_SWITCH = /\bname:.*WEBHOOK/;

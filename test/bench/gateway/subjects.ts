@@ -64,7 +64,7 @@ export async function startSubjects(): Promise<Subjects> {
       host: '127.0.0.1',
       sessionId: 'bench',
       controller: { host: '127.0.0.1', port: direct },
-      served: recorder.served,
+      hooks: { served: recorder.served },
       emit: () => {},
     }),
   );

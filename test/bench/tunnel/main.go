@@ -1,4 +1,4 @@
-// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts, relay.ts and gateway.ts, so that what is between them is measured.
+// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts, relay.ts, gateway.ts and api.ts, so that what is between them is measured.
 //
 //	tunnel-bench serve ADDR [TLS BULK]      prints the ports of a TLS and a bulk server there, serves until stdin ends
 //	tunnel-bench load new|keep ADDR C SEC   C connections at once: 2 KB there, 1 KB back; "keep" keeps them, "new" makes new ones
@@ -7,6 +7,11 @@
 //	tunnel-bench reviews serve PORT CERT KEY          answers each review with a patch, over TLS; prints a line when it listens
 //	tunnel-bench reviews load new|keep PORT C MS      C connections at once with reviews to 127.0.0.1
 //	tunnel-bench reviews paced PORT C PAUSE_MS MS     C kept connections, each of which pauses after an answer
+//	tunnel-bench api fill WAYS COUNT                  creates that many ConfigMaps; WAYS is a file with the ways to the API server
+//	tunnel-bench api get WAYS WAY COUNT               reads one of them, again and again
+//	tunnel-bench api list WAYS WAY TYPE gzip|plain COUNT   lists all of them
+//	tunnel-bench api write WAYS WAY C COUNT           changes as many of them, C at once
+//	tunnel-bench api watch WAYS WAY COUNT             changes one, and watches directly and on that way
 //	tunnel-bench delay DEV DEV MICROSECONDS joins two new network devices by a link that takes that long one way
 package main
 
@@ -52,6 +57,8 @@ func main() {
 		connections(args[1], number(args[2]), int64(number(args[3])))
 	case "reviews":
 		reviews(args[1:])
+	case "api":
+		api(args[1:])
 	case "delay":
 		delayLink(args[1], args[2], time.Duration(number(args[3]))*time.Microsecond)
 	default:

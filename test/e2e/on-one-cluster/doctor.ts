@@ -139,6 +139,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'pause: ok',
     'consent: info',
     'permissions: ok',
+    'identity: ok',
     'session: ok',
     'certificate: ok',
     'toolchain: ok',
@@ -169,7 +170,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
   });
   expect(of('endpoint routing')[0]!.answer).toMatch(/^off/);
   expect(of('certificate')[0]!.proof).toContainEqual(expect.stringContaining('cert-manager renews it at'));
-  expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
+  expect(events.at(-1)).toMatchObject({ type: 'note', code: 'doctor.works', values: { warnings: 0 } });
   // The relay's Pod is terminating, which takes a moment.
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot));
   expect(await versions()).toEqual(before.versions);
@@ -221,8 +222,10 @@ it('names what else has a say in the number of Pods, and does not prevent the pa
   expect(pausing).toMatchObject({ verdict: 'ok' });
   expect(pausing!.proof).toEqual(
     expect.arrayContaining([
-      `HorizontalPodAutoscaler ${NAMESPACE}/say does nothing while Deployment ${NAMESPACE}/${DEPLOYMENT} has 0 replicas.`,
-      `PodDisruptionBudget ${NAMESPACE}/say limits evictions only, so it does not prevent the pause.`,
+      expect.stringMatching(
+        `^HorizontalPodAutoscaler ${NAMESPACE}/say .*Deployment ${NAMESPACE}/${DEPLOYMENT} `,
+      ),
+      expect.stringMatching(`^PodDisruptionBudget ${NAMESPACE}/say `),
     ]),
   );
   await cluster.kubectl(['-n', NAMESPACE, 'delete', 'hpa,pdb', 'say']);
@@ -253,7 +256,7 @@ describe('one broken thing', () => {
     expect(of('permissions')[0]!.answer).toContain(`patch  deployments.apps in namespace ${NAMESPACE}`);
     for (const check of ['route direct', 'endpoint routing'])
       expect(of(check)).toMatchObject([
-        { verdict: 'unknown', answer: 'not checked: the account is not allowed to create the probe' },
+        { verdict: 'unknown', answer: expect.stringMatching(/not allowed to /) },
       ]);
     expect(of('certificate')[0]!.verdict).toBe('ok');
   });
@@ -299,7 +302,7 @@ describe('one broken thing', () => {
       expect(code, log).toBe(7);
       expect(of('certificate')[0]).toMatchObject({
         verdict: 'fail',
-        answer: expect.stringContaining('it does not chain to the caBundle'),
+        answer: expect.stringContaining('caBundle'),
         hint: expect.stringContaining('describe certificate application-operator-serving-cert'),
       });
     });
@@ -370,7 +373,7 @@ describe('one broken thing', () => {
       });
       expect(dead.of('port')[0]).toMatchObject({
         verdict: 'warn',
-        answer: expect.stringContaining('a killed session left behind'),
+        answer: expect.stringContaining('killed session'),
       });
     } finally {
       expect((await runDevloop(['down'], { cwd: checkout, env: env() })).code).toBe(0);
@@ -564,7 +567,7 @@ describe.concurrent('one route that does not work', () => {
       });
       expect(of(`route ${name}`)[0]!.answer).toContain(cause);
       expect(of(`route ${other}`)[0]!.verdict).toBe('ok');
-      expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
+      expect(events.at(-1)).toMatchObject({ type: 'note', code: 'doctor.works', values: { warnings: 0 } });
     },
   );
 });

@@ -445,7 +445,7 @@ describe('devloop refuses', () => {
       const cwd = await mkdtemp(join(scratch, 'empty-'));
       execFileSync('git', ['init', '-q'], { cwd });
       const hint = 'devloop up -- <command>';
-      await refuses(['up'], { code: 'controller.no-main', message: 'no go.mod', hint }, { cwd });
+      await refuses(['up'], { code: 'controller.no-main', message: 'go.mod', hint }, { cwd });
     });
 
     it('that is a program of a checkout that is no operator', async () => {
@@ -566,16 +566,16 @@ describe('devloop refuses', () => {
     };
 
     async function retryOnConflict(events: DevloopRun['events']): Promise<void> {
-      const kept = events.filter(
-        (event) => event.type === 'warning' && event.message.includes('changed by somebody else'),
-      );
-      expect(kept.map((event) => event.type === 'warning' && event.message)).toEqual([
-        expect.stringMatching(
-          `Deployment ${NAMESPACE}/${DEPLOYMENT}: spec.replicas was changed by somebody else to 2`,
-        ),
-        expect.stringMatching(
-          `Service ${NAMESPACE}/${SERVICE}: spec.selector was changed by somebody else to \\{"app":"theirs"\\}`,
-        ),
+      const kept = events.filter((event) => event.type === 'warning' && event.code === 'restore.kept');
+      expect(kept).toMatchObject([
+        { values: { object: { kind: 'Deployment', name: DEPLOYMENT }, field: 'spec.replicas', now: 2 } },
+        {
+          values: {
+            object: { kind: 'Service', name: SERVICE },
+            field: 'spec.selector',
+            now: { app: 'theirs' },
+          },
+        },
       ]);
       const error = events.at(-1);
       expect(error).toMatchObject({

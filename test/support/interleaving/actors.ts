@@ -25,7 +25,7 @@ export interface Act {
 
 /** The part of the manifest for a kind: only a Service has a selector that devloop changes, and only a Deployment has replicas. */
 export function applyTo<T extends KubeObject>(live: T, ref: ObjectRef, { selector, replicas }: Manifest): T {
-  const { spec } = live as unknown as Applied;
+  const { spec } = live as KubeObject as Applied;
   const isService = ref.kind === 'Service';
   const seen = { ...live, spec: { ...spec, selector: isService ? (spec.selector ?? {}) : {} } };
   const manifest = isService
@@ -36,8 +36,8 @@ export function applyTo<T extends KubeObject>(live: T, ref: ObjectRef, { selecto
 }
 
 function replaceBy<T extends KubeObject>(live: T, ref: ObjectRef, manifest: Manifest): T {
-  const { spec } = live as unknown as Applied;
-  const next = replaced(live as unknown as Applied, manifest);
+  const { spec } = live as KubeObject as Applied;
+  const next = replaced(live as KubeObject as Applied, manifest);
   const { selector, replicas } = next.spec;
   const own = ref.kind === 'Service' ? { selector } : { replicas };
   return { ...next, spec: { ...spec, ...own } } as never;

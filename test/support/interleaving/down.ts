@@ -7,6 +7,7 @@ import { answerMeans } from '../../../src/session/end/answer-instead.ts';
 import { restoreDead } from '../../../src/session/end/restore-dead.ts';
 import { MANAGER_READY_SECONDS } from '../../../src/session/end/restore-pass.ts';
 import { reportKept } from '../../../src/session/end/unfinished.ts';
+import { settingsOf } from '../settings.ts';
 import { NAMESPACE } from './objects.ts';
 import { ELSEWHERE, type Session } from './session.ts';
 import { clientOf, newProcess, type World } from './world.ts';
@@ -33,7 +34,7 @@ export async function runDown(world: World, others: Session[], takeOver: boolean
       };
       const taken = takenBy(sessionId, objects);
       const dead = { namespaces: [NAMESPACE], taken, mayAnswer: takeOver, isAwaited: true, target };
-      const context = { api, config: {} } as Parameters<typeof answerMeans>[0];
+      const context = { api, settings: settingsOf() } as Parameters<typeof answerMeans>[0];
       const means = answerMeans(context, { env: {} } as Parameters<typeof answerMeans>[1], {});
       const options = { managerReadySeconds: MANAGER_READY_SECONDS };
       reportKept(await restoreDead({ ...observer, sessionId }, dead, means, options), emit);

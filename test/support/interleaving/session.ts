@@ -1,4 +1,5 @@
 /** `devloop up` without its gateways and its controller: the product's own steps, in the order of take-over.ts. */
+
 import { allDone } from '../../../src/async.ts';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
@@ -12,17 +13,25 @@ import type { Target } from '../../../src/operator/target.ts';
 import type { Emit } from '../../../src/report/events.ts';
 import { describe } from '../../../src/report/object-name.ts';
 import { sessionsInTheWay } from '../../../src/session/context/holders.ts';
-import { endUp, type Standing } from '../../../src/session/end/end-up.ts';
+import { Facts } from '../../../src/session/context/observed.ts';
+import { endUp, type RunningParts } from '../../../src/session/end/end-up.ts';
 import { watchedPointer } from '../../../src/session/guard/endpoints.ts';
 import { startGuard } from '../../../src/session/guard/guard.ts';
 import { watchedSlices } from '../../../src/session/guard/late-slices.ts';
 import { watchedObject } from '../../../src/session/guard/react.ts';
+import { serviceName } from '../../../src/session/route/cut-over.ts';
 import { createSessionLeases } from '../../../src/session/start/leases.ts';
 import { planPause } from '../../../src/session/start/pause.ts';
 import { planTakeOver } from '../../../src/session/start/plan.ts';
 import { recoverSessions } from '../../../src/session/start/recover.ts';
 import { requireSelectors } from '../../../src/session/start/selectorless.ts';
-import type { Discovered } from '../../../src/session/start/session.ts';
+import type {
+  PlannedTakeOver,
+  Session as RealSession,
+  UpCommand,
+} from '../../../src/session/start/session.ts';
+import { partly } from '../partly.ts';
+import { settingsOf } from '../settings.ts';
 import { NAMESPACE } from './objects.ts';
 import { clientOf, newProcess, type Process, type World } from './world.ts';
 
@@ -107,16 +116,18 @@ async function up(command: Command): Promise<void> {
   const found = await discover(command, api);
   const { target } = found;
   const ending = new AbortController();
-  const leases = createSessionLeases(target);
+  const facts = new Facts(target.services.map(serviceName));
+  const leases = createSessionLeases(target, facts);
   const gaveIn = countRounds(world, id);
   const emit: Emit = (event) => {
     world.tell(event);
     gaveIn(event);
-    leases.observe(event);
+    facts.observe(event);
+    leases.observe();
   };
   const work: Work = { api, sessionId: id, emit, signal: AbortSignal.any([signal, ending.signal]) };
   const writers = new AsyncDisposableStack();
-  const standing: Standing = { mayHaveChanged: false };
+  const standing: RunningParts = { mayHaveChanged: false };
   const running: Running = { ...command, found, work, writers, leases, standing, ending };
   const failure = await takeOver(running).then(
     () => undefined,
@@ -144,15 +155,15 @@ function countRounds({ faults }: World, id: string): Emit {
 }
 
 interface Running extends Command {
-  found: Discovered;
+  found: PlannedTakeOver;
   work: Work;
   writers: AsyncDisposableStack;
   leases: ReturnType<typeof createSessionLeases>;
-  standing: Standing;
+  standing: RunningParts;
   ending: AbortController;
 }
 
-async function discover(command: Command, api: ClusterApi): Promise<Discovered> {
+async function discover(command: Command, api: ClusterApi): Promise<PlannedTakeOver> {
   const { world, options, others, session, signal } = command;
   const emit: Emit = (event) => world.tell(event);
   const target = await targetIn(api);
@@ -163,14 +174,19 @@ async function discover(command: Command, api: ClusterApi): Promise<Discovered> 
   const inTheWay = await sessionsInTheWay(observer, target, ELSEWHERE, options.takeOver);
   for (const other of inTheWay.sessions) session.process.sessions.add(other);
   for (const one of others) one.isDisturbed ||= inTheWay.sessions.includes(one.process.name);
-  const context = { api, config: {}, wanted: { services: [] } };
+  const context = { api, settings: settingsOf(), wanted: { services: [] } };
   const io = { emit, signal, env: {} };
-  const asked = { context, io, options: { takeOver: options.takeOver }, machine: ELSEWHERE };
-  const found = { target, plan, facts: {}, inTheWay } as unknown as Parameters<typeof recoverSessions>[1];
-  return await recoverSessions(asked as unknown as Parameters<typeof recoverSessions>[0], found);
+  const asked = partly<UpCommand>({
+    context,
+    io,
+    options: { takeOver: options.takeOver },
+    machine: ELSEWHERE,
+  });
+  const found = partly<Parameters<typeof recoverSessions>[1]>({ target, plan, facts: {}, inTheWay });
+  return await recoverSessions(asked, found);
 }
 
-const SETTINGS = { choice: 'relay', address: undefined } as unknown as Parameters<typeof planTakeOver>[1];
+const SETTINGS: Parameters<typeof planTakeOver>[1] = { choice: 'relay' };
 
 async function targetIn(api: ClusterApi): Promise<Target> {
   const services = await api.list<Service>('Service', NAMESPACE);
@@ -198,7 +214,7 @@ async function takeOver(running: Running): Promise<void> {
   const watched = guarded.map((one) => watchedObject(one, id));
   writers.use(startGuard(work, watched, end));
   const holding = { io: { emit: work.emit }, machine: ELSEWHERE, target, plan, unready: [] };
-  await leases.hold(holding as unknown as Parameters<typeof leases.hold>[0], work, end);
+  await leases.hold(partly<RealSession>(holding), work, end);
   await leases.renew();
   work.signal.throwIfAborted();
   const services = target.services.map(({ service }) => service);

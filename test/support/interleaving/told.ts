@@ -5,7 +5,7 @@ import { same } from '../../../src/cluster/marks/marks.ts';
 import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { RELAY_LABEL } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { describe } from '../../../src/report/object-name.ts';
+import { describe, type ObjectName } from '../../../src/report/object-name.ts';
 import type { Change, FakeCluster } from '../fake-cluster.ts';
 import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
 
@@ -50,12 +50,12 @@ export const fieldOf = ({ kind }: ObjectRef): string[] => [
 export function toldValues(events: DevloopEvent[], ref: ObjectRef, path: string[]): Json[] {
   const name = describe(ref);
   const field = path.join('.');
-  const kept = new RegExp(`^${name}: ${field} was changed by somebody else to (.*), so devloop left`);
   return events.flatMap((event) => {
     if (event.type === 'guard.overwritten' && describe(event.object) === name && event.field === field)
       return [withoutRelay(JSON.parse(event.to))];
-    const found = event.type === 'warning' ? kept.exec(event.message) : null;
-    return found ? [withoutRelay(JSON.parse(found[1]!))] : [];
+    if (event.type !== 'warning' || event.code !== 'restore.kept') return [];
+    const kept = event.values as { object: ObjectName; field: string; now: Json };
+    return describe(kept.object) === name && kept.field === field ? [withoutRelay(kept.now)] : [];
   });
 }
 

@@ -85,6 +85,13 @@ export function objectsOf(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
     {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', ...metadata }],
+    },
+    {
       apiVersion: 'v1',
       kind: 'Secret',
       type: 'kubernetes.io/tls',

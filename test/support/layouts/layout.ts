@@ -10,22 +10,26 @@ export interface Layout {
   files: Record<string, string>;
   /** Where the user runs devloop, relative to the repository. */
   startIn: string;
-  /** Where the manager's program is: the directory of its module and the package in it. */
+  /** Where the manager's program is: the directory of its Go module, and the package in it; in another language, '.' and its file. */
   main: { module: string; package: string };
+  /** Installs what the program needs, as the user would have done. */
+  install?(repository: string): Promise<void>;
   webhook: { path: string; port: number };
+  /** The operator writes the annotation `size` of each ServiceAccount with the label `shop` to its annotation `noted`. */
+  notes?: true;
   /** Other containers of the Pod come first. */
   sidecars?: Container[];
   container: Container;
   volumes?: Volume[];
 }
 
-/** The file with the message of the webhook, which a test edits. */
+/** The file with the message of the webhook. */
 export const ANSWER = 'answer.go';
 export const FIRST_ANSWER = 'the laptop says no';
 
-/** The path of that file in the repository. */
+/** The path of the file with the message, which a test edits. */
 export function answerPath({ files }: Layout): string {
-  return Object.keys(files).find((path) => path.endsWith(ANSWER))!;
+  return Object.keys(files).find((path) => files[path]!.includes(FIRST_ANSWER))!;
 }
 
 const RUNTIME = join(import.meta.dirname, '../../fixtures/layouts/controller-runtime.go.txt');
@@ -45,6 +49,7 @@ export async function makeRepository(layout: Layout, directory: string): Promise
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
+  await layout.install?.(repository);
   return join(repository, layout.startIn);
 }
 

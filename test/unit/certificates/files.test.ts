@@ -152,7 +152,7 @@ test('a file in place of the directory is refused and stays', async () => {
   writeFileSync(file, 'mine');
   await expect(writeKeyPair(file, generation(1), NAMES)).rejects.toMatchObject({
     code: 'certificate.not-written',
-    message: `The key pair cannot be written to ${file}: there is a file where a directory is needed.`,
+    message: expect.stringContaining(file),
   });
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });

@@ -84,8 +84,8 @@ test('names that were given are the only ones', () => {
     'a.key': pair.key,
   };
   expect(read(files, { certificate: 'a.crt', key: 'a.key' })).toEqual(pair);
-  expect(refusal(files, { certificate: 'b.crt', key: 'a.key' }).message).toBe(
-    'Secret ns/name has no b.crt with a matching a.key; it contains a.crt, a.key, tls.crt, tls.key',
+  expect(refusal(files, { certificate: 'b.crt', key: 'a.key' }).message).toMatch(
+    /^Secret ns\/name .*b\.crt .*a\.key.* a\.crt, a\.key, tls\.crt, tls\.key$/,
   );
 });
 

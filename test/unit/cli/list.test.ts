@@ -8,8 +8,10 @@ import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory } from '../../../src/session/context/session-directories.ts';
+import type { ReplayFacts } from '../../../src/session/control/control.ts';
 import type { Handlers } from '../../../src/session/control/requests.ts';
 import { openSocket } from '../../../src/session/control/socket.ts';
+import { partly } from '../../support/partly.ts';
 import { Controller } from '../gateway/support.ts';
 import { BIN } from './run-bin.ts';
 
@@ -118,8 +120,8 @@ it('replay leaves out reviews of webhooks with side effects, unless --side-effec
   const response = { response: { allowed: true } };
   const review = { ...PLAIN, port: 9443, request: REQUEST, response, sideEffects: 'Some' };
   const directory = await recordSession('aaaaaaaa', [review]);
-  const replaying = () => ({ paths: [], ports: [[9443, controller.port]] });
-  await using _ = await openSocket(directory, { replaying } as unknown as Handlers, () => {});
+  const replaying = (): ReplayFacts => ({ paths: [], ports: [[9443, controller.port]] });
+  await using _ = await openSocket(directory, partly<Handlers>({ replaying }), () => {});
   const replay = async (...flags: string[]): Promise<string> => {
     const args = [BIN, 'reviews', 'replay', ...flags];
     return (await promisify(execFile)(process.execPath, args, options())).stdout;

@@ -7,6 +7,7 @@ import {
   withNextCommands,
 } from '../../../src/cli/next-commands.ts';
 import { AGAIN } from '../../../src/errors.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 
 const OPTIONS = [
   new Option('--kubeconfig <file>'),
@@ -24,7 +25,7 @@ function typed(command: string, words: string[] = [], own: string[] = []): Typed
 }
 
 function hintAfter(command: Typed, hint: string, cluster: ChosenCluster = {}): string | undefined {
-  const event = withNextCommands({ type: 'warning', message: '', hint }, command, cluster);
+  const event = withNextCommands(notice('error.further', { cause: '', next: hint }), command, cluster);
   return event.type === 'warning' ? event.hint : undefined;
 }
 
@@ -168,9 +169,17 @@ describe('a suggested command', () => {
     expect(hintAfter(up, 'devloop down', { context: 'a' })).toBe('kubectl devloop down -n shop');
   });
 
+  it('is the same in the values of a warning as in its hint', () => {
+    const warning = notice('error.further', { cause: '', next: `Then: ${AGAIN} --yes` });
+    const next = 'Then: devloop up -n shop --yes';
+    const { hint, values } = withNextCommands(warning, typed('up', ['-n', 'shop']), {}) as typeof warning;
+    expect({ hint, values }).toMatchObject({ hint: next, values: { next } });
+  });
+
   it('in a message stands in backticks', () => {
     const message = 'The program wrote devloop down. Run `devloop down` then.';
-    expect(withNextCommands({ type: 'note', message }, typed('up', ['-n', 'shop']), {})).toEqual({
+    const note = notice('login.output', { line: message });
+    expect(withNextCommands(note, typed('up', ['-n', 'shop']), {})).toMatchObject({
       type: 'note',
       message: 'The program wrote devloop down. Run `devloop down -n shop` then.',
     });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Reviewed } from '../../../src/cluster/takeover/reviewed.ts';
+import type { AdmissionRequest } from '../../../src/cluster/takeover/reviewed.ts';
 import {
   by,
   CONTROLLERS,
@@ -24,7 +24,7 @@ import {
   update,
 } from '../../support/taken-operator.ts';
 
-it.each<[string, Reviewed]>([
+it.each<[string, AdmissionRequest]>([
   [
     'a ReplicaSet of the Deployment',
     {
@@ -103,7 +103,7 @@ it.each<[string, Reviewed]>([
   expect(await judge(stranger, ['ann'])).toBe('consequence');
 });
 
-it.each<[string, Reviewed]>([
+it.each<[string, AdmissionRequest]>([
   ['another image of the Deployment', review('apps/deployments', 'UPDATE', { name: 'foo' })],
   ['the deletion of the Deployment', review('apps/deployments', 'DELETE', { name: 'foo' })],
   ['the deletion of the Service', review('/services', 'DELETE', { name: 'webhook' })],
@@ -161,7 +161,7 @@ it.each<[string, Reviewed]>([
   expect(await judge({ ...one, userInfo: { username: 'ann' } }, ['ann'])).toBe('other');
 });
 
-it.each<[string, Reviewed]>([
+it.each<[string, AdmissionRequest]>([
   [
     'a Pod of another node',
     review('/pods', 'DELETE', { userInfo: { username: 'system:node:n2' }, oldObject: POD_OF_FOO }),

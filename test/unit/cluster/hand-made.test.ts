@@ -158,7 +158,9 @@ describe('a Service without a selector', () => {
     cluster.edit<Endpoints>('Endpoints', 'hook', 'shop', ({ metadata: { annotations } }) => {
       delete annotations![UNDO_ANNOTATION];
     });
-    await expect(restore()).rejects.toThrow('Endpoints shop/hook was written by hand, and has lost');
+    await expect(restore()).rejects.toMatchObject({
+      ...{ code: 'change.conflict', message: expect.stringContaining('Endpoints shop/hook') },
+    });
     expect(endpoints().metadata.labels).toMatchObject(labels);
   });
 
@@ -167,7 +169,9 @@ describe('a Service without a selector', () => {
     cluster.edit<EndpointSlice>('EndpointSlice', 'by-hand', 'shop', ({ metadata: { annotations } }) => {
       delete annotations![UNDO_ANNOTATION];
     });
-    await expect(restore()).rejects.toThrow('EndpointSlice shop/by-hand was written by hand, and has lost');
+    await expect(restore()).rejects.toMatchObject({
+      ...{ code: 'change.conflict', message: expect.stringContaining('EndpointSlice shop/by-hand') },
+    });
     expect(cluster.names('EndpointSlice')).toContain('by-hand');
   });
 });

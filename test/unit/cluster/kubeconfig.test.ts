@@ -251,7 +251,7 @@ describe('the content', () => {
     await writeFile(join(directory, 'kc'), JSON.stringify(config));
     await expect(load({ KUBECONFIG: 'kc' })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
-      message: expect.stringContaining(`the file of ${setting} is a directory`),
+      message: expect.stringContaining(`${setting} is a directory`),
     });
   });
 

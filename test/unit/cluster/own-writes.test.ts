@@ -3,7 +3,7 @@ import { objectPath } from '../../../src/cluster/api/kinds.ts';
 import { recordWrites, type Write } from '../../../src/cluster/api/writes.ts';
 import { guard } from '../../../src/cluster/marks/marks.ts';
 import { relationTo } from '../../../src/cluster/takeover/own-writes.ts';
-import type { Reviewed } from '../../../src/cluster/takeover/reviewed.ts';
+import type { AdmissionRequest } from '../../../src/cluster/takeover/reviewed.ts';
 
 const namespace = 'shop';
 const DEPLOYMENTS = { group: 'apps', version: 'v1', resource: 'deployments' };
@@ -19,12 +19,12 @@ const patch = write('PATCH', path, [
   ...guard(named('7')),
   { op: 'replace', path: '/spec/replicas', value: 0 },
 ]);
-const update = (more: Partial<Reviewed> = {}): Reviewed => ({
+const update = (more: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
   ...{ operation: 'UPDATE', resource: DEPLOYMENTS, requestResource: DEPLOYMENTS, namespace, name: 'foo' },
   ...{ object: named('7'), oldObject: named('7'), ...more },
 });
 
-it.each<[string, Write, Reviewed]>([
+it.each<[string, Write, AdmissionRequest]>([
   ['a guarded JSON patch', patch, update()],
   ['a guarded merge patch', write('PATCH', path, { metadata: { resourceVersion: '7' } }), update()],
   ['a replacement', write('PUT', path, named('7')), update()],
@@ -53,9 +53,9 @@ it.each<[string, Write, Reviewed]>([
 });
 
 const removal = write('DELETE', '/api/v1/namespaces/shop/secrets/foo', { preconditions: { uid: 'u1' } });
-const removed: Reviewed = { operation: 'DELETE', resource: SECRETS, namespace, name: 'foo' };
+const removed: AdmissionRequest = { operation: 'DELETE', resource: SECRETS, namespace, name: 'foo' };
 
-it.each<[string, Write, Reviewed]>([
+it.each<[string, Write, AdmissionRequest]>([
   ['another version of the object', patch, update({ object: named('8'), oldObject: named('8') })],
   ['another object', patch, update({ name: 'bar' })],
   ['another namespace', patch, update({ namespace: 'other' })],

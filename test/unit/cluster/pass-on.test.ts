@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer, globalAgent } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Selected } from '../../../src/cluster/api/kubeconfig.ts';
+import type { SelectedContext } from '../../../src/cluster/api/kubeconfig.ts';
 import type { Login } from '../../../src/cluster/api/login.ts';
 import { createForwarder, endToEnd } from '../../../src/cluster/api/pass-on.ts';
+import { partly } from '../../support/partly.ts';
 
 /** Answers with its name, and with what was requested. */
 async function server(name: string): Promise<string> {
@@ -18,12 +19,12 @@ async function server(name: string): Promise<string> {
 
 test('the credentials go to the API server, whatever the path says', async () => {
   const [own, other] = [await server('own'), await server('other')];
-  const login = {
+  const login = partly<Login>({
     auth: { headers: { authorization: 'Bearer secret' } },
     forwarded: globalAgent,
     retriedWith: <T>(once: () => Promise<T>) => once(),
-  } as unknown as Login;
-  const { forward } = createForwarder({ server: `http://${own}` } as Selected, login);
+  });
+  const { forward } = createForwarder({ server: `http://${own}` } as SelectedContext, login);
   const { signal } = new AbortController();
   for (const path of ['/api/v1/pods?watch=true', `//${other}/api`, `http://${other}/api`]) {
     const answer = await forward({ method: 'GET', path, headers: {}, body: Buffer.alloc(0), signal });

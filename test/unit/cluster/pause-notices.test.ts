@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Autoscaler, DisruptionBudget, Metadata } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
-import { noticesOf } from '../../../src/cluster/takeover/pause/notices.ts';
+import { pauseNotices } from '../../../src/cluster/takeover/pause/notices.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
 
@@ -26,6 +27,13 @@ const budget = (name: string, matchLabels: Record<string, string>): DisruptionBu
   spec: { selector: { matchLabels } },
 });
 
+function clusterOf(autoscalers: Autoscaler[], budgets: DisruptionBudget[]) {
+  const cluster = fakeCluster();
+  for (const one of autoscalers) cluster.put('HorizontalPodAutoscaler', one);
+  for (const one of budgets) cluster.put('PodDisruptionBudget', one);
+  return cluster.api;
+}
+
 it.each([
   ['nobody else', manager(), [], [], []],
   ['OLM', manager([{ kind: 'ClusterServiceVersion', name: 'shop.v1', uid: '1' }]), [], [], [true]],
@@ -36,8 +44,8 @@ it.each([
   ["another Deployment's autoscaler", manager(), [autoscaler('manager-two')], [], []],
   ['a disruption budget', manager(), [], [budget('pdb', { app: 'shop' })], [false]],
   ["another Deployment's budget", manager(), [], [budget('pdb', { app: 'other' })], []],
-])('%s has a say in the number of Pods', (_, found, autoscalers, budgets, expected) => {
-  const notices = noticesOf(found, autoscalers, budgets);
+])('%s has a say in the number of Pods', async (_, found, autoscalers, budgets, expected) => {
+  const notices = await pauseNotices(clusterOf(autoscalers, budgets), found);
   expect(notices.map(({ mayResume }) => mayResume)).toEqual(expected);
 });
 
@@ -46,14 +54,15 @@ it.each([
     'a parent',
     manager([{ kind: 'Shop', name: 'main', uid: '1', controller: true }]),
     [],
-    /operator of Shop main/,
+    { kind: 'Shop', name: 'main' },
   ],
-  ['an autoscaler that scales to 0', manager(), [autoscaler('manager', 0)], /minReplicas/],
-])(
-  'where %s may resume the manager, there is a way for one without a Lease',
-  (_, found, autoscalers, way) => {
-    const [notice] = noticesOf(found, autoscalers, []);
-    expect(notice!.text).toMatch(way);
-    expect(notice!.text).toContain('--pause lease');
-  },
-);
+  [
+    'an autoscaler that scales to 0',
+    manager(),
+    [autoscaler('manager', 0)],
+    { kind: 'HorizontalPodAutoscaler', name: 'manager-scaler' },
+  ],
+])('where %s may resume the manager, a note names it', async (_, found, autoscalers, by) => {
+  const [notice] = await pauseNotices(clusterOf(autoscalers, []), found);
+  expect(notice).toMatchObject({ note: { code: 'pause.may-be-undone', values: { by } } });
+});

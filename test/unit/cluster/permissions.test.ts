@@ -29,10 +29,10 @@ it('lists all missing permissions, grouped by resource, with a command to check 
   expect(error.code).toBe('cluster.forbidden');
   expect(error.message.split('\n').slice(1)).toEqual([
     expect.stringMatching(
-      /^ {2}get, list, create, update, delete {2}endpointslices\.discovery\.k8s\.io in namespace shop: to /,
+      /^ {2}get, list, create, update, delete {2}endpointslices\.discovery\.k8s\.io in namespace shop: /,
     ),
     expect.stringMatching(
-      /^ {2}list(, watch)? {2}mutatingwebhookconfigurations\.admissionregistration\.k8s\.io \(cluster-wide\): to /,
+      /^ {2}list(, watch)? {2}mutatingwebhookconfigurations\.admissionregistration\.k8s\.io \(cluster-wide\): /,
     ),
   ]);
   expect(error.hint).toContain('kubectl --context fake auth can-i get endpointslices -n shop');

@@ -5,6 +5,7 @@ import { localTool, recogniseCluster } from '../../../src/cluster/api/recognise.
 import { DevloopError } from '../../../src/errors.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { clusterEntry } from '../../support/kubeconfig-entries.ts';
+import { partly } from '../../support/partly.ts';
 
 const node = (name: string, providerID = '', labels: Record<string, string> = {}): Node => ({
   metadata: { name, labels },
@@ -44,7 +45,7 @@ test("a cluster is known by kube-system's uid, or by its server and CA if the ac
   const { uid } = one.read<KubeObject>('Namespace', 'kube-system')!.metadata;
   const id = async ({ api }: typeof one, caData: string): Promise<string> => {
     const pinned = { cluster: clusterEntry({ name: 'x', server: 'https://a', caData }), context: {} };
-    return (await recogniseCluster({ ...api, pinned } as unknown as ClusterApi)).id;
+    return (await recogniseCluster(partly<ClusterApi>({ ...api, pinned }))).id;
   };
   expect(await id(one, 'AAAA')).toBe(`uid ${uid}`);
   expect(await id(one, 'BBBB')).toBe(await id(one, 'AAAA'));

@@ -12,7 +12,7 @@ const SPEC = {
 };
 
 let cluster: FakeCluster;
-let warnings: string[];
+let warnings: DevloopEvent[];
 let leaving: AbortController;
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 const work = () => ({
   ...{ api: cluster.api, sessionId: 's1', signal: leaving.signal },
-  emit: (event: DevloopEvent) => void (event.type === 'warning' && warnings.push(event.message)),
+  emit: (event: DevloopEvent) => void (event.type === 'warning' && warnings.push(event)),
 });
 
 async function start(): Promise<StartedRelay> {
@@ -73,6 +73,10 @@ it.each(['goes on', 'is ending', 'ends'])(
     await eventually(async () => expect(cluster.calls).toContain(`get ${secret}`));
     if (what === 'goes on') await eventually(async () => expect(warnings).not.toEqual([]));
     await relay[Symbol.asyncDispose]();
-    expect(warnings).toEqual(what === 'goes on' ? [expect.stringContaining(secret)] : []);
+    expect(warnings).toMatchObject(
+      what === 'goes on'
+        ? [{ code: 'relay.lost', values: { secret: { namespace: 'shop', name: 'devloop-relay-s1' } } }]
+        : [],
+    );
   },
 );

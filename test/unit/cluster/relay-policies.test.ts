@@ -46,7 +46,8 @@ describe('network policies', () => {
     const [event] = judgePolicies([denyAll], question);
     expect(event).toMatchObject({
       type: 'warning',
-      message: expect.stringMatching(/NetworkPolicy shop\/default-deny .*port 9443/),
+      code: 'relay.policies-block',
+      values: { policies: [{ name: 'default-deny' }], ports: [9443] },
     });
     const { hint } = event as { hint: string };
     const cure = JSON.parse(/'(.*)'/.exec(hint)![1]!) as NetworkPolicy;
@@ -54,8 +55,9 @@ describe('network policies', () => {
   });
 
   it('that protect only the manager are mentioned in a note', () => {
-    expect(judgePolicies([allowWebhooks], question)).toEqual([
-      { type: 'note', message: expect.stringContaining('NetworkPolicy shop/allow-webhook-traffic') },
+    const policies = [{ kind: 'NetworkPolicy', namespace: 'shop', name: 'allow-webhook-traffic' }];
+    expect(judgePolicies([allowWebhooks], question)).toMatchObject([
+      { type: 'note', code: 'relay.policies-bypassed', values: { policies } },
     ]);
     expect(judgePolicies([allowWebhooks], { ...question, manager: undefined })).toEqual([]);
   });

@@ -149,23 +149,23 @@ describe("the state of the relay's Pod", () => {
     [
       'a lost node',
       condition('Ready', 'False', { reason: 'NodeNotReady' }),
-      { is: 'gone', cause: 'its node n1 is not responding' },
+      { is: 'gone', cause: expect.stringMatching(/node n1\b/) },
     ],
     ['ended in peace', relay({ terminated: { exitCode: 0, reason: 'Completed' } }), { is: 'gone' }],
     [
       'out of memory',
       relay({ terminated: { exitCode: 137, reason: 'OOMKilled' } }),
-      { is: 'failed', cause: 'its program exited with code 137 (OOMKilled)' },
+      { is: 'failed', cause: expect.stringMatching(/\b137\b.*OOMKilled/) },
     ],
     [
       'crashed',
       relay({ terminated: { exitCode: 1, reason: 'Error', message: 'a\n\nb\n' } }),
-      { is: 'failed', cause: 'its program exited with code 1; its last lines:\n  a\n  b' },
+      { is: 'failed', cause: expect.stringMatching(/code 1\b.*:\n {2}a\n {2}b$/) },
     ],
     [
       'back-off',
       relay({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }),
-      { is: 'failed', cause: 'its image cannot be used: ImagePullBackOff: not found' },
+      { is: 'failed', cause: expect.stringContaining('ImagePullBackOff: not found') },
     ],
     [
       'a container that cannot be made',
@@ -180,7 +180,7 @@ describe("the state of the relay's Pod", () => {
     expect(relayState(unschedulable, 9_999)).toMatchObject({ is: 'starting' });
     expect(relayState(unschedulable, 10_000)).toMatchObject({
       is: 'failed',
-      cause: 'no node can run it: 0/3 nodes are available',
+      cause: expect.stringContaining('0/3 nodes are available'),
     });
   });
 

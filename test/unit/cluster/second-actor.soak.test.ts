@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import type { Labels } from '../../../src/cluster/api/labels.ts';
 import type {
   EndpointSlice,
   Endpoints,
@@ -23,7 +24,7 @@ import { hasControllerEndpoints } from '../../../src/cluster/takeover/slices.ts'
 import type { Work } from '../../../src/cluster/work.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { Emit } from '../../../src/report/events.ts';
-import type { Watched } from '../../../src/session/guard/guard.ts';
+import type { GuardedScope } from '../../../src/session/guard/guard.ts';
 import { watchedObject } from '../../../src/session/guard/react.ts';
 import { kubectlApply, type Manifest, replaced } from '../../support/appliers.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
@@ -204,7 +205,7 @@ interface EndpointState {
 function putEndpoints(cluster: FakeCluster, { hook, slices, endpoints: state }: EndpointState): void {
   cluster.put<Service>('Service', hook);
   slices.forEach(({ manager, addressType, labels: others }, index) => {
-    const managed = manager === undefined ? {} : { [MANAGED_BY]: manager };
+    const managed: Labels = manager === undefined ? {} : { [MANAGED_BY]: manager };
     const metadata = {
       ...NAME,
       name: `hook-${index}`,
@@ -214,7 +215,7 @@ function putEndpoints(cluster: FakeCluster, { hook, slices, endpoints: state }: 
     cluster.put<EndpointSlice>('EndpointSlice', { metadata, addressType, endpoints: [{ addresses }] });
   });
   if (state === undefined) return;
-  const mirror = state.isUnmirrored ? { [SKIP_MIRROR]: 'true' } : {};
+  const mirror: Labels = state.isUnmirrored ? { [SKIP_MIRROR]: 'true' } : {};
   const metadata = { ...NAME, labels: { ...state.labels, ...mirror } };
   const subsets = [{ addresses: [{ ip: '10.1.0.9' }] }];
   cluster.put<Endpoints>('Endpoints', { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets });
@@ -246,7 +247,7 @@ function inOrder(_key: string, value: unknown): unknown {
 /** What a session remembers of its object while it lives: its guard knows what it wrote, even if the mark is gone. */
 interface Alive {
   work: Work;
-  watched: Watched;
+  watched: GuardedScope;
 }
 
 /** One object in two worlds: with devloop, and as it would be if nobody had ever used devloop. */

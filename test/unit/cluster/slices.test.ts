@@ -140,7 +140,7 @@ it('slices that are filled although the Service has no selector are emptied for 
   const refilled = refillEachTime(() => vi.advanceTimersByTime(13_000));
   await expect(pointToAddress(service(), '').apply(work(), () => to)).rejects.toMatchObject({
     code: 'change.conflict',
-    message: 'Something keeps writing endpoints for Service shop/hook to EndpointSlices: hook-x.',
+    message: expect.stringMatching(/Service shop\/hook .*: hook-x\./),
   });
   expect(refilled.times).toBe(5);
 });

@@ -12,6 +12,7 @@ import { restore } from '../../../src/session/end/restore.ts';
 import { permittedStandIn, planStandIn, podNameFor } from '../../../src/session/start/stand-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+import { partly } from '../../support/partly.ts';
 
 const NAME = 'manager-devloop-s1';
 const LABELS = { 'control-plane': 'manager', 'app.kubernetes.io/name': 'shop', version: 'v1' };
@@ -42,10 +43,10 @@ function reader(kind: 'Deployment' | 'StatefulSet' | 'Pod' = 'Deployment'): PodR
     hostNetwork: true,
     volumes: [{ name: 'host', hostPath: { path: '/' } }],
   };
-  const object = {
+  const object = partly<Workload>({
     metadata: { name: 'manager', namespace: 'shop', uid: 'd1' },
     spec: { selector: { matchLabels: SELECTED }, template: { metadata: { labels: LABELS }, spec } },
-  } as unknown as Workload;
+  });
   return { ref: { kind, namespace: 'shop', name: 'manager' }, object, container, source: '' };
 }
 
@@ -163,7 +164,8 @@ it.each([
     if (verb === 'create') throw refusal(status, reason, message);
   };
   await (await createStandIn(reader()).apply(work()))[Symbol.asyncDispose]();
-  expect(warnings()).toMatchObject([{ message: expect.stringMatching(new RegExp(`${NAME}.*${message}`)) }]);
+  const values = { pod: { name: NAME }, cause: expect.stringMatching(message) };
+  expect(warnings()).toMatchObject([{ code: 'stand-in.missing', values }]);
   expect((await findMarked(cluster.api, ['shop'])).marked).toEqual([]);
 });
 
@@ -178,7 +180,9 @@ it.each(['create', 'delete'])(
     const { api, calls } = fakeCluster((_method, _path, body) => answer(body));
     const emit = (event: DevloopEvent) => void events.push(event);
     expect(await permittedStandIn(api, [createStandIn(reader())], emit)).toEqual([]);
-    expect(warnings()).toMatchObject([{ message: expect.stringMatching(`not allowed to ${verb} pods`) }]);
+    expect(warnings()).toMatchObject([
+      { code: 'stand-in.missing', values: { lacking: { verbs: [verb], resource: 'pods' } } },
+    ]);
     expect(calls.filter((call) => !call.startsWith('call'))).toEqual([]);
   },
 );

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/cluster/api/objects.ts';
-import type { Reviewed } from '../../../src/cluster/takeover/reviewed.ts';
-import type { Taken } from '../../../src/cluster/takeover/taken.ts';
+import type { AdmissionRequest } from '../../../src/cluster/takeover/reviewed.ts';
+import type { TakenObjects } from '../../../src/cluster/takeover/taken.ts';
 import {
   agent,
   CONTROLLERS,
@@ -18,7 +18,7 @@ import {
 
 const evil = template('evil:1');
 
-it.each<[string, Reviewed, Taken]>([
+it.each<[string, AdmissionRequest, TakenObjects]>([
   ['the DaemonSet has a new template', podOfAgent('4'), whereNow(['DaemonSet shop/agent', agent('4', evil)])],
   [
     'the DaemonSet had another template, which somebody changed back',
@@ -52,7 +52,7 @@ it.each<[string, Reviewed, Taken]>([
 });
 
 it('a Pod is a consequence where a new version was deployed before devloop began to answer', async () => {
-  const [service, deployment, daemonSet, statefulSet] = TAKEN.objects as Taken['objects'];
+  const [service, deployment, daemonSet, statefulSet] = TAKEN.objects as TakenObjects['objects'];
   const now = [agent('4', template('foo:2')), set('set-2', 'foo:2')] as KubeObject[];
   const objects = [
     ...[service!, deployment!],

@@ -6,7 +6,7 @@ import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import {
   isChanged,
-  type Left,
+  type RestoreResult,
   removeCreated,
   restoreWebhookTimes,
 } from '../../../src/cluster/takeover/restore-steps.ts';
@@ -40,7 +40,7 @@ const now = (): Record<string, [number, string]> =>
       ]),
   );
 const give = (ignore = false): Promise<void> => giveTime(ref, [first, second], { ignore })!.apply(work);
-const restore = async (): Promise<Left[]> =>
+const restore = async (): Promise<RestoreResult[]> =>
   await restoreWebhookTimes(work, (await findMarked(cluster.api, [], { sessionId: 's1' })).marked);
 const edit = (change: (webhooks: NonNullable<WebhookConfiguration['webhooks']>) => void): void =>
   cluster.edit<WebhookConfiguration>(KIND, 'hooks', undefined, ({ webhooks }) => change(webhooks!));

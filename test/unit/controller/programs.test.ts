@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { GO } from '../../../src/checkout/go/go.ts';
 import { buildProgram, prepareFirst } from '../../../src/controller/build.ts';
 import { removeProgram } from '../../../src/controller/programs.ts';
 import { directoryWith } from './support/places.ts';
@@ -18,6 +19,7 @@ async function buildIn(cache: string): Promise<void> {
   const plan = {
     cwd: state,
     build: [...BUILD, binary],
+    output: BUILD.length,
     fromMs: undefined,
     run: [binary],
     keptProgram,
@@ -46,7 +48,7 @@ test('a program is started under the name that is wanted, and nothing of it is l
   const binary = join(state, 'controller');
   const script = 'printf "#!/bin/sh\\nbasename \\$0\\n" > "$2" && chmod +x "$2"';
   const plan = {
-    ...{ cwd: state, build: ['sh', '-c', script, 'sh', '-o', binary], run: [binary, 'serve'] },
+    ...{ cwd: state, build: ['sh', '-c', script, 'sh', '-o', binary], output: 5, run: [binary, 'serve'] },
     ...{ runAs: 'shop-webhook', stateFile: join(state, 'controller.json') },
   };
   const built = await buildProgram(plan, 0, { signal: NEVER, onErrors: () => {} });
@@ -92,7 +94,8 @@ test('programs of checkouts that are gone are removed, with what is noted of the
 
 test('a program of the PATH that has the name of a directory of the checkout is built and started', async () => {
   const cwd = await directoryWith({ 'go/go.mod': 'module example.com/m\n' });
-  const plan = { cwd, build: ['true'], run: ['go', 'run', './go'], stateFile: join(cwd, 'state.json') };
+  const run = ['go', 'run', './go'];
+  const plan = { cwd, build: ['true'], run, tool: GO.tool, stateFile: join(cwd, 'state.json') };
   const built = await buildProgram(plan, 0, { signal: NEVER, onErrors: () => {} });
   expect(built).toMatchObject({ ok: true, program: { run: plan.run, content: undefined } });
 });

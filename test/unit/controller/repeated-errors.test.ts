@@ -64,7 +64,9 @@ test('the same error again and again is one warning with its count; others are n
   errors.observe({ type: 'controller.started', pid: 1, command: [], build: '' });
   for (const cause of ['one', 'two', 'same', 'same', 'same', 'same']) log(cause);
   await eventually(async () => expect(events).toHaveLength(1));
-  expect(events).toMatchObject([{ type: 'warning', message: expect.stringMatching(/ 4 times .* m: same/) }]);
+  expect(events).toMatchObject([
+    { code: 'controller.repeats-error', values: { times: 4, logged: 'm: same' } },
+  ]);
   errors.observe({ type: 'controller.started', pid: 2, command: [], build: '' });
   for (const cause of ['same', 'same', 'same', 'other', 'other', 'other']) log(cause);
   await eventually(async () => expect(events).toHaveLength(2));
@@ -113,7 +115,7 @@ test('an error that comes with each refused review is reported only when it come
   expect(events).toEqual([]);
   log();
   vi.advanceTimersByTime(5_000);
-  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining(' 5 times ') }]);
+  expect(events).toMatchObject([{ code: 'controller.repeats-error', values: { times: 5 } }]);
 });
 
 test('what is logged while the session ends is none', async () => {

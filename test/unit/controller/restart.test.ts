@@ -11,36 +11,27 @@ import {
 } from '../../../src/controller/restart-state.ts';
 
 const PROBLEM = { message: 'problem' };
-const RUNS: Run[] = [
-  { is: 'unstarted' },
-  { is: 'down' },
-  { is: 'backing-off', failures: 1 },
-  { is: 'starting', since: 5, failures: 0 },
-  { is: 'starting', since: undefined, failures: 1 },
-  { is: 'serving', readyAt: 0, failures: 0 },
-  { is: 'stopping', since: 5, old: 'ending', next: 'newest' },
-  { is: 'stopping', since: 5, old: 'answering', next: 'newest' },
-  { is: 'stopping', since: 5, old: 'silent', next: 'newest' },
-];
-const EVENTS: RestartEvent[] = [
-  { is: 'changed', files: ['a.go'], at: 10 },
-  { is: 'built', build: 2, ms: 1, identical: false, asWorked: false, at: 10 },
-  { is: 'built', build: 2, ms: 1, identical: true, asWorked: false, at: 10 },
-  { is: 'built', build: 1, ms: 1, identical: false, asWorked: false, at: 10 },
-  { is: 'build-failed', build: 2, ms: 1, output: 'x', at: 10 },
-  { is: 'ready', run: 3, pid: 1, at: 10 },
-  { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 },
-  { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 10 },
-  { is: 'exited', run: 3, code: 1, problem: PROBLEM, at: 10 },
-  { is: 'exited', run: 2, code: 1, problem: PROBLEM, at: 10 },
-  { is: 'back-off-over', at: 10 },
-  { is: 'leave', at: 10 },
-  { is: 'delay-over', at: 10 },
-  { is: 'lingers', run: 3, answers: true, at: 10 },
-  { is: 'lingers', run: 3, answers: false, at: 10 },
-  { is: 'half-waited', at: 10 },
-  { is: 'changed', files: [], at: 10 },
-];
+const RUNS = {
+  backingOff: { is: 'backing-off', failures: 1 },
+  starting: { is: 'starting', since: 5, failures: 0 },
+  startingAgain: { is: 'starting', since: undefined, failures: 1 },
+  serving: { is: 'serving', readyAt: 0, failures: 0 },
+  ending: { is: 'stopping', since: 5, old: 'ending', next: 'newest' },
+  answering: { is: 'stopping', since: 5, old: 'answering', next: 'newest' },
+  silent: { is: 'stopping', since: 5, old: 'silent', next: 'newest' },
+} satisfies Record<string, Run>;
+const EVENTS = {
+  built: { is: 'built', build: 2, ms: 1, identical: false, asWorked: false, at: 10 },
+  identical: { is: 'built', build: 2, ms: 1, identical: true, asWorked: false, at: 10 },
+  failed: { is: 'build-failed', build: 2, ms: 1, output: 'x', at: 10 },
+  ready: { is: 'ready', run: 3, pid: 1, at: 10 },
+  late: { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 },
+  ended: { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 10 },
+  crashed: { is: 'exited', run: 3, code: 1, problem: PROBLEM, at: 10 },
+  answers: { is: 'lingers', run: 3, answers: true, at: 10 },
+  silent: { is: 'lingers', run: 3, answers: false, at: 10 },
+  halfWaited: { is: 'half-waited', at: 10 },
+} satisfies Record<string, RestartEvent>;
 
 function stateWith(run: Run, build: State['build']): State {
   const held = isHeld(run);
@@ -77,96 +68,92 @@ function nameOfEffect(effect: Effect): string {
   return effect.do === 'start' && effect.program === 'worked' ? 'start worked' : effect.do;
 }
 
-test('every state has a step for every event', () => {
-  const delayed: State['build'] = { is: 'delayed', since: 5, files: ['a.go'] };
-  const builds: State['build'][] = [{ is: 'idle' }, { is: 'running', since: 5 }, delayed, { is: 'closed' }];
-  const before = RUNS.flatMap((run) => builds.map((build) => stateWith(run, build)));
-  const table = before.flatMap((state) => EVENTS.map((event) => describeStep(state, event)));
-  expect(table).toMatchSnapshot();
-});
-
-function describeStep(before: State, event: RestartEvent): string {
-  const { state, effects } = step(before, event);
-  const { at: _, is, ...detail } = event;
-  const { run, build } = before;
-  const why = run.is === 'starting' && run.since === undefined ? ' again' : '';
-  return `${build.is}, ${nameOf(run)}${why} + ${is} ${JSON.stringify(detail)} -> ${state.build.is}, ${nameOf(state.run)}: ${names(effects)}`;
-}
-
 test.each<[string, Run, RestartEvent, string, string]>([
   [
     'a new build replaces the controller that serves',
-    RUNS[5]!,
-    EVENTS[1]!,
+    RUNS.serving,
+    EVENTS.built,
     'stopping',
     'hold, emit build.done, stop',
   ],
   [
     'an identical build does not restart the controller',
-    RUNS[5]!,
-    EVENTS[2]!,
+    RUNS.serving,
+    EVENTS.identical,
     'serving',
     'emit build.done, emit note',
   ],
-  ['a failed build leaves the controller running', RUNS[5]!, EVENTS[4]!, 'serving', 'emit build.failed'],
-  ['the new build starts when the old process has exited', RUNS[6]!, EVENTS[7]!, 'starting', 'start'],
+  [
+    'a failed build leaves the controller running',
+    RUNS.serving,
+    EVENTS.failed,
+    'serving',
+    'emit build.failed',
+  ],
+  ['the new build starts when the old process has exited', RUNS.ending, EVENTS.ended, 'starting', 'start'],
   [
     'when the new one is ready, requests are released',
-    RUNS[3]!,
-    EVENTS[5]!,
+    RUNS.starting,
+    EVENTS.ready,
     'serving',
     'emit controller.replaced, release',
   ],
   [
     'when the new one crashes, requests fail fast until the next change',
-    RUNS[3]!,
-    EVENTS[8]!,
+    RUNS.starting,
+    EVENTS.crashed,
     'down',
     'emit warning, down, release',
   ],
   [
     'when the new one is late, requests are released',
-    RUNS[3]!,
-    EVENTS[6]!,
+    RUNS.starting,
+    EVENTS.late,
     'serving',
     'emit warning, release',
   ],
-  ['exit code 0 restarts at once', RUNS[5]!, EVENTS[7]!, 'starting', 'hold, emit note, start'],
+  ['exit code 0 restarts at once', RUNS.serving, EVENTS.ended, 'starting', 'hold, emit note, start'],
   [
     'a program that is not the manager is not started again before a change',
-    RUNS[5]!,
+    RUNS.serving,
     { is: 'exited', run: 3, code: 0, isWrong: true, problem: PROBLEM, at: 10 },
     'down',
     'emit warning, down',
   ],
-  ['a crash backs off', RUNS[5]!, EVENTS[8]!, 'backing-off', 'emit warning, down, back-off'],
+  ['a crash backs off', RUNS.serving, EVENTS.crashed, 'backing-off', 'emit warning, down, back-off'],
   [
     'a build ends the back-off, even an identical one',
-    RUNS[2]!,
-    EVENTS[2]!,
+    RUNS.backingOff,
+    EVENTS.identical,
     'starting',
     'hold, emit build.done, end-back-off, start',
   ],
   [
     'an old process that goes on answering gets the requests',
-    RUNS[6]!,
-    EVENTS[13]!,
+    RUNS.ending,
+    EVENTS.answers,
     'stopping (answering)',
     'emit note, release',
   ],
-  ['requests wait as soon as it no longer answers', RUNS[7]!, EVENTS[14]!, 'stopping (silent)', 'hold'],
+  [
+    'requests wait as soon as it no longer answers',
+    RUNS.answering,
+    EVENTS.silent,
+    'stopping (silent)',
+    'hold',
+  ],
   [
     'one that answers no more is killed when half of the time of a request is over',
-    RUNS[8]!,
-    EVENTS[15]!,
+    RUNS.silent,
+    EVENTS.halfWaited,
     'stopping',
     'emit note, kill',
   ],
-  ['one that was told to end a moment ago is not', RUNS[6]!, EVENTS[15]!, 'stopping', ''],
+  ['one that was told to end a moment ago is not', RUNS.ending, EVENTS.halfWaited, 'stopping', ''],
   [
     'the new build starts when the one that answered has ended',
-    RUNS[7]!,
-    EVENTS[7]!,
+    RUNS.answering,
+    EVENTS.ended,
     'starting',
     'hold, start',
   ],
@@ -180,25 +167,25 @@ test.each<[string, Run, RestartEvent, string, string]>([
 const UNPROVEN = { keepsWorked: true, newest: 2, worked: 1 } as const;
 
 test.each<[string, Run, RestartEvent, string]>([
-  ['exits with an error', RUNS[3]!, EVENTS[8]!, 'emit warning, emit build.reverted, start worked'],
+  ['exits with an error', RUNS.starting, EVENTS.crashed, 'emit warning, emit build.reverted, start worked'],
   [
     'ends although it is to run on',
-    RUNS[3]!,
+    RUNS.starting,
     { is: 'exited', run: 3, code: 0, isWrong: true, problem: PROBLEM, at: 10 },
     'emit warning, emit build.reverted, start worked',
   ],
   [
     'exits with an error when it was started again',
-    RUNS[4]!,
-    EVENTS[8]!,
+    RUNS.startingAgain,
+    EVENTS.crashed,
     'emit warning, emit build.reverted, start worked',
   ],
-  ['asks for a restart', RUNS[4]!, EVENTS[7]!, 'emit warning, down, back-off, release'],
-  ['does not become ready', RUNS[3]!, EVENTS[6]!, 'emit warning, emit build.reverted, stop'],
-  ['is ready', RUNS[3]!, EVENTS[5]!, 'keep, emit controller.replaced, release'],
+  ['asks for a restart', RUNS.startingAgain, EVENTS.ended, 'emit warning, down, back-off, release'],
+  ['does not become ready', RUNS.starting, EVENTS.late, 'emit warning, emit build.reverted, stop'],
+  ['is ready', RUNS.starting, EVENTS.ready, 'keep, emit controller.replaced, release'],
   [
     'could not be started, because its port was taken',
-    RUNS[3]!,
+    RUNS.starting,
     { is: 'exited', run: 3, code: null, neverBegan: true, problem: PROBLEM, at: 10 },
     'emit warning, down, release',
   ],
@@ -208,7 +195,7 @@ test.each<[string, Run, RestartEvent, string]>([
 });
 
 test('the program that worked is started once for a build, and runs until the next build', () => {
-  const before: State = { ...stateWith(RUNS[3]!, { is: 'idle' }), ...UNPROVEN };
+  const before: State = { ...stateWith(RUNS.starting, { is: 'idle' }), ...UNPROVEN };
   const late = step(before, { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 });
   const reverted = step(late.state, { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 11 });
   expect(names(reverted.effects)).toBe('start worked');
@@ -238,7 +225,7 @@ test('the program that worked is started once for a build, and runs until the ne
 });
 
 test('a build that is the program that worked has nothing to be replaced by', () => {
-  const before: State = { ...stateWith(RUNS[6]!, { is: 'running', since: 5 }), ...UNPROVEN };
+  const before: State = { ...stateWith(RUNS.ending, { is: 'running', since: 5 }), ...UNPROVEN };
   const built = step(before, { is: 'built', build: 2, ms: 1, identical: false, asWorked: true, at: 10 });
   const started = step(built.state, { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 11 });
   const failed = step(started.state, { is: 'exited', run: 4, code: 1, problem: PROBLEM, at: 12 });
@@ -353,17 +340,17 @@ test('while no controller runs, the gateway gets the reason in one line, and for
   });
   const downOf = (run: Run) =>
     step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'down');
-  expect(downOf(RUNS[5]!)).toEqual([
+  expect(downOf(RUNS.serving)).toEqual([
     {
       do: 'down',
-      why: 'the controller exited with code 2; devloop restarts it in 1 s, or at the next change',
+      why: expect.stringMatching(/^the controller .*code 2; .* 1 s\b.*$/),
       ms: 1000,
     },
   ]);
-  expect(downOf(RUNS[3]!)).toEqual([
+  expect(downOf(RUNS.starting)).toEqual([
     {
       do: 'down',
-      why: 'the controller exited with code 2; devloop restarts it at the next change',
+      why: expect.stringMatching(/^the controller .*code 2; [^\d\n]+$/),
       ms: Number.POSITIVE_INFINITY,
     },
   ]);

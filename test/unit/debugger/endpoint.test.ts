@@ -40,7 +40,7 @@ test.runIf(isRoot).each([
   const args = ['-e', CLIENT, String(port), from, then];
   const child = spawn(process.execPath, args, { uid: 65_534, cwd: '/', env: {}, stdio: 'inherit' });
   await once(child, 'exit');
-  if (then === 'wait') await recorder.waitFor('warning', ({ message }) => message.includes('another user'));
+  if (then === 'wait') await recorder.waitFor('warning', ({ code }) => code === 'debugger.other-user');
   expect(got).toEqual([]);
   expect(recorder.all('debug.attached')).toEqual([]);
 });

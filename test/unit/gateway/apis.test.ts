@@ -31,5 +31,5 @@ test('other requests there are those of strangers', async () => {
   const bench = await setUp(undefined, { apis: APIS });
   expect((await bench.ask('/apis/other.example.com/v1')).status).toBe(404);
   await bench[Symbol.asyncDispose]();
-  expect(bench.events).toMatchObject([{ type: 'warning', message: expect.stringContaining('1 request ') }]);
+  expect(bench.events).toMatchObject([{ code: 'gateway.strangers', values: { requests: 1 } }]);
 });

@@ -68,7 +68,8 @@ test('a client that does not trust the certificate causes a warning', async () =
   await using bench = await setUp();
   await distrustAt(bench.gateway.port);
   await until(() => bench.events.length > 0);
-  expect(bench.events).toEqual([{ type: 'warning', message: expect.stringMatching(`${NAME}: unknown ca`) }]);
+  const values = { serverName: NAME, alert: 'unknown ca' };
+  expect(bench.events).toMatchObject([{ type: 'warning', code: 'gateway.certificate-refused', values }]);
 });
 
 /** Node verifies the certificate after the handshake, so it would send no alert. */

@@ -87,7 +87,7 @@ test('what is no HTTP/1.1 is an error that says so', async () => {
   using controller = await rawController((socket) =>
     socket.on('data', () => socket.write('SSH-2.0-x\r\n\r\n')),
   );
-  await expect(controller.post()).rejects.toThrow('the answer is not HTTP/1.1');
+  await expect(controller.post()).rejects.toThrow('HTTP/1.1');
 });
 
 test('the second connection resumes the TLS session of the first', async () => {

@@ -13,7 +13,7 @@ const IMPATIENT = 5;
 
 it('a hold loses no review, whether it ends in time or not', { timeout: 600_000 }, async () => {
   const controller = new Controller((_request, response) => response.end('{"by":"the controller"}'));
-  await using bench = await setUp(controller, { onTimeout: 'allow' });
+  await using bench = await setUp(controller, { hooks: { onTimeout: 'allow' } });
   const { gateway } = bench;
   using agents = new DisposableStack();
   const agent = agents.adopt(new Agent({ keepAlive: true, maxSockets: PATIENT + IMPATIENT }), (one) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ServedReview } from '../../../src/gateway/review.ts';
+import type { ServedReview } from '../../../src/gateway/hooks.ts';
 import { longWay } from '../../support/long-way.ts';
 import { ask, Controller, setUp } from './support.ts';
 
@@ -42,9 +42,11 @@ it.each([
   async (onTimeout, _, body, expected) => {
     const served: ServedReview[] = [];
     const slow = new Controller(() => {});
-    await using bench = await setUp(slow, { onTimeout, served: (one) => void served.push(one) });
+    await using bench = await setUp(slow, {
+      hooks: { onTimeout, served: (one) => void served.push(one) },
+    });
     const ask = async (): Promise<object> => {
-      const { status, text } = await bench.ask('/validate?timeout=300ms', { body });
+      const { status, text } = await bench.ask('/validate?timeout=1s', { body });
       return { status, body: JSON.parse(text) };
     };
     bench.gateway.holdForUser();
@@ -57,7 +59,7 @@ it.each([
 );
 
 it('a review that no controller will answer in time is answered the same way at once, until the session ends', async () => {
-  await using bench = await setUp(new Controller(), { onTimeout: 'deny', start: false });
+  await using bench = await setUp(new Controller(), { hooks: { onTimeout: 'deny' }, start: false });
   bench.gateway.controllerDown('the controller exited', 60_000);
   const ask = () => bench.ask('/validate?timeout=30s', { body: review('AdmissionReview') });
   expect(JSON.parse((await ask()).text)).toMatchObject({ response: denied });
@@ -77,9 +79,11 @@ it('says in the error that reviews are held, and how that ends', async () => {
 
 it('says in the error where a debugger has stopped the controller', async () => {
   const stopped = new Controller(() => {});
-  await using bench = await setUp(stopped, { stoppedAt: () => 'webhook.go:42 in v1.Default' });
-  const { text } = await bench.ask('/validate?timeout=300ms');
-  expect(JSON.parse(text).message).toMatch(/stopped in a debugger .*, at webhook\.go:42 in v1\.Default/);
+  await using bench = await setUp(stopped, {
+    hooks: { stoppedAt: () => 'webhook.go:42 in v1.Default' },
+  });
+  const { text } = await bench.ask('/validate?timeout=2s');
+  expect(JSON.parse(text).message).toMatch(/debugger .*\bwebhook\.go:42 in v1\.Default/);
 });
 
 it('the error arrives in the budget also over a long way, by a new connection and by one that is open', async () => {
@@ -97,7 +101,7 @@ it('the error arrives in the budget also over a long way, by a new connection an
 
 it("a controller's own error stays what it is", async () => {
   const failing = new Controller((_request, response) => response.writeHead(503).end('mine'));
-  await using bench = await setUp(failing, { onTimeout: 'allow' });
+  await using bench = await setUp(failing, { hooks: { onTimeout: 'allow' } });
   const reply = await bench.ask('/validate', { body: review('AdmissionReview') });
   expect(reply).toMatchObject({ status: 503, text: 'mine' });
 });

@@ -170,7 +170,7 @@ test('reviews on a path that the controller does not serve are refused, and reac
 });
 
 test('a path that the controller does not serve is refused, whatever reviews get that have no time left', async () => {
-  await using bench = await setUp(new Controller(), { onTimeout: 'allow' });
+  await using bench = await setUp(new Controller(), { hooks: { onTimeout: 'allow' } });
   bench.gateway.refuse(['/validate']);
   const body = JSON.stringify({ kind: 'AdmissionReview', apiVersion: 'v1', request: { uid: '1' } });
   expect(await bench.ask('/validate', { body })).toMatchObject({

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { localArguments } from '../../../src/local/arguments.ts';
+import { applyRules } from '../../../src/local/apply-rules.ts';
+import { RULES } from '../../../src/local/rules.ts';
+import { openSettings } from '../../../src/local/settings.ts';
+import { recordEvents } from '../controller/support/events.ts';
+import { madeLocal } from './support/made-local.ts';
 
 const CERTS = '/tmp/k8s-webhook-server/serving-certs';
 const PATHS = [
@@ -7,7 +11,7 @@ const PATHS = [
   { from: '/etc/operator', to: '/state/mounts/0' },
   { from: '/etc/operator/special/', to: '/state/mounts/1/' },
 ];
-const CONDITIONS = { paths: PATHS, busyPorts: [8080, 8081, 8443] };
+const HERE = { paths: PATHS, busyPorts: [8080, 8081, 8443] };
 
 test.each<[string, string[], string[]]>([
   ['leader election without a value', ['--leader-elect'], ['--leader-elect=false']],
@@ -58,12 +62,12 @@ test.each<[string, string[], string[]]>([
     ['--files=/state/mounts/0/a,/other,/state/mounts/0/b'],
   ],
   ['a list of names and paths', ['--map=a=/etc/operator/a,b=/other'], ['--map=a=/state/mounts/0/a,b=/other']],
-  ['a busy metrics port', ['--metrics-bind-address=:8443'], ['--metrics-bind-address=0']],
-  ['a busy metrics port, kubebuilder v2', ['--metrics-addr=127.0.0.1:8080'], ['--metrics-addr=0']],
+  ['a busy metrics port', ['--metrics-bind-address=:8443'], ['--metrics-bind-address=:0']],
+  ['a busy metrics port, kubebuilder v2', ['--metrics-addr=127.0.0.1:8080'], ['--metrics-addr=127.0.0.1:0']],
   [
     'a busy metrics port in two arguments',
     ['--metrics-bind-address', ':8443'],
-    ['--metrics-bind-address', '0'],
+    ['--metrics-bind-address', ':0'],
   ],
   [
     'a busy health port',
@@ -122,37 +126,59 @@ test.each<[string, string[], string[]]>([
   ],
   ['a flag that only begins like it', ['--kubeconfig-context=a'], ['--kubeconfig-context=a']],
   ['a subcommand', ['controller', '--', 'x'], ['controller', '--', 'x']],
-])('%s', (_, args, expected) => {
-  expect(localArguments(args, CONDITIONS).args).toEqual(expected);
+])('%s', async (_, args, expected) => {
+  expect((await madeLocal({ args }, HERE)).args).toEqual(expected);
 });
 
-test('each change has a reason', () => {
-  const { changes } = localArguments(
-    ['--leader-elect', '--metrics-bind-address', ':8443', '--x=1', `--c=${CERTS}`],
-    CONDITIONS,
-  );
-  expect(changes).toEqual([
-    {
-      argument: ['--leader-elect'],
-      became: ['--leader-elect=false'],
-      because: expect.stringContaining('Pod'),
-    },
-    {
-      argument: ['--metrics-bind-address', ':8443'],
-      became: ['--metrics-bind-address', '0'],
-      because: expect.stringContaining('8443'),
-    },
-    { argument: [`--c=${CERTS}`], became: ['--c=/state/certs'], because: expect.any(String) },
+test('each change has a note with the reason', async () => {
+  const args = ['--leader-elect', '--metrics-bind-address', ':8443', '--x=1', `--c=${CERTS}`, CERTS];
+  const { events } = await madeLocal({ args }, HERE);
+  const change = (setting: string, before: string, after: string, because = expect.any(String)) => {
+    const values = { setting, place: 'flag', before, after, because };
+    return { type: 'note', code: 'setting.changed', values };
+  };
+  expect(events).toMatchObject([
+    change('--leader-elect', 'true', 'false', expect.stringContaining('Pod')),
+    change('--metrics-bind-address', ':8443', ':0', expect.stringContaining('8443')),
+    change('--c', CERTS, '/state/certs'),
+    change('', CERTS, '/state/certs'),
   ]);
 });
 
-test('a kubeconfig that the manager names may be for another API server', () => {
-  const { changes } = localArguments(['--kubeconfig=/etc/a/kubeconfig', '--kubeconfig='], CONDITIONS);
-  expect(changes.map(({ isDoubtful }) => isDoubtful)).toEqual([true, undefined]);
-  expect(changes[0]!.because).toContain('the wrong one');
+test('a kubeconfig that the manager names may be for another API server', async () => {
+  const { events } = await madeLocal({ args: ['--kubeconfig=/etc/a/kubeconfig', '--kubeconfig='] }, HERE);
+  expect(events).toMatchObject([
+    { code: 'setting.doubtful', values: { setting: '--kubeconfig', before: '/etc/a/kubeconfig' } },
+    { code: 'setting.left-out', values: { setting: '--kubeconfig' } },
+  ]);
 });
 
-test('all other arguments stay as they are', () => {
+test('what comes from a Secret is not shown', async () => {
+  const args = [
+    { value: '--metrics-addr=127.0.0.1:8080', shown: '--metrics-addr=$(ADDRESS)' },
+    { value: `--c=${CERTS}/secret`, shown: `--c=${CERTS}/$(NAME)` },
+  ];
+  const variables = { HEALTH_PORT: '8081' };
+  const known = { secrets: new Set(['HEALTH_PORT']), commandNames: new Set<string>() };
+  const settings = openSettings({ args, variables, files: new Map() }, known);
+  const { events, emit } = recordEvents();
+  await applyRules(RULES, settings, { ...HERE, isElectable: false, electionVariables: new Set() }, emit);
+  expect(settings.result()).toMatchObject({
+    args: [
+      { value: '--metrics-addr=127.0.0.1:0', shown: '--metrics-addr=$(ADDRESS)' },
+      { value: '--c=/state/certs/secret', shown: '--c=/state/certs/$(NAME)' },
+    ],
+    variables: { HEALTH_PORT: '0' },
+  });
+  const values = events.map((event) => (event.type === 'note' ? event.values : undefined));
+  expect(values).toEqual([
+    { setting: '--metrics-addr', place: 'flag', before: '$(ADDRESS)', because: expect.any(String) },
+    { setting: 'HEALTH_PORT', place: 'variable', because: expect.any(String) },
+    expect.objectContaining({ before: `${CERTS}/$(NAME)`, after: '/state/certs/$(NAME)' }),
+  ]);
+});
+
+test('all other arguments stay as they are', async () => {
   const next = randomNumbers(7);
   const words = [
     '--',
@@ -176,11 +202,11 @@ test('all other arguments stay as they are', () => {
   ];
   for (let round = 0; round < 2000; round++) {
     const args = Array.from({ length: next(8) }, () => words[next(words.length)]!);
-    expect(localArguments(args, CONDITIONS)).toEqual({ args, changes: [] });
+    expect(await madeLocal({ args }, HERE)).toMatchObject({ args, changes: [] });
   }
 });
 
-test('local arguments stay as they are', () => {
+test('local arguments stay as they are', async () => {
   const args = [
     '--leader-elect',
     'true',
@@ -189,8 +215,8 @@ test('local arguments stay as they are', () => {
     ':8081',
     `--c=${CERTS}`,
   ];
-  const once = localArguments(args, CONDITIONS).args;
-  expect(localArguments(once, CONDITIONS)).toEqual({ args: once, changes: [] });
+  const { args: once } = await madeLocal({ args }, HERE);
+  expect(await madeLocal({ args: once }, HERE)).toMatchObject({ args: once, changes: [] });
 });
 
 function randomNumbers(seed: number): (below: number) => number {

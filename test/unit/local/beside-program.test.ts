@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { checkoutFacts } from '../../../src/languages.ts';
 import { planController } from '../../../src/local/plan.ts';
-import { readCheckout } from '../../../src/operator/sources.ts';
+import { controllerOf } from '../../support/settings.ts';
 import { directoryWith } from '../controller/support/places.ts';
 import { inputs, MOUNT } from './support/inputs.ts';
 
@@ -32,8 +34,8 @@ test.each<[string, string, string, string[]]>([
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',
     'main.go': `package main\n\nfunc main() {\n${text}\n}\n`,
   });
-  const checkout = { root, facts: await readCheckout(root) };
-  const rest = inputs({ checkout, settings: { package: '.' }, keyPairMounts: [mount] });
+  const own = { checkout: new Checkout(root), facts: await checkoutFacts(new Checkout(root)) };
+  const rest = inputs({ ...own, settings: controllerOf({ package: '.' }), keyPairMounts: [mount] });
   const io = { emit: () => {}, signal: new AbortController().signal };
   expect((await planController(rest, io)).hardCoded).toEqual(expected);
 });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { clusterHosts, noteClusterHosts } from '../../../src/local/cluster-hosts.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { partly } from '../../support/partly.ts';
 
 const args = [
   '--otlp-endpoint=http://collector.monitoring.svc:4317/v1',
@@ -26,15 +27,10 @@ it('finds the Services that arguments and variables name as hosts', () => {
 it('names them in one note, without the rest of the values, and without the webhook Services', () => {
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => void events.push(event);
-  const target = { services: [{ serverName: 'hook.shop.svc' }] } as unknown as Target;
+  const target = partly<Target>({ services: [{ serverName: 'hook.shop.svc' }] });
   noteClusterHosts({ args: ['--dns-name=hook.shop.svc.cluster.local'], variables: {} }, target, emit);
   expect(events).toEqual([]);
   noteClusterHosts({ args: args.slice(1, 3), variables: {} }, target, emit);
-  expect(events).toEqual([
-    {
-      type: 'note',
-      message:
-        'These hosts of the cluster usually do not resolve on this machine:\ndb.shop.svc.cluster.local (--store)',
-    },
-  ]);
+  const hosts = [{ host: 'db.shop.svc.cluster.local', settings: ['--store'] }];
+  expect(events).toMatchObject([{ code: 'hosts.of-cluster', values: { hosts } }]);
 });

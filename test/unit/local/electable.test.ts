@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
+import { noCheckoutFacts } from '../../../src/checkout/facts.ts';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { GO } from '../../../src/checkout/go/go.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
 import { canPlace } from '../../../src/machine/mount-namespace.ts';
-import { noCheckoutFacts } from '../../../src/operator/sources.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { controllerOf } from '../../support/settings.ts';
 import { directoryWith } from '../controller/support/places.ts';
 import { inputs } from './support/inputs.ts';
 
@@ -17,8 +20,8 @@ async function planElecting(linked: string, rest: Partial<ControllerInputs>) {
     'lib/go.mod': `module ${linked}\n`,
     'lib/leader/leader.go': 'package leader\n',
   });
-  const checkout = { root: directory, facts: noCheckoutFacts() };
-  const all = inputs({ settings: { package: '.' }, checkout, ...rest });
+  const own = { checkout: new Checkout(directory), facts: { ...noCheckoutFacts(), language: GO } };
+  const all = inputs({ settings: controllerOf({ package: '.' }), ...own, ...rest });
   const cluster = fakeCluster();
   cluster.put('ConfigMap', { metadata: { name: 'c', namespace: 'shop' }, data: ELECTING });
   all.api = cluster.api;

@@ -4,9 +4,10 @@ import { controllerEnvironment } from '../../../src/local/environment.ts';
 const PATHS = [{ from: '/certs', to: '/state/certs' }];
 
 test('the Deployment overrides the shell, and devloop overrides both', () => {
-  const { env, warnings } = controllerEnvironment({
+  const { env, noWebhooks } = controllerEnvironment({
     inherited: { A: 'shell', B: 'shell', GONE: undefined, TMPDIR: '/tmp', KUBECONFIG: '/home/me/config' },
-    deployment: { B: 'deployment', CERTS: '/certs/tls.crt', TMPDIR: '/var/tmp' },
+    deployment: { B: 'deployment', TMPDIR: '/var/tmp' },
+    named: { CERTS: '/certs/tls.crt' },
     kubeconfig: '/state/kubeconfig',
     temporary: '/state/tmp',
     paths: PATHS,
@@ -18,7 +19,7 @@ test('the Deployment overrides the shell, and devloop overrides both', () => {
     TMPDIR: '/state/tmp',
     KUBECONFIG: '/state/kubeconfig',
   });
-  expect(warnings).toEqual([]);
+  expect(noWebhooks).toEqual({});
 });
 
 test('a HOSTNAME that the Deployment sets, as that of its Pod, is taken over', () => {
@@ -31,9 +32,9 @@ test('a shell that turns webhooks off causes a warning', () => {
   const inherited = { ENABLE_WEBHOOKS: 'false' };
   const fromShell = controllerEnvironment({ inherited, deployment: {}, paths: [] });
   expect(fromShell.env).toEqual(inherited);
-  expect(fromShell.warnings).toEqual([expect.stringContaining('ENABLE_WEBHOOKS=false')]);
+  expect(fromShell.noWebhooks).toEqual(inherited);
   const decided = controllerEnvironment({ inherited, deployment: { ENABLE_WEBHOOKS: 'true' }, paths: [] });
-  expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, warnings: [] });
+  expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, noWebhooks: {} });
 });
 
 test('the namespace of the Pod is set where the program would read it from a file, unless another variable sets it', () => {

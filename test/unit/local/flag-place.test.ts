@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { commandWords } from '../../../src/checkout/go/commands.ts';
 import { withFlags } from '../../../src/local/flag-place.ts';
-import { commandNames } from '../../../src/operator/cobra-commands.ts';
+import { sourcesOf } from '../../support/go-sources.ts';
 
 const COMMANDS = new Set(['run', 'webhook']);
 
@@ -23,11 +24,11 @@ test.each([
 });
 
 test.each([
-  ['cobra', '&cobra.Command{\n\tUse:   "run [flags]",', 'run'],
-  ['urfave/cli', '{\n\tName: "run",\n\tAction: run,', 'run'],
+  ['cobra', '&cobra.Command{\n\tUse:   "run [flags]",\n}', 'run'],
+  ['urfave/cli', '&cli.Command{\n\tName: "run",\n\tAction: run,\n}', 'run'],
   ["Go's flag package", 'flag.NewFlagSet("run", flag.ExitOnError)', 'run'],
   ['a switch', 'switch os.Args[1] {\ncase "run":', 'run'],
   ['a comparison', 'if len(os.Args) > 1 && os.Args[1] == "run" {', 'run'],
 ])('sources name a command: %s', (_, text, expected) => {
-  expect(commandNames(text)).toEqual([expected]);
+  expect([...commandWords(sourcesOf({ 'main.go': text }))]).toEqual([expected]);
 });

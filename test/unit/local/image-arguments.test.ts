@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { containerArguments } from '../../../src/local/plan-arguments.ts';
+import { containerArguments } from '../../../src/local/container-arguments.ts';
 import type { Target } from '../../../src/operator/target.ts';
+import { partly } from '../../support/partly.ts';
+import { recordEvents } from '../controller/support/events.ts';
 
 const PLAIN = { entrypoint: ['/manager'], cmd: [] };
 const BY_CMD = { entrypoint: [], cmd: ['manager', 'serve', '-v=4'] };
@@ -30,18 +32,12 @@ test.each<
     { own: ['serve', '--a'], ofImage: 'serve' },
   ],
 ])('the words that a program gets by %s', (_, command, container, { own, ofImage }) => {
-  const target = {
+  const target = partly<Target>({
     manager: { container: { name: 'manager', ...container }, object: { spec: { template: { spec: {} } } } },
-  } as unknown as Target;
-  const notes: string[] = [];
-  const image = command && { ...command, source: 'Dockerfile' };
-  const words = containerArguments(target, image, (event) => {
-    if (event.type === 'note') notes.push(event.message);
   });
-  expect(words).toEqual(own);
-  expect(notes).toEqual(
-    ofImage === undefined
-      ? []
-      : [`${ofImage}\nis added: the image starts the program with it (ENTRYPOINT or CMD in Dockerfile).`],
-  );
+  const { all, emit } = recordEvents();
+  const image = command && { ...command, source: 'Dockerfile' };
+  expect(containerArguments(target, image, emit)).toEqual(own);
+  const values = { words: ofImage?.split(' '), source: 'Dockerfile' };
+  expect(all('note')).toMatchObject(ofImage === undefined ? [] : [{ code: 'arguments.of-image', values }]);
 });

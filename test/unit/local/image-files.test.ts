@@ -17,8 +17,8 @@ function place({ to, paths = [], words = [], mounted = [], mayPlace = true }: Ca
   const file = { from: '/checkout/templates', to };
   const inputs = { imageFiles: [file], root: '/checkout', paths: new Set(paths), words, mounted, mayPlace };
   const placed = placeImageFiles(inputs, emit);
-  const texts = (['note', 'warning'] as const).flatMap((type) => all(type).map(({ message }) => message));
-  return { isPlaced: placed.length === 1, texts };
+  const told = [...all('note'), ...all('warning')].map(({ code, values }) => [code, values]);
+  return { isPlaced: placed.length === 1, told };
 }
 
 const AWAY = '/devloop-test-templates';
@@ -32,7 +32,7 @@ test.each<[string, Omit<Case, 'to'>]>([
   (_, named) => {
     expect(place({ to: AWAY, ...named })).toEqual({
       isPlaced: true,
-      texts: [`${AWAY}\nis mounted from templates, as in the image; only the controller sees it.`],
+      told: [['image-file.placed', { path: AWAY, from: 'templates' }]],
     });
   },
 );
@@ -41,14 +41,14 @@ test.each<[string, Omit<Case, 'to'>]>([
   ['nothing names it', { paths: ['/devloop-test', `${AWAY}-more`], words: [`--templates=${AWAY}-more`] }],
   ['a volume covers it', { paths: [AWAY], mounted: [AWAY] }],
 ])('it is left out without a word where %s', (_, named) => {
-  expect(place({ to: AWAY, ...named })).toEqual({ isPlaced: false, texts: [] });
+  expect(place({ to: AWAY, ...named })).toEqual({ isPlaced: false, told: [] });
 });
 
 test('a warning says that it is not in its place, because of what is there, or of the system', async () => {
   const filled = await directoryWith({ 'a.tpl': '' });
   const missed = (to: string) => ({
     isPlaced: false,
-    texts: [`The image has templates at ${to}, but the controller does not find it there on this machine.`],
+    told: [['image-file.missing', { path: to, from: 'templates' }]],
   });
   expect(place({ to: filled, paths: [join(filled, 'a.tpl')] })).toEqual(missed(filled));
   expect(place({ to: AWAY, paths: [AWAY], mayPlace: false })).toEqual(missed(AWAY));

@@ -27,16 +27,16 @@ test.each<[string, string[], string[], string[]]>([
   expect(hardCodedDirectories([MOUNT], words, new Set(sources))).toEqual(expected);
 });
 
-test.each<[string, Parameters<typeof localFiles>[1], string]>([
-  ['a controller of the session', { startsController: true }, '/s/tmp/k8s-webhook-server/serving-certs'],
+test.each<[string, Parameters<typeof localFiles>[1], () => string]>([
+  ['a controller of the session', { startsController: true }, () => `/s${MOUNT}`],
   [
     'a process that the user starts',
     { startsController: false },
-    join(tmpdir(), MOUNT.slice('/tmp/'.length)),
+    () => join(tmpdir(), MOUNT.slice('/tmp/'.length)),
   ],
-  ['a directory that the user named', { startsController: true, keyPairDirectory: '/own' }, '/own'],
+  ['a directory that the user named', { startsController: true, keyPairDirectory: '/own' }, () => '/own'],
 ])('the key pair of %s', (_, wanted, expected) => {
-  expect(localFiles('/s', wanted)).toEqual({ directory: '/s', keyPairDirectory: expected });
+  expect(localFiles('/s', wanted)).toEqual({ directory: '/s', keyPairDirectory: expected() });
 });
 
 async function place(): Promise<{
@@ -75,14 +75,14 @@ test("a key pair of the user's stays unchanged and is reported", async () => {
   await writeFile(join(hardCoded, 'tls.key'), 'theirs');
   expect(await writeHardCoded(files, [hardCoded], found, (event) => events.push(event))).toEqual([]);
   expect(await readFile(join(hardCoded, 'tls.key'), 'utf8')).toBe('theirs');
-  expect(events).toEqual([{ type: 'note', message: expect.stringContaining(hardCoded) }]);
+  expect(events).toMatchObject([{ code: 'key-pair.own', values: { directory: hardCoded } }]);
 });
 
 test('a directory that cannot be written is a warning, not a failure', async () => {
   const { files, hardCoded, found, events } = await place();
   await writeFile(join(hardCoded, '../../..', 'run'), 'a file');
   expect(await writeHardCoded(files, [hardCoded], found, (event) => events.push(event))).toEqual([]);
-  expect(events).toEqual([{ type: 'warning', message: expect.stringContaining(hardCoded) }]);
+  expect(events).toMatchObject([{ code: 'key-pair.not-written', values: { directory: hardCoded } }]);
 });
 
 test('an entry of the Secret that is not text is written byte for byte', async () => {

@@ -2,10 +2,12 @@ import { chmod } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { checkoutFacts } from '../../../src/languages.ts';
 import { planKeyPairFlags, planOwnDirectory } from '../../../src/local/default-flags.ts';
 import { planController } from '../../../src/local/plan.ts';
-import { readCheckout } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { controllerOf } from '../../support/settings.ts';
 import { directoryWith, put } from '../controller/support/places.ts';
 import { inputs } from './support/inputs.ts';
 
@@ -20,7 +22,7 @@ async function plan(flags: [string, string][], more: string[] = [], mayLookElsew
   const events: DevloopEvent[] = [];
   const places = {
     hardCoded,
-    pathFlags: { defaults, constants: new Map() },
+    flags: defaults,
     keyPairDirectory: '/state/certs',
     mayLookElsewhere,
   };
@@ -31,7 +33,8 @@ async function plan(flags: [string, string][], more: string[] = [], mayLookElsew
 test('a directory that the account cannot write is replaced by its flag, with a note', async () => {
   const { planned, events, refused } = await plan([['cert-dir', 'REFUSED']]);
   expect(await planned).toEqual({ args: ['--cert-dir=/state/certs'], hardCoded: [], placed: [] });
-  expect(events).toMatchObject([{ type: 'note', message: expect.stringContaining(refused) }]);
+  const values = { setting: '--cert-dir', place: 'default', before: refused, after: '/state/certs' };
+  expect(events).toMatchObject([{ code: 'setting.changed', values }]);
 });
 
 test('flags that name the files are replaced too', async () => {
@@ -58,7 +61,7 @@ test('without such a flag, the controller alone finds the key pair there, where 
   const open = await directoryWith({});
   await chmod(open, 0o777);
   const hardCoded = [join(open, 'certs')];
-  const places = { hardCoded, pathFlags: { defaults: [], constants: new Map() }, mayLookElsewhere: false };
+  const places = { hardCoded, flags: [], mayLookElsewhere: false };
   const planFor = (mayPlace: boolean) =>
     planKeyPairFlags({ ...places, keyPairDirectory: '/state/certs', mayPlace }, { emit: () => {} });
   expect(await planFor(true)).toEqual({
@@ -71,7 +74,7 @@ test('without such a flag, the controller alone finds the key pair there, where 
 
 test('a Secret is neither written nor mounted where programs of this machine may look', async () => {
   const hardCoded = ['/usr/local/no-such-directory', join(homedir(), '.no-such-directory')];
-  const places = { hardCoded, pathFlags: { defaults: [], constants: new Map() }, mayPlace: true };
+  const places = { hardCoded, flags: [], mayPlace: true };
   const planFor = (mayLookElsewhere: boolean) =>
     planKeyPairFlags({ ...places, keyPairDirectory: '/state/certs', mayLookElsewhere }, { emit: () => {} });
   expect(await planFor(true)).toEqual({ args: [], hardCoded: [], placed: [] });
@@ -114,7 +117,7 @@ test.each<[string, [string, string][], string[], string[]]>([
       directory: flag.startsWith('other') ? '/other' : '/checkout',
     }));
     const places = {
-      pathFlags: { defaults, constants: new Map() },
+      flags: defaults,
       keyPairDirectory: '/state/certs',
       linked: async () => new Map([['example.com/shop', '/checkout']]),
     };
@@ -129,8 +132,8 @@ test.each<[string, string[], string | undefined]>([
   const root = await directoryWith({ file: '', 'go.mod': 'module example.com/shop\n\ngo 1.24\n' });
   const flag = `flag.String("cert-dir", "${root}/file/certs", "Where.")`;
   await put(root, 'main.go', `package main\n\nimport "flag"\n\nvar dir = ${flag}\n\nfunc main() {}\n`);
-  const checkout = { root, facts: await readCheckout(root) };
-  const rest = inputs({ checkout, settings: { package: '.' }, keyPairMounts });
+  const own = { checkout: new Checkout(root), facts: await checkoutFacts(new Checkout(root)) };
+  const rest = inputs({ ...own, settings: controllerOf({ package: '.' }), keyPairMounts });
   const { run } = (await planController(rest, { emit: () => {}, signal: new AbortController().signal })).plan;
   expect(run.find((word) => word.includes('cert-dir'))).toBe(expected);
 });

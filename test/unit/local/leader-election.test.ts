@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fileWithoutElection, variablesWithoutElection } from '../../../src/local/leader-election.ts';
-import { electionSwitch } from '../../../src/operator/leader-election.ts';
+import { electionSwitch } from '../../../src/checkout/election-switch.ts';
+import { madeLocal } from './support/made-local.ts';
 
 test.each([
   ...['leader-elect', 'enable-leader-election', 'leader-election', 'leaderElection', 'enableLeaderElection'],
@@ -37,7 +37,7 @@ test.each([
   expect(electionSwitch(name)).toBeUndefined();
 });
 
-test('variables are turned off in their own style, by name and where the sources bind them', () => {
+test('variables are turned off in their own style, by name and where the sources bind them', async () => {
   const variables = {
     ENABLE_LEADER_ELECTION: 'true',
     SHOP_LEADER_ELECT: '1',
@@ -49,8 +49,8 @@ test('variables are turned off in their own style, by name and where the sources
     LEADER_ELECT: 'false',
     SHOP_LEADER_ELECTION: 'leases',
   };
-  const changes = variablesWithoutElection(variables, new Set(['SHOP_HA']));
-  expect(changes.map(({ name, after }) => `${name}=${after}`)).toEqual([
+  const { changes } = await madeLocal({ variables }, { electionVariables: new Set(['SHOP_HA']) });
+  expect(changes.map(({ setting, after }) => `${setting.name}=${after}`)).toEqual([
     'ENABLE_LEADER_ELECTION=false',
     'SHOP_LEADER_ELECT=0',
     'LEADER_ELECTION_ENABLED=False',
@@ -118,8 +118,8 @@ test.each([
     'export SHOP_LEADER_ELECT="true"\nA=1\n',
     'export SHOP_LEADER_ELECT="false"\nA=1\n',
   ],
-])('leader election is turned off in %s', (_, text, expected) => {
-  expect(fileWithoutElection(text)).toBe(expected);
+])('leader election is turned off in %s', async (_, text, expected) => {
+  expect((await madeLocal({ text })).text).toBe(expected);
 });
 
 test.each([
@@ -128,16 +128,16 @@ test.each([
   ['only in a comment', '# leaderElect: true\nx: 1\n'],
   ['only in prose', 'leaderElect: true or false, as you like: both work\n- [x\n'],
   ['only part of other keys', 'leaderElectionResourceLock: leases\nleaderElectionReleaseOnCancel: true\n'],
-])('a file in which leader election is %s stays as it is', (_, text) => {
-  expect(fileWithoutElection(text)).toBeUndefined();
+])('a file in which leader election is %s stays as it is', async (_, text) => {
+  expect((await madeLocal({ text })).changes).toEqual([]);
 });
 
 test.each([
   ['an open section with much space', `[${' '.repeat(50_000)}x`],
   ['many brackets', '['.repeat(50_000)],
   ['tables in tables', `${'a = {'.repeat(20_000)}${'}'.repeat(20_000)}`],
-])('a file of another syntax is read to its end: %s', (_, line) => {
+])('a file of another syntax is read to its end: %s', async (_, line) => {
   const file = (value: boolean): string =>
     `\tleader-elect = ${value}\n${line}\n[[leaderElection]] # it\nenabled = ${value}\n`;
-  expect(fileWithoutElection(file(true))).toBe(file(false));
+  expect((await madeLocal({ text: file(true) })).text).toBe(file(false));
 });

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { linkedPackages } from '../../../src/controller/go/linked-packages.ts';
+import { definedFlags } from '../../../src/checkout/go/flags.ts';
+import { linkedPackages } from '../../../src/checkout/go/linked-packages.ts';
 import { planMountFlags } from '../../../src/local/default-flags.ts';
-import { collectPathFlags, type PathFlags } from '../../../src/operator/path-flags.ts';
 import type { MountPoint } from '../../../src/operator/volumes.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { sourcesOf } from '../../support/go-sources.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 const MAIN = `package main
@@ -26,15 +27,15 @@ async function plan(paths: string[], words: string[] = [], { definedElsewhere = 
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',
     'main.go': MAIN,
   });
-  const pathFlags: PathFlags = { defaults: [], constants: new Map() };
-  collectPathFlags(MAIN, definedElsewhere ? join(directory, 'other') : directory, pathFlags);
+  const where = definedElsewhere ? join(directory, 'other') : directory;
+  const flags = definedFlags(sourcesOf({ [join(where, 'main.go')]: MAIN }));
   const mounts = paths.map((path, index): MountPoint => {
     return { path, subPath: undefined, volume: { name: `v${index}`, secret: { secretName: 'grpc' } } };
   });
   const linked = linkedPackages({ directory, goPackage: '.', flags: [] });
   const events: DevloopEvent[] = [];
   const planned = await planMountFlags(
-    { mounts, pathFlags, linked, words },
+    { mounts, flags, linked, words },
     { emit: (event) => void events.push(event) },
   );
   return { args: planned.map(({ value }) => value), events };
@@ -44,8 +45,11 @@ test('a mount that is the default of a flag, or has it below, is named by the fl
   const { args, events } = await plan(['/grpc-cert', '/etc/shop', '/data']);
   expect(args).toEqual(['--grpc-cert-dir=/grpc-cert', '--settings=/etc/shop/settings.yaml']);
   expect(events).toMatchObject([
-    { type: 'note', message: expect.stringContaining('--grpc-cert-dir=/grpc-cert\nis added') },
-    { type: 'note' },
+    {
+      code: 'setting.changed',
+      values: { setting: '--grpc-cert-dir', place: 'default', after: '/grpc-cert' },
+    },
+    { code: 'setting.changed', values: { setting: '--settings' } },
   ]);
 });
 

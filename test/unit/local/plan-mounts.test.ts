@@ -3,8 +3,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Container, Volume, Workload } from '../../../src/cluster/api/workloads.ts';
+import { applyRules, busyPortsIn } from '../../../src/local/apply-rules.ts';
 import { localCopies, mountedTexts } from '../../../src/local/local-copies.ts';
 import { planMounts } from '../../../src/local/plan-mounts.ts';
+import { RULES } from '../../../src/local/rules.ts';
+import { openSettings } from '../../../src/local/settings.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
@@ -73,20 +76,29 @@ async function plan({
       files: { directory: DIRECTORY, keyPairDirectory: `${DIRECTORY}/certs` },
       keyPairMounts,
       mayPlace,
-      checkout: { facts: { paths: new Set(sourcePaths) } },
+      facts: { paths: new Set(sourcePaths) },
     },
     words,
     emit,
   );
-  const needed = await localCopies({ ...planned, texts: mountedTexts(planned.copied) }, emit);
-  const texts = (type: string) =>
-    events.flatMap((event) => (event.type === type && 'message' in event ? [event.message] : []));
+  const start = { args: [], variables: {}, files: mountedTexts(planned.copied) };
+  const local = openSettings(start, { secrets: new Set(), commandNames: new Set() });
+  const here = {
+    ...planned,
+    busyPorts: await busyPortsIn(local.read()),
+    isElectable: false,
+    electionVariables: new Set<string>(),
+  };
+  await applyRules(RULES, local, here, emit);
+  const needed = localCopies(planned.copied, local.result().files);
+  const told = (type: 'note' | 'warning') =>
+    events.flatMap((event) => (event.type === type ? [{ code: event.code, values: event.values }] : []));
   const files = needed.map(({ files }) =>
     Object.fromEntries(Object.entries(files).map(([name, content]) => [name, String(content)])),
   );
   const at = Object.fromEntries(planned.paths.map(({ from, to }) => [from, to.replace(`${DIRECTORY}/`, '')]));
   const executable = needed.map((one) => one.executable);
-  return { at, files, executable, notes: texts('note'), warnings: texts('warning'), placed: planned.placed };
+  return { at, files, executable, notes: told('note'), warnings: told('warning'), placed: planned.placed };
 }
 
 test('a file and a directory that an argument names are copied; leader election is turned off in the copy', async () => {
@@ -97,7 +109,8 @@ test('a file and a directory that an argument names are copied; leader election 
   });
   expect(at).toEqual({ '/manager.yaml': 'mounts/0/manager.yaml', '/ca': 'mounts/1' });
   expect(files).toEqual([{ 'manager.yaml': 'leaderElect: false\n' }, { 'ca.crt': 'CA' }]);
-  expect(notes).toContainEqual(expect.stringContaining('copy of manager.yaml'));
+  const values = expect.objectContaining({ setting: 'leaderElect', file: 'manager.yaml' });
+  expect(notes).toContainEqual({ code: 'setting.changed', values });
   expect(warnings).toEqual([]);
 });
 
@@ -108,11 +121,12 @@ test('the key pair of webhooks that nothing calls is copied to where controller-
   const { at, files, notes } = await mounted('ca', path);
   expect(at).toEqual({ [path]: 'tmp/k8s-webhook-server/serving-certs' });
   expect(files).toEqual([{ 'ca.crt': 'CA' }]);
-  expect(notes.join()).not.toContain('Only the Pod');
+  expect(notes.map(({ code }) => code)).not.toContain('mounts.unnamed');
   for (const [secret, elsewhere] of [['ca', '/certs'] as const, ['gone', path] as const]) {
     const { files: none, notes: others } = await mounted(secret, elsewhere);
     expect(none).toEqual([]);
-    expect(others).toContainEqual(expect.stringContaining(`Only the Pod has ${elsewhere}`));
+    const values = { mounts: [{ path: elsewhere, volume: expect.any(String) }] };
+    expect(others).toContainEqual({ code: 'mounts.unnamed', values });
   }
 });
 
@@ -183,7 +197,8 @@ test('a port of a mounted file that is in use is another one in the copy, with a
     data: { 'health.yaml': `health-port: ${port}\n` },
   });
   expect(files).toEqual([{ 'health.yaml': 'health-port: 0\n' }]);
-  expect(notes).toContainEqual(expect.stringContaining(`health-port: ${port}`));
+  const values = expect.objectContaining({ setting: 'health-port', before: String(port) });
+  expect(notes).toContainEqual({ code: 'setting.changed', values });
 });
 
 test('a copied file that names other mounts gets their copies, and the key pair', async () => {
@@ -228,7 +243,8 @@ test('a projected volume has the files of all its sources, and what only a Pod h
       memory: '64',
     },
   ]);
-  expect(warnings).toEqual([expect.stringMatching(/\/all .*file node.*token.* vault/)]);
+  expect(warnings).toMatchObject([{ code: 'mount.incomplete', values: { path: '/all' } }]);
+  expect(JSON.stringify(warnings)).toMatch(/file node.*token.* vault/);
 });
 
 test('an empty directory is there, and a warning names what an init container writes to it', async () => {
@@ -249,7 +265,8 @@ test('an empty directory is there, and a warning names what an init container wr
   });
   expect(at).toEqual({ '/cache': 'mounts/0', '/data': 'mounts/1' });
   expect(files).toEqual([{}, {}]);
-  expect(warnings).toEqual([expect.stringMatching(/\/data .*init container fetch/)]);
+  const lacking = [expect.stringContaining('init container fetch')];
+  expect(warnings).toMatchObject([{ code: 'mount.incomplete', values: { path: '/data', lacking } }]);
 });
 
 test.each<[string, Volume]>([
@@ -261,7 +278,7 @@ test.each<[string, Volume]>([
   async (_, volume) => {
     const { at, files, warnings } = await plan({ volumes: [volume], mounts: { v: '/v' }, words: ['--d=/v'] });
     expect([at, files]).toEqual([{ '/v': 'mounts/0' }, [{}]]);
-    expect(warnings).toHaveLength(1);
+    expect(warnings).toMatchObject([{ code: 'mount.incomplete', values: { path: '/v' } }]);
   },
 );
 
@@ -279,8 +296,12 @@ test('what nothing names is not copied: a warning where the sources name it, els
     sourcePaths: ['/etc/shop/manager.yaml'],
   });
   expect(at).toEqual({ '/certs': 'certs' });
-  expect(warnings).toEqual([expect.stringContaining('/etc/shop (ConfigMap settings)')]);
-  expect(notes).toEqual([expect.stringContaining('/cache (emptyDir cache)')]);
+  const [settings, cache] = [
+    { path: '/etc/shop', volume: 'ConfigMap settings' },
+    { path: '/cache', volume: 'emptyDir cache' },
+  ];
+  expect(warnings).toEqual([{ code: 'mounts.missed', values: { mounts: [settings] } }]);
+  expect(notes).toEqual([{ code: 'mounts.unnamed', values: { mounts: [cache] } }]);
 });
 
 test('what only the sources name is found in its place, where files can be placed', async () => {
@@ -351,7 +372,8 @@ test('a warning names what the sources would find in such a place', async () => 
     sourcePaths: ['/etc/manager.yaml'],
     mayPlace: true,
   });
-  expect(warnings).toEqual([expect.stringContaining('/etc (ConfigMap settings)')]);
+  const mounts = [{ path: '/etc', volume: 'ConfigMap settings' }];
+  expect(warnings).toEqual([{ code: 'mounts.missed', values: { mounts } }]);
 });
 
 test('the files of a ServiceAccount that the Pod mounts itself are not put over those of the controller', async () => {

@@ -2,14 +2,22 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { noCheckoutFacts } from '../../../src/checkout/facts.ts';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { GO } from '../../../src/checkout/go/go.ts';
+import type { FoundProgram } from '../../../src/checkout/language.ts';
 import { startController } from '../../../src/controller/process.ts';
+import { checkoutFacts } from '../../../src/languages.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
 import { canPlace } from '../../../src/machine/mount-namespace.ts';
-import { noCheckoutFacts, readCheckout } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { controllerOf } from '../../support/settings.ts';
 import { directoryWith } from '../controller/support/places.ts';
+import { definedFlag } from './support/defined-flag.ts';
 import { CHECKOUT, inputs, MOUNT } from './support/inputs.ts';
+
+const goFacts = () => ({ ...noCheckoutFacts(), language: GO });
 
 const plan = (rest?: Partial<ControllerInputs>) =>
   planController(inputs(rest), { emit: () => {}, signal: new AbortController().signal });
@@ -29,23 +37,32 @@ test('a command of the user runs without the arguments of the Deployment, but wi
     needed: [],
   });
   expect(planned.plan.env).not.toHaveProperty('KUBECONFIG');
-  expect((await plan({ command: ['make', 'run'] })).plan.run).toEqual(['make', 'run']);
+  expect(
+    (await plan({ settings: controllerOf({}, { 'controller.run': ['make', 'run'] }) })).plan.run,
+  ).toEqual(['make', 'run']);
 });
 
 test('a command of the user gets the arguments of the Deployment where it asks for them', async () => {
   const events: DevloopEvent[] = [];
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
   const run = ['dlv', 'exec', 'bin/manager', '--', '{args}', '--zap-devel'];
-  expect((await planController(inputs({ settings: { run } }), io)).plan.run).toEqual([
+  expect((await planController(inputs({ settings: controllerOf({ run }) }), io)).plan.run).toEqual([
     ...['dlv', 'exec', 'bin/manager', '--', 'serve', '--leader-elect=false', '--zap-devel'],
   ]);
-  expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('--leader-elect=false') });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'setting.changed',
+      values: expect.objectContaining({ setting: '--leader-elect', after: 'false' }),
+    }),
+  );
   events.length = 0;
   await planController(inputs(), io);
-  expect(events).toContainEqual({
-    type: 'note',
-    message: expect.stringMatching(/^\.\/run\ndoes not get .*\{args\}.* key pair is in \/state\/s1\//),
-  });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'command.without-arguments',
+      values: expect.objectContaining({ command: './run', directory: '/state/s1/certs' }),
+    }),
+  );
   // It is not passed, so nothing is reported about it.
   expect(JSON.stringify(events)).not.toContain('leader-elect');
 });
@@ -57,7 +74,7 @@ test('of a package that the user names, everything else is as discovered', async
       'package main\n\nvar name = filepath.Base(os.Args[0]) + os.Getenv("LEVEL")\n\nfunc main() {}\n',
     Makefile: 'build:\n\tgo build -tags all -o bin/shop ./cmd/shop\n',
   });
-  const checkout = { root: directory, facts: noCheckoutFacts() };
+  const own = { checkout: new Checkout(directory), facts: goFacts() };
   const expected = {
     cwd: directory,
     build: expect.arrayContaining(['-tags=all', './cmd/shop']),
@@ -65,27 +82,36 @@ test('of a package that the user names, everything else is as discovered', async
     runAs: 'manager',
     package: './cmd/shop',
     env: { LEVEL: 'info' },
-    watch: { goPackage: './cmd/shop' },
+    watch: { sources: expect.any(Function) },
   };
-  const byFlag = await plan({ settings: {}, checkout, goPackage: 'cmd/shop/main.go' });
+  const byFlag = await plan({
+    settings: controllerOf({}, { 'controller.package': 'cmd/shop/main.go' }),
+    ...own,
+  });
   expect(byFlag.plan).toMatchObject(expected);
-  expect((await plan({ settings: { package: 'example.com/shop/cmd/shop' }, checkout })).plan).toMatchObject(
-    expected,
-  );
+  expect(
+    (await plan({ settings: controllerOf({ package: 'example.com/shop/cmd/shop' }), ...own })).plan,
+  ).toMatchObject(expected);
   // A saved set names it as the session that recorded it chose it.
-  expect((await plan({ settings: {}, checkout, recordedPackage: './cmd/shop' })).plan).toMatchObject(
-    expected,
-  );
+  expect(
+    (await plan({ settings: controllerOf(), ...own, recordedPackage: './cmd/shop' })).plan,
+  ).toMatchObject(expected);
   // The flag takes precedence over devloop.yaml, which takes precedence over a saved set.
   const settings = { run: ['./run'] };
-  const own = await plan({ settings, checkout, recordedPackage: './cmd/shop' });
-  expect(own.plan).toMatchObject({ run: ['./run'] });
-  expect(own.plan.package).toBeUndefined();
-  expect((await plan({ settings, checkout, goPackage: './cmd/shop' })).plan).toMatchObject(expected);
-  await expect(plan({ settings: { package: './cmd/shop', ...settings }, checkout })).rejects.toMatchObject({
+  const command = await plan({ settings: controllerOf(settings), ...own, recordedPackage: './cmd/shop' });
+  expect(command.plan).toMatchObject({ run: ['./run'] });
+  expect(command.plan.package).toBeUndefined();
+  expect(
+    (await plan({ settings: controllerOf(settings, { 'controller.package': './cmd/shop' }), ...own })).plan,
+  ).toMatchObject(expected);
+  await expect(
+    plan({ settings: controllerOf({ package: './cmd/shop', ...settings }), ...own }),
+  ).rejects.toMatchObject({
     code: 'config.invalid',
   });
-  await expect(plan({ settings: {}, checkout, goPackage: './cmd/other' })).rejects.toMatchObject({
+  await expect(
+    plan({ settings: controllerOf({}, { 'controller.package': './cmd/other' }), ...own }),
+  ).rejects.toMatchObject({
     code: 'controller.no-main',
     hint: 'devloop up --package ./cmd/shop',
   });
@@ -104,34 +130,31 @@ const content = ({ needed }: { needed: { files: Record<string, unknown> }[] }) =
 
 test('a program that reads a list of kubeconfigs gets one that pins cluster and context, and only its user comes from the files of the user', async () => {
   const root = await directoryWith({ 'go.mod': 'module m\n' });
-  const planned = await plan({ api, checkout: { root, facts: noCheckoutFacts() } });
+  const planned = await plan({ api, checkout: new Checkout(root), facts: goFacts() });
   expect(planned.plan.env.KUBECONFIG).toBe(['/state/s1/kubeconfig', ...own].join(':'));
   expect(content(planned)).toMatchObject(PINNED);
   expect(content(planned)).not.toHaveProperty('users');
 });
 
 test.each([
-  ['reads KUBECONFIG as one file', { 'go.mod': 'module m\n' }, true],
-  ['is not written in Go, and may take the current context of the last file', {}, false],
-])(
-  'a program that %s gets one, which leads through the connection that Pods have',
-  async (_, files, kubeconfigVariable) => {
-    const connection = {
-      variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: '1234' },
-      files: { token: 'secret', 'ca.crt': 'CA' },
-    };
-    const root = await directoryWith({ ...files, 'main.py': '' });
-    const checkout = { root, facts: { ...noCheckoutFacts(), kubeconfigVariable } };
-    const planned = await plan({ api, checkout, connection });
-    expect(planned.plan.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
-    expect(content(planned)).toMatchObject({
-      clusters: [{ cluster: { server: 'https://localhost:1234', 'certificate-authority-data': btoa('CA') } }],
-      users: [{ user: { token: 'secret' } }],
-    });
-    // A dry run opens no connection.
-    expect((await plan({ api, checkout })).plan.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
-  },
-);
+  ['reads KUBECONFIG as one file', { ...goFacts(), kubeconfigVariable: true }],
+  ['is not written in Go, and may take the current context of the last file', noCheckoutFacts()],
+])('a program that %s gets one, which leads to the API proxy', async (_, facts) => {
+  const proxy = {
+    variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: '1234' },
+    files: { token: 'secret', 'ca.crt': 'CA' },
+  };
+  const root = await directoryWith({ 'main.py': '' });
+  const own = { checkout: new Checkout(root), facts };
+  const planned = await plan({ api, ...own, proxy });
+  expect(planned.plan.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
+  expect(content(planned)).toMatchObject({
+    clusters: [{ cluster: { server: 'https://localhost:1234', 'certificate-authority-data': btoa('CA') } }],
+    users: [{ user: { token: 'secret' } }],
+  });
+  // A dry run opens no connection.
+  expect((await plan({ api, ...own })).plan.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
+});
 
 test.each([
   ['its own flag', '', ['--kubeconfig=/state/s1/kubeconfig']],
@@ -148,7 +171,11 @@ test.each([
     'runtime/pkg/client/config/config.go': 'package config\n',
     'main.go': `package main\n\nimport "flag"\n${imports}\nconst path = "/hook"\nvar file = flag.String("kubeconfig", "", "")\n\nfunc main() {}\n`,
   });
-  const rest = inputs({ settings: {}, checkout: { root, facts: await readCheckout(root) } });
+  const rest = inputs({
+    settings: controllerOf(),
+    checkout: new Checkout(root),
+    facts: await checkoutFacts(new Checkout(root)),
+  });
   const [service] = rest.target.services;
   const call = {
     from: { kind: 'ValidatingWebhookConfiguration', name: 'a' } as const,
@@ -170,10 +197,10 @@ test('the flag for the kubeconfig is added for the command that knows it', async
     'go.mod': 'module m\n',
     'main.go': 'package main\nfunc main() {}\n',
   });
-  const kubeconfigFlags = [{ directory, command: 'shop' }];
+  const flags = [definedFlag('kubeconfig', '', { directory, command: 'shop' })];
   const commandNames = new Set(['shop', 'webhook']);
-  const checkout = { root: directory, facts: { ...noCheckoutFacts(), kubeconfigFlags, commandNames } };
-  const rest = inputs({ settings: { package: '.' }, checkout });
+  const own = { checkout: new Checkout(directory), facts: { ...goFacts(), flags, commandNames } };
+  const rest = inputs({ settings: controllerOf({ package: '.' }), ...own });
   const container = rest.target.manager!.container;
   const run = async (args: string[]): Promise<string[]> => {
     Object.assign(container, { command: ['/m'], args });
@@ -184,7 +211,9 @@ test('the flag for the kubeconfig is added for the command that knows it', async
 });
 
 test('a build command without a run command is an error', async () => {
-  await expect(plan({ settings: { build: ['make'] } })).rejects.toMatchObject({ code: 'config.invalid' });
+  await expect(plan({ settings: controllerOf({ build: ['make'] }) })).rejects.toMatchObject({
+    code: 'config.invalid',
+  });
 });
 
 test('the variables of the Deployment run no code in a command of the user', async () => {
@@ -192,7 +221,9 @@ test('the variables of the Deployment run no code in a command of the user', asy
     'loaded.cjs': "console.log('LOADED')",
     'main.js': "console.log('began')",
   });
-  const rest = inputs({ command: [process.execPath, join(directory, 'main.js')] });
+  const rest = inputs({
+    settings: controllerOf({}, { 'controller.run': [process.execPath, join(directory, 'main.js')] }),
+  });
   rest.target.manager!.container.env = [
     { name: 'NODE_OPTIONS', value: `--require=${join(directory, 'loaded.cjs')}` },
     { name: 'PATH', value: '/nowhere' },
@@ -204,7 +235,12 @@ test('the variables of the Deployment run no code in a command of the user', asy
   const controller = startController({ command: run, cwd: directory, env }, () => {});
   expect(await controller.exited).toMatchObject({ code: 0 });
   expect(controller.lastLines()).toEqual(['began']);
-  expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('NODE_OPTIONS') });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'variables.left-out',
+      values: expect.objectContaining({ variables: ['NODE_OPTIONS'] }),
+    }),
+  );
 });
 
 test('a value with a NUL byte is left out of the variables, and as an argument it is an error that does not quote it', async () => {
@@ -213,8 +249,9 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
     'main.go': 'package main\n\nconst names = "LEVEL" + "TOKEN"\nfunc main() {}\n',
   });
   const rest = inputs({
-    settings: { package: '.' },
-    checkout: { root: directory, facts: noCheckoutFacts() },
+    settings: controllerOf({ package: '.' }),
+    checkout: new Checkout(directory),
+    facts: goFacts(),
   });
   const { container } = rest.target.manager!;
   container.env = [
@@ -223,10 +260,17 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
   ];
   const events: DevloopEvent[] = [];
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
-  const { env } = (await planController({ ...rest, settings: {}, command: ['./run'] }, io)).plan;
+  const { env } = (
+    await planController({ ...rest, settings: controllerOf({}, { 'controller.run': ['./run'] }) }, io)
+  ).plan;
   expect(env).toMatchObject({ LEVEL: 'info' });
   expect(env).not.toHaveProperty('TOKEN');
-  expect(events).toContainEqual({ type: 'warning', message: expect.stringContaining('TOKEN') });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'variable.nul-byte',
+      values: expect.objectContaining({ variable: 'TOKEN' }),
+    }),
+  );
   container.args = ['--token=$(TOKEN)'];
   const error = await planController(rest, io).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
@@ -237,8 +281,8 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
 });
 
 test('leader election is turned off in the variables, with a note, also in one that only the sources bind to it', async () => {
-  const facts = { ...noCheckoutFacts(), electionVariables: new Set(['SHOP_HA']) };
-  const rest = inputs({ checkout: { root: CHECKOUT, facts } });
+  const facts = { ...goFacts(), electionVariables: new Set(['SHOP_HA']) };
+  const rest = inputs({ checkout: new Checkout(CHECKOUT), facts });
   rest.target.manager!.container.env = [
     { name: 'ENABLE_LEADER_ELECTION', value: 'true' },
     { name: 'SHOP_HA', value: '1' },
@@ -248,10 +292,13 @@ test('leader election is turned off in the variables, with a note, also in one t
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
   const { env } = (await planController(rest, io)).plan;
   expect(env).toMatchObject({ ENABLE_LEADER_ELECTION: 'false', SHOP_HA: '0', SHOP_METRICS: '1' });
-  const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
-  expect(notes.filter((text) => text.startsWith('ENABLE_LEADER') || text.startsWith('SHOP_HA'))).toHaveLength(
-    2,
-  );
+  for (const setting of ['ENABLE_LEADER_ELECTION', 'SHOP_HA'])
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        code: 'setting.changed',
+        values: expect.objectContaining({ setting, place: 'variable' }),
+      }),
+    );
 });
 
 test('a StatefulSet counts like a Deployment: its arguments, variables, and a name with an ordinal', async () => {
@@ -259,8 +306,8 @@ test('a StatefulSet counts like a Deployment: its arguments, variables, and a na
     'go.mod': 'module m\n',
     'main.go': 'package main\n\nconst name = "POD_NAME"\nfunc main() {}\n',
   });
-  const checkout = { root: directory, facts: noCheckoutFacts() };
-  const rest = inputs({ settings: { package: '.' }, checkout, podName: 'shop-devloop-s1-0' });
+  const own = { checkout: new Checkout(directory), facts: goFacts() };
+  const rest = inputs({ settings: controllerOf({ package: '.' }), ...own, podName: 'shop-devloop-s1-0' });
   const manager = rest.target.manager!;
   manager.ref = { ...manager.ref, kind: 'StatefulSet' };
   manager.container.args = ['--leader-elect', '--id=$(POD_NAME)'];
@@ -278,13 +325,15 @@ test('a key pair that the sources look for where nobody can write is passed by i
     file: '',
   });
   const mount = join(directory, 'file', 'certs');
-  const other = { flag: 'of-another-program', value: mount, directory: join(directory, 'other') };
-  const defaults = [{ flag: 'cert-dir', value: mount, directory }, other];
-  const pathFlags = { defaults, constants: new Map() };
-  const facts = { ...noCheckoutFacts(), paths: new Set([mount]), pathFlags };
+  const flags = [
+    definedFlag('cert-dir', mount, { directory }),
+    definedFlag('of-another-program', mount, { directory: join(directory, 'other') }),
+  ];
+  const facts = { ...goFacts(), paths: new Set([mount]), flags };
   const rest = inputs({
-    settings: { package: '.' },
-    checkout: { root: directory, facts },
+    settings: controllerOf({ package: '.' }),
+    checkout: new Checkout(directory),
+    facts,
     keyPairMounts: [mount],
   });
   const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
@@ -296,9 +345,9 @@ test("where the same Secret is also at controller-runtime's default, as OLM moun
   const refused = join(await directoryWith({ file: '' }), 'file', 'certs');
   const usual = '/tmp/k8s-webhook-server/serving-certs';
   const planFor = (keyPairMounts: string[]) => {
-    const facts = { ...noCheckoutFacts(), paths: new Set([refused]) };
-    const checkout = { root: CHECKOUT, facts };
-    return plan({ settings: { run: ['./run', '{args}'] }, checkout, keyPairMounts });
+    const facts = { ...goFacts(), paths: new Set([refused]) };
+    const own = { checkout: new Checkout(CHECKOUT), facts };
+    return plan({ settings: controllerOf({ run: ['./run', '{args}'] }), ...own, keyPairMounts });
   };
   expect((await planFor([usual, refused])).hardCoded).toEqual([refused]);
   await expect(planFor([refused])).rejects.toMatchObject({ code: 'certificate.not-written' });
@@ -318,10 +367,10 @@ test.each([
       'go.mod': 'module m\n',
       'main.go': 'package main\nfunc main() {}\n',
     });
-    const facts = noCheckoutFacts();
-    facts.addressFlags.defaults.push({ flag, value: `${colon}${port}`, directory });
-    const checkout = { root: directory, facts };
-    const rest = inputs({ settings: { package: '.' }, checkout });
+    const facts = goFacts();
+    facts.flags.push(definedFlag(flag, `${colon}${port}`, { directory }));
+    const own = { checkout: new Checkout(directory), facts };
+    const rest = inputs({ settings: controllerOf({ package: '.' }), ...own });
     const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
     expect(planned.plan.run.slice(1)).toEqual(['serve', became, '--leader-elect=false']);
   },
@@ -336,8 +385,8 @@ test.runIf(await canPlace())(
       'templates/a.tpl': '',
       Dockerfile: 'FROM scratch\nCOPY templates /devloop-test-templates\nENTRYPOINT ["/manager"]\n',
     });
-    const checkout = { root, facts: await readCheckout(root) };
-    const { plan: controller } = await plan({ settings: { package: '.' }, checkout });
+    const own = { checkout: new Checkout(root), facts: await checkoutFacts(new Checkout(root)) };
+    const { plan: controller } = await plan({ settings: controllerOf({ package: '.' }), ...own });
     expect(controller.placed?.files).toContainEqual({
       from: join(root, 'templates'),
       to: '/devloop-test-templates',
@@ -356,15 +405,17 @@ test('the controller gets what its image sets, and the Deployment and the shell 
       'ENV OPERATOR_VERSION=$version LEVEL=image REGION=image\nENTRYPOINT ["/manager"]\n',
     ].join('\n'),
   });
-  const settings = { package: '.' };
-  const rest = inputs({ settings, checkout: { root, facts: noCheckoutFacts() }, env: { REGION: 'shell' } });
+  const settings = controllerOf({ package: '.' });
+  const rest = inputs({ settings, checkout: new Checkout(root), facts: goFacts(), env: { REGION: 'shell' } });
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
   const { plan: controller } = await planController(rest, io);
   expect(controller.env).toMatchObject({ OPERATOR_VERSION: '2', LEVEL: 'info', REGION: 'shell' });
-  expect(events).toContainEqual({
-    type: 'note',
-    message: 'OPERATOR_VERSION\nset by the Dockerfile: the controller gets what its image sets.',
-  });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'variables.of-image',
+      values: expect.objectContaining({ variables: ['OPERATOR_VERSION'] }),
+    }),
+  );
 });
 
 test.each<[string, string[] | undefined]>([
@@ -380,7 +431,7 @@ test.each<[string, string[] | undefined]>([
   ['cd /x && /manager --a', undefined],
   ['/manager --a=`hostname`', undefined],
 ])('the arguments in the script of a shell: %s', async (script, expected) => {
-  const rest = inputs({ settings: { run: ['./run', '{args}'] } });
+  const rest = inputs({ settings: controllerOf({ run: ['./run', '{args}'] }) });
   Object.assign(rest.target.manager!.container, { command: ['/bin/sh', '-c'], args: [script] });
   const events: DevloopEvent[] = [];
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
@@ -401,7 +452,7 @@ test.each<[string, { command?: string[]; args: string[] }, string[]]>([
   ['the program, with a directory', { args: ['/app/conf', '--a=b'] }, ['/state/s1/mounts/0', '--a=b']],
   ['the program, with a subcommand', { args: ['serve', '--a=b'] }, ['serve', '--a=b']],
 ])('the arguments of a manager that is started by %s', async (_, words, expected) => {
-  const rest = inputs({ settings: { run: ['./run', '{args}'] } });
+  const rest = inputs({ settings: controllerOf({ run: ['./run', '{args}'] }) });
   const manager = rest.target.manager!;
   manager.object.spec.template.spec.volumes = [{ name: 'settings', emptyDir: {} }];
   const volumeMounts = [{ name: 'settings', mountPath: '/app/conf' }];
@@ -422,15 +473,23 @@ test('a variable that cannot be had is named, and so is one that is only made up
   const { env } = (await planController(rest, io)).plan;
   expect(env).toMatchObject({ NODE: 'node-1' });
   expect(env).not.toHaveProperty('TOKEN');
-  expect(events).toContainEqual({
-    type: 'warning',
-    message: expect.stringMatching(/TOKEN: .*Secret absent/),
-  });
-  expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('NODE=node-1') });
+  const cause = expect.stringContaining('Secret absent');
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'variable.unknown',
+      values: expect.objectContaining({ variable: 'TOKEN', cause }),
+    }),
+  );
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      code: 'variable.node',
+      values: expect.objectContaining({ variable: 'NODE', node: 'node-1' }),
+    }),
+  );
 });
 
 test('a path that is relative to the working directory of the container finds its copy', async () => {
-  const rest = inputs({ settings: { run: ['./run', '{args}'] } });
+  const rest = inputs({ settings: controllerOf({ run: ['./run', '{args}'] }) });
   const manager = rest.target.manager!;
   manager.object.spec.template.spec.volumes = [{ name: 'settings', emptyDir: {} }];
   Object.assign(manager.container, {
@@ -460,13 +519,13 @@ test('a flag of the program whose default leaves leader election on is added, bu
     'main.go': 'package main\nfunc main() {}\n',
     'other/main.go': 'package main\nfunc main() {}\n',
   });
-  const electionFlags = [
-    { flag: 'leader-elect', directory },
-    { flag: 'leader-elect', directory },
-    { flag: 'other-leader-elect', directory: join(directory, 'other') },
+  const flags = [
+    definedFlag('leader-elect', true, { directory }),
+    definedFlag('leader-elect', true, { directory }),
+    definedFlag('other-leader-elect', true, { directory: join(directory, 'other') }),
   ];
-  const checkout = { root: directory, facts: { ...noCheckoutFacts(), electionFlags } };
-  const rest = inputs({ settings: { package: '.' }, checkout });
+  const own = { checkout: new Checkout(directory), facts: { ...goFacts(), flags } };
+  const rest = inputs({ settings: controllerOf({ package: '.' }), ...own });
   rest.target.manager!.container.args = [];
   const { run, added } = (await plan(rest)).plan;
   expect([run.slice(1), added]).toEqual([['serve', '--leader-elect=false'], ['--leader-elect=false']]);
@@ -480,10 +539,10 @@ test('a flag that leaves leader election on is added for the command that knows 
     'go.mod': 'module m\n',
     'main.go': 'package main\nfunc main() {}\n',
   });
-  const electionFlags = [{ flag: 'leader-election', directory, command: 'controller-service' }];
+  const flags = [definedFlag('leader-election', true, { directory, command: 'controller-service' })];
   const commandNames = new Set(['controller-service', 'webhook-service']);
-  const checkout = { root: directory, facts: { ...noCheckoutFacts(), electionFlags, commandNames } };
-  const rest = inputs({ settings: { package: '.' }, checkout });
+  const own = { checkout: new Checkout(directory), facts: { ...goFacts(), flags, commandNames } };
+  const rest = inputs({ settings: controllerOf({ package: '.' }), ...own });
   const container = rest.target.manager!.container;
   const run = async (command: string[], args: string[]): Promise<string[]> => {
     Object.assign(container, { command, args });
@@ -495,4 +554,24 @@ test('a flag that leaves leader election on is added for the command that knows 
   // A text that is not the name of a command says nothing.
   expect(await run(['/m'], ['--v=2'])).toEqual([off, '--v=2']);
   expect(await run(['/m'], ['other'])).toEqual(['other', off]);
+});
+
+test('what a program needs here precedes the shell, and the variables of the user precede both', async () => {
+  const found: FoundProgram = {
+    ...{ name: 'main.toy', what: 'program', source: '', chosen: [], cwd: CHECKOUT, run: ['toy', '{args}'] },
+    ...{ hasWebhooks: true, rivals: [], imageFiles: [], imageVariables: { COLOUR: 'red', SIZE: 'small' } },
+    preflight: async () => ({ is: 'ready' }),
+    ownVariables: { PATH: '/checkout/bin:/bin', TOY: 'on' },
+    argumentsIn: (words) => words.slice(1),
+  };
+  const language = { ...GO, program: async () => found };
+  const { facts } = inputs();
+  const planned = await plan({
+    facts: { ...facts, language },
+    settings: controllerOf({ env: { TOY: 'off' } }),
+    env: { HOME: '/home/me', PATH: '/bin', COLOUR: 'blue' },
+  });
+  expect(planned.plan.env).toMatchObject({ HOME: '/home/me', PATH: '/checkout/bin:/bin', TOY: 'off' });
+  expect(planned.plan.env).toMatchObject({ COLOUR: 'blue', SIZE: 'small' });
+  expect(planned.plan.run).toEqual(['toy', '--leader-elect=false']);
 });

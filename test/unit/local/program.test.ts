@@ -1,15 +1,25 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { GO } from '../../../src/checkout/go/go.ts';
+import type { FoundProgram, Language } from '../../../src/checkout/language.ts';
 import { planProgram } from '../../../src/local/program.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { controllerOf } from '../../support/settings.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 test.each([
-  ['after --', { command: ['cargo', 'run'] }],
-  ['in devloop.yaml', { settings: { run: ['cargo', 'run'] } }],
+  ['after --', { settings: { run: ['cargo', 'run'], isNamedByFlag: true } }],
+  ['in devloop.yaml', { settings: controllerOf({ run: ['cargo', 'run'] }) }],
 ])('a command %s is not debugged by devloop, which does not build it', async (_, named) => {
   const inputs = {
-    ...{ target: { services: [], namespace: 'x' }, root: '/', directory: '/', settings: {} },
-    ...{ kubeconfigFlags: [], electionFlags: [], forDebugger: 'all' as const, ...named },
+    ...{
+      target: { services: [], namespace: 'x' },
+      checkout: new Checkout('/'),
+      directory: '/',
+      settings: {},
+    },
+    ...{ flags: [], language: GO, forDebugger: 'all' as const, ...named },
   };
   const io = { emit: () => {}, signal: new AbortController().signal };
   await expect(planProgram(inputs, io)).rejects.toMatchObject({
@@ -44,8 +54,12 @@ test.each<[string, Record<string, string>, boolean]>([
     source: '',
   };
   const inputs = {
-    ...{ target: { services: [{ ...service, calls: [call] }], namespace: 'x' }, root, settings: {} },
-    ...{ directory: '/state', kubeconfigFlags: [], electionFlags: [] },
+    ...{
+      target: { services: [{ ...service, calls: [call] }], namespace: 'x' },
+      checkout: new Checkout(root),
+      settings: {},
+    },
+    ...{ directory: '/state', flags: [], language: GO },
   };
   const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
   expect(planned).toMatchObject({ build: expect.arrayContaining(['./cmd/a']), asksForRestart });
@@ -58,8 +72,13 @@ test('the program of a module below the root is named as --package names it', as
   });
   const events: DevloopEvent[] = [];
   const inputs = {
-    ...{ target: { services: [], namespace: 'x' }, root, settings: {}, directory: '/state' },
-    ...{ kubeconfigFlags: [], electionFlags: [] },
+    ...{
+      target: { services: [], namespace: 'x' },
+      checkout: new Checkout(root),
+      settings: {},
+      directory: '/state',
+    },
+    ...{ flags: [], language: GO },
   };
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
   expect(await planProgram(inputs, io)).toMatchObject({ build: expect.arrayContaining(['.']) });
@@ -80,8 +99,13 @@ test.each<[string, string[], string]>([
   const object = { metadata, spec: { selector: {}, template: { spec: { containers: [container] } } } };
   const manager = { ref: { kind: 'Deployment' as const, ...metadata }, object, container, source: '' };
   const inputs = {
-    ...{ target: { services: [], manager, namespace: 'shop' }, root, settings: {}, directory: '/state' },
-    ...{ kubeconfigFlags: [], electionFlags: [] },
+    ...{
+      target: { services: [], manager, namespace: 'shop' },
+      checkout: new Checkout(root),
+      settings: {},
+      directory: '/state',
+    },
+    ...{ flags: [], language: GO },
   };
   const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
   expect(planned.build).toContain(expected);
@@ -89,29 +113,116 @@ test.each<[string, string[], string]>([
 
 test('the words that stand for the arguments are no part of another word', async () => {
   const inputs = {
-    ...{ target: { services: [], namespace: 'x' }, root: '/', directory: '/state' },
-    ...{ kubeconfigFlags: [], electionFlags: [], settings: { run: ['sh', '-c', 'exec node a.mjs {args}'] } },
+    ...{ target: { services: [], namespace: 'x' }, checkout: new Checkout('/'), directory: '/state' },
+    ...{
+      flags: [],
+      language: GO,
+      settings: { run: ['sh', '-c', 'exec node a.mjs {args}'] },
+    },
   };
   const io = { emit: () => {}, signal: new AbortController().signal };
   await expect(planProgram(inputs, io)).rejects.toMatchObject({
     code: 'usage.invalid',
-    message: '{args} in `exec node a.mjs {args}` is only part of a word, but it stands for several words.',
+    message: expect.stringContaining('`exec node a.mjs {args}`'),
     hint: expect.stringContaining('"$@"'),
   });
-  const whole = { ...inputs, settings: { run: ['sh', '-c', 'exec node a.mjs "$@"', 'sh', '{args}'] } };
+  const whole = {
+    ...inputs,
+    settings: controllerOf({ run: ['sh', '-c', 'exec node a.mjs "$@"', 'sh', '{args}'] }),
+  };
   expect((await planProgram(whole, io)).run).toEqual(whole.settings.run);
 });
+
+test.each([
+  ['names the program', ['cc', '-o', 'bin/shop', 'main.c'], 2],
+  ['names another file', ['cc', '-o', 'main.o', 'main.c'], undefined],
+  ['is not there', ['make'], undefined],
+])(
+  'each build of the own command makes a new file if -o names the program: it %s',
+  async (_, build, output) => {
+    const inputs = {
+      ...{ target: { services: [], namespace: 'x' }, checkout: new Checkout('/'), directory: '/state' },
+      ...{ flags: [], language: undefined },
+      settings: { build, run: ['bin/shop'] },
+    };
+    const io = { emit: () => {}, signal: new AbortController().signal };
+    expect(await planProgram(inputs, io)).toMatchObject({ is: 'command', build, output });
+  },
+);
 
 test('a path to watch that does not exist is named; a glob may match nothing yet', async () => {
   const root = await directoryWith({ 'src/main.py': '' });
   const events: DevloopEvent[] = [];
   const settings = { run: ['python3', 'src/main.py'], watch: ['src', 'missing', 'src/*.rs', 'none/**/*.py'] };
   const inputs = {
-    ...{ target: { services: [], namespace: 'x' }, root, directory: '/state', settings },
-    ...{ kubeconfigFlags: [], electionFlags: [] },
+    ...{
+      target: { services: [], namespace: 'x' },
+      checkout: new Checkout(root),
+      directory: '/state',
+      settings,
+    },
+    ...{ flags: [], language: GO },
   };
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
   await planProgram(inputs, io);
-  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(warnings).toEqual([expect.stringContaining(' missing,'), expect.stringContaining(' none/**/*.py,')]);
+  expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
+    { code: 'watch.missing', values: { path: 'missing' } },
+    { code: 'watch.missing', values: { path: 'none/**/*.py' } },
+  ]);
+});
+
+const TOY: FoundProgram = {
+  ...{
+    name: 'main.toy',
+    what: 'program',
+    source: 'the only one',
+    chosen: [],
+    cwd: '/',
+    run: ['toy', '{args}'],
+  },
+  ...{ hasWebhooks: false, rivals: [], imageFiles: [], imageVariables: {} },
+  preflight: async () => ({ is: 'broken', problem: 'toys is not installed.', hint: 'toy install' }),
+};
+
+test('what a program without a build tool lacks is reported before anything changes', async () => {
+  const { tool, ...withoutTool } = GO;
+  const language: Language = { ...withoutTool, program: async () => TOY };
+  const inputs = {
+    ...{
+      target: { services: [], namespace: 'x' },
+      checkout: new Checkout('/'),
+      directory: '/',
+      settings: {},
+    },
+    ...{ flags: [], language },
+  };
+  const io = { emit: () => {}, signal: new AbortController().signal };
+  await expect(planProgram(inputs, io)).rejects.toMatchObject({
+    code: 'controller.no-toolchain',
+    message: expect.stringContaining('toys is not installed.'),
+    hint: 'toy install',
+  });
+  const built = { ...inputs, language: { ...language, ...(tool && { tool }) } };
+  expect(await planProgram(built, io)).toMatchObject({ run: TOY.run });
+});
+
+test('the build adds what tags the API calls only if that is asked for', async () => {
+  const root = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n\nrequire sigs.k8s.io/controller-runtime v0.24.1\n',
+    'main.go': MANAGER,
+  });
+  const io = { emit: () => {}, signal: new AbortController().signal };
+  const inputs = {
+    ...{
+      target: { services: [], namespace: 'x' },
+      checkout: new Checkout(root),
+      settings: {},
+      directory: '/state',
+    },
+    ...{ flags: [], language: GO, isBuilt: true },
+  };
+  const overlay = expect.stringMatching(/^-overlay=/);
+  const { build } = await planProgram({ ...inputs, callTags: join(root, 'kept') }, io);
+  expect(build).toEqual(expect.arrayContaining([overlay]));
+  expect((await planProgram(inputs, io)).build).not.toEqual(expect.arrayContaining([overlay]));
 });

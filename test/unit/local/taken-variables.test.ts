@@ -3,6 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { GO } from '../../../src/checkout/go/go.ts';
 import { isOfTheMachine } from '../../../src/local/machine-variables.ts';
 import { MOST_VARIABLES, takenVariables } from '../../../src/local/taken-variables.ts';
 import { directoryWith, put } from '../controller/support/places.ts';
@@ -38,11 +40,16 @@ const valued = (names: string[], value = 'x') => Object.fromEntries(names.map((n
 
 test('no variable that runs something somewhere reaches `make run`, unless a program source names it', async () => {
   const root = await kubebuilder();
-  const command = { root, run: ['make', 'run'], keptProgram: join(root, '..', 'unused') };
+  const command = {
+    checkout: new Checkout(root),
+    run: ['make', 'run'],
+    keptProgram: join(root, '..', 'unused'),
+  };
   expect(PROBED.length).toBeGreaterThan(100);
   const variables = valued([...PROBED, 'SHOP_MODE']);
   expect([...(await takenVariables(variables, command))]).toEqual(['SHOP_MODE']);
   await writeFile(join(root, 'more.py'), 'os.environ["CONTROLLER_GEN"], os.environ["MAKEFLAGS"]\n');
+  command.checkout.forget();
   expect([...(await takenVariables(variables, command))].sort()).toEqual(['CONTROLLER_GEN', 'SHOP_MODE']);
 });
 
@@ -51,12 +58,9 @@ test('the user names a variable in the command, or in a file that the command na
   const file = await put(await directoryWith({}), 'server.mjs', 'console.log(process.env.FROM_FILE)\n');
   const run = ['node', '-e', 'console.log(process.env.FROM_COMMAND)', file, 'AS_WORD', '--port=$IN_WORD'];
   const variables = valued(['FROM_FILE', 'FROM_COMMAND', 'OTHER', 'AS_WORD', 'IN_WORD', 'WORD']);
-  expect([...(await takenVariables(variables, { root, run, keptProgram: root }))].sort()).toEqual([
-    'AS_WORD',
-    'FROM_COMMAND',
-    'FROM_FILE',
-    'IN_WORD',
-  ]);
+  expect(
+    [...(await takenVariables(variables, { checkout: new Checkout(root), run, keptProgram: root }))].sort(),
+  ).toEqual(['AS_WORD', 'FROM_COMMAND', 'FROM_FILE', 'IN_WORD']);
 });
 
 test.each(
@@ -71,7 +75,7 @@ test.each(
     expect([
       ...(await takenVariables(
         { [name]: 'x' },
-        { root, run: ['make'], keptProgram: join(root, 'kept'), ...more },
+        { checkout: new Checkout(root), run: ['make'], keptProgram: join(root, 'kept'), ...more },
       )),
     ]).toEqual([]);
 });
@@ -82,7 +86,7 @@ test('of thousands of variables, only the first are looked for', async () => {
   const root = await directoryWith({ 'main.go': `package main\n\n${text}` });
   const linked = async () => new Map([['example.com/shop', root]]);
   const taken = await takenVariables(valued(['LD_PRELOAD', ...names]), {
-    ...{ root, run: ['make'], keptProgram: join(root, 'kept') },
+    ...{ checkout: new Checkout(root), run: ['make'], keptProgram: join(root, 'kept') },
     linked,
   });
   expect([...taken]).toEqual(names.slice(0, MOST_VARIABLES));
@@ -121,9 +125,10 @@ async function withLibraries() {
   );
   packages.set('mime/multipart', standard).set('example.com/shop', root);
   return {
-    root,
+    checkout: new Checkout(root),
     run: ['/controller'],
     modules,
+    language: GO,
     linked: async () => packages,
     keptProgram: join(root, 'cache', 'kept'),
   };
@@ -192,7 +197,8 @@ test.each([
 ])('a variable that only a library names has no value like %j: it could be loaded or run', async (value) => {
   const program = await withLibraries();
   expect([...(await takenVariables({ AWS_CONFIG_FILE: value, KUBE_EDITOR: value }, program))]).toEqual([]);
-  await put(program.root, 'own.go', 'package main\n\nvar _ = os.Getenv("AWS_CONFIG_FILE")\n');
+  await put(program.checkout.root, 'own.go', 'package main\n\nvar _ = os.Getenv("AWS_CONFIG_FILE")\n');
+  program.checkout.forget();
   expect([...(await takenVariables({ AWS_CONFIG_FILE: value }, program))]).toEqual(['AWS_CONFIG_FILE']);
 });
 

@@ -1,25 +1,26 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { linkedPackages } from '../../../src/controller/go/linked-packages.ts';
+import { definedFlags } from '../../../src/checkout/go/flags.ts';
+import { linkedPackages } from '../../../src/checkout/go/linked-packages.ts';
+import { goReader } from '../../../src/checkout/go/reader/parser.ts';
+import { goSource, goSources } from '../../../src/checkout/go/sources.ts';
+import { defaultFlags } from '../../../src/local/default-settings.ts';
 import { planController } from '../../../src/local/plan.ts';
-import { moveWebhookPort } from '../../../src/local/webhook-port.ts';
-import { collectAddressFlags } from '../../../src/operator/address-flags.ts';
+import { webhookPort } from '../../../src/local/rules.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { controllerOf } from '../../support/settings.ts';
 import { recordEvents } from '../controller/support/events.ts';
 import { directoryWith } from '../controller/support/places.ts';
 import { inputs } from './support/inputs.ts';
+import { madeLocal } from './support/made-local.ts';
 
 const MOVE = { from: 9443, port: 40123, because: 'it is in use' };
-const NO_FLAGS = { defaults: [], constants: new Map(), commands: [] };
-
 async function move(words: string[], variables: Record<string, string> = {}, known = {}, text?: string) {
-  const args = words.map((word) => ({ value: word, shown: word }));
-  const { all, emit } = recordEvents();
-  const facts = { secrets: new Set<string>(), addressFlags: NO_FLAGS, ...known };
-  const files = new Map(text === undefined ? [] : [['/state/config.yaml', text]]);
-  const moved = await moveWebhookPort({ args, variables, files }, MOVE, facts, { emit });
-  const notes = all('note').map(({ message }) => message);
-  const [file] = moved?.files.values() ?? [];
-  return moved && { words: moved.args.map(({ value }) => value), variables: moved.variables, notes, file };
+  const start = { args: words, variables, ...(text !== undefined && { text }) };
+  const made = await madeLocal(start, {}, { rules: [webhookPort(MOVE)], ...known });
+  if (made.changes.length === 0) return undefined;
+  const changed = made.changes.map(({ setting }) => [setting.in, setting.name]);
+  return { words: made.args, variables: made.variables, changed, file: made.text };
 }
 
 test.each<[string, string[], string[]]>([
@@ -32,13 +33,13 @@ test.each<[string, string[], string[]]>([
   expect((await move(words))?.words).toEqual(expected);
 });
 
-test('variables and flags that both name it are changed, and a note says each', async () => {
+test('variables and flags that both name it are changed', async () => {
   expect(await move(['--webhook-port=9443'], { WEBHOOK_PORT: '9443', PORT: '9443' })).toEqual({
     words: ['--webhook-port=40123'],
     variables: { WEBHOOK_PORT: '40123', PORT: '9443' },
-    notes: [
-      '--webhook-port=9443\nbecomes --webhook-port=40123: it is in use',
-      'WEBHOOK_PORT=9443\nbecomes WEBHOOK_PORT=40123: it is in use',
+    changed: [
+      ['flag', '--webhook-port'],
+      ['variable', 'WEBHOOK_PORT'],
     ],
   });
 });
@@ -57,13 +58,13 @@ test.each<[string, string, string]>([
   expect((await move([], {}, {}, text))?.file).toBe(expected);
 });
 
-test('an argument and a file that both name it are changed, and a note says each', async () => {
+test('an argument and a file that both name it are changed', async () => {
   expect(await move(['--webhook-port=9443'], {}, {}, 'webhook: {port: 9443}\n')).toMatchObject({
     words: ['--webhook-port=40123'],
     file: 'webhook: {port: 40123}\n',
-    notes: [
-      '--webhook-port=9443\nbecomes --webhook-port=40123: it is in use',
-      'webhook.port: 9443 (config.yaml)\nbecomes webhook.port: 40123 in the local copy: it is in use',
+    changed: [
+      ['flag', '--webhook-port'],
+      ['file', 'webhook.port'],
     ],
   });
 });
@@ -99,14 +100,16 @@ test("a flag's default is written out, unless the flag is given or of another pr
     'main.go': main,
   });
   const linked = linkedPackages({ directory, goPackage: '.', flags: [] });
+  const reader = await goReader();
   const of = (where: string) => {
-    const addressFlags = { defaults: [], constants: new Map(), commands: [] };
-    collectAddressFlags(main, where, addressFlags);
-    return { addressFlags, linked };
+    const sources = goSources([goSource(join(where, 'main.go'), reader.file(main))], []);
+    const flags = definedFlags(sources);
+    const facts = { flags, commands: [], electionFlags: [], commandNames: new Set<string>(), linked };
+    return { defaults: defaultFlags(facts) };
   };
   expect(await move(['serve'], {}, of(directory))).toMatchObject({
     words: ['serve', '--webhook-port=40123'],
-    notes: ['--webhook-port=40123\nis added: it is in use'],
+    changed: [['default', '--webhook-port']],
   });
   expect(await move(['--webhook-port=9444'], {}, of(directory))).toBeUndefined();
   expect(await move([], {}, of('/elsewhere'))).toBeUndefined();
@@ -147,7 +150,7 @@ test('a port in a mounted file is another one in the copy that is written', asyn
   const data = { 'config.yaml': 'webhook: {port: 9443}\n' };
   cluster.put('ConfigMap', { metadata: { name: 'settings', namespace: 'shop' }, data } as never);
   const elsewhere = async () => ({ port: 40123, because: 'it is in use' });
-  const all = inputs({ api: cluster.api, settings: { run: ['./run', '{args}'] }, elsewhere });
+  const all = inputs({ api: cluster.api, settings: controllerOf({ run: ['./run', '{args}'] }), elsewhere });
   const { container, object } = all.target.manager!;
   container.args!.push('--config=/etc/shop/config.yaml');
   container.volumeMounts = [{ name: 'settings', mountPath: '/etc/shop' }];

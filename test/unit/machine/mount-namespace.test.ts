@@ -75,8 +75,9 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     await mkdir(join(place, 'below'));
     await writeFile(join(place, 'below', 'deep'), 'd');
     await symlink('file', join(place, 'link'));
-    await symlink(place, `${place}-link`);
-    const to = join(`${place}-link`, 'no', 'such', 'namespace');
+    const link = join(await directoryWith({}), 'link');
+    await symlink(place, link);
+    const to = join(link, 'no', 'such', 'namespace');
     const files = [
       to,
       ...['file', '.hidden', 'a \\040b', 'below/deep', 'link'].map((name) => join(place, name)),

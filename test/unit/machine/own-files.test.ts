@@ -37,7 +37,7 @@ it.each<[string, number, boolean]>([
   ['everybody can write, but is sticky', 0o1777, true],
 ])('a directory that %s', async (_, mode, isSafe) => {
   const open = make('open', mode);
-  expect(otherWriter(join(open, 'a/b'))).toBe(isSafe ? undefined : `other users can write to ${open}`);
+  expect(otherWriter(join(open, 'a/b'))).toEqual(isSafe ? undefined : expect.stringContaining(open));
   make('open/own', 0o700);
   expect(otherWriter(join(open, 'own/file')) === undefined).toBe(isSafe);
 });
@@ -54,19 +54,19 @@ it.skipIf(!isRoot)('the directory, or the link, of another user is not safe', as
   const sticky = make('tmp', 0o1777);
   const theirs = make('tmp/theirs', 0o755);
   chownSync(theirs, STRANGER, STRANGER);
-  expect(otherWriter(join(theirs, 'certs'))).toBe(`${theirs} belongs to another user (uid ${STRANGER})`);
+  expect(otherWriter(join(theirs, 'certs'))).toMatch(RegExp(`^${theirs} .*uid ${STRANGER}`));
   const link = join(sticky, 'link');
   symlinkSync(make('own', 0o700), link);
   expect(otherWriter(join(link, 'a'))).toBeUndefined();
   const { lchownSync } = await import('node:fs');
   lchownSync(link, STRANGER, STRANGER);
-  expect(otherWriter(join(link, 'a'))).toBe(`${link} belongs to another user (uid ${STRANGER})`);
+  expect(otherWriter(join(link, 'a'))).toMatch(RegExp(`^${link} .*uid ${STRANGER}`));
 });
 
 it.skipIf(!isRoot)("a group's directory is not safe", async () => {
   const shared = make('shared', 0o775);
   chownSync(shared, 0, STRANGER);
-  expect(otherWriter(join(shared, 'a'))).toBe(`other users can write to ${shared}`);
+  expect(otherWriter(join(shared, 'a'))).toContain(`${shared}`);
 });
 
 it.skipIf(!isRoot)('a group that users share is not safe, even if it is the group of this process', () => {
@@ -79,7 +79,7 @@ it.skipIf(!isRoot)('a group that users share is not safe, even if it is the grou
     gid: STRANGER,
     encoding: 'utf8',
   });
-  expect(stdout.trim(), stderr).toBe(`other users can write to ${shared}`);
+  expect(stdout, stderr).toContain(shared);
 });
 
 it('a directory that somebody else made in the meantime is refused', async () => {

@@ -5,6 +5,7 @@ import { AGAIN } from '../../../src/errors.ts';
 import { discover } from '../../../src/operator/discover.ts';
 import { alsoPause as alsoPauseOf } from '../../../src/session/start/pause.ts';
 import { checkoutFacts, clusterWithTable, install } from '../../support/operators.ts';
+import { settingsOf } from '../../support/settings.ts';
 
 const NAMESPACE = 'shop-system';
 const PATH = '/validate-shop-example-com-v1-order';
@@ -63,10 +64,14 @@ test('what a file names is not named by the user', async () => {
 });
 
 test('only a flag is the word of the user', () => {
-  const context = { config: { alsoPause: ['bank/ledger', 'none'] }, settingsFile: '/shop/devloop.yaml' };
+  const settingsFile = '/shop/devloop.yaml';
+  const config = { alsoPause: ['bank/ledger', 'none'] };
   const named = ['bank/ledger'];
-  expect(alsoPauseOf({}, context)).toEqual({ named, file: '/shop/devloop.yaml', nothingElse: true });
-  expect(alsoPauseOf({ alsoPause: named }, context)).toEqual({ named, nothingElse: false });
+  expect(alsoPauseOf({ settings: settingsOf(config), settingsFile })).toEqual({
+    ...{ named, file: settingsFile, nothingElse: true },
+  });
+  const settings = settingsOf(config, { alsoPause: named });
+  expect(alsoPauseOf({ settings, settingsFile })).toEqual({ named, nothingElse: false });
 });
 
 test('the manager, and a Deployment that does not run, need no pause', async () => {

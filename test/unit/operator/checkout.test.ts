@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readCheckout } from '../../../src/operator/sources.ts';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { checkoutFacts } from '../../../src/languages.ts';
 
 let root: string;
 beforeEach(async () => {
@@ -28,7 +29,7 @@ describe('the names', () => {
     ['github.com/acme/webhook', ['acme-webhook', 'shop-operator']],
   ])('of module %s', async (module, expected) => {
     await writeFiles({ 'go.mod': `module ${module}\n` });
-    expect([...(await readCheckout(root)).names].sort()).toEqual(expected);
+    expect([...(await checkoutFacts(new Checkout(root))).names].sort()).toEqual(expected);
   });
 
   it('of images that it builds, and not of others', async () => {
@@ -38,7 +39,10 @@ describe('the names', () => {
       Makefile:
         'IMG ?= registry.example.com/acme/shop-server:latest\nNGINX_IMAGE = nginx:1\nIMAGE_NAME := $(REGISTRY)/shop-$(ARCH)\nTAG = v1\n',
     });
-    expect([...(await readCheckout(root)).images].sort()).toEqual(['shop-server', 'shop-webhook']);
+    expect([...(await checkoutFacts(new Checkout(root))).images].sort()).toEqual([
+      'shop-server',
+      'shop-webhook',
+    ]);
   });
 });
 
@@ -54,7 +58,10 @@ it.each([
   ['server.ts', 'const { kind } = review.request;\n', false],
 ])('knows whether %s has webhooks', async (file, text, expected) => {
   await writeFiles({ [file]: text });
-  expect(await readCheckout(root)).toMatchObject({ declaresWebhooks: expected, hasSources: true });
+  expect(await checkoutFacts(new Checkout(root))).toMatchObject({
+    declaresWebhooks: expected,
+    hasSources: true,
+  });
 });
 
 it.each([
@@ -62,13 +69,14 @@ it.each([
   ['what registers webhooks only', 'import v1 "k8s.io/api/admissionregistration/v1"\n', false],
 ])('%s declares webhooks: %s', async (_name, text, expected) => {
   await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': `package main\n\n${text}` });
-  expect((await readCheckout(root)).declaresWebhooks).toBe(expected);
+  expect((await checkoutFacts(new Checkout(root))).declaresWebhooks).toBe(expected);
 });
 
 it('knows paths that the sources join from constant parts', async () => {
-  const text = 'package main\nvar a = filepath.Join("/tmp", "cert")\nvar b = path.Join(dir, "/etc", "x")\n';
+  const text =
+    'package main\nimport (\n\t"path"\n\t"path/filepath"\n)\nvar a = filepath.Join("/tmp", "cert")\nvar b = path.Join(dir, "/etc", "x")\n';
   await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': text });
-  const { paths } = await readCheckout(root);
+  const { paths } = await checkoutFacts(new Checkout(root));
   expect(paths).toContain('/tmp/cert');
   expect(paths).not.toContain('/etc/x');
 });
@@ -76,11 +84,12 @@ it('knows paths that the sources join from constant parts', async () => {
 it('knows paths that the sources put together from constants, in whatever files these are', async () => {
   await writeFiles({
     'go.mod': 'module example.com/shop\n',
-    'main.go': 'package main\nvar key = filepath.Join(paths.TLS, "tls.key")\nvar other = unknown + "/x"\n',
+    'main.go':
+      'package main\nimport (\n\t"example.com/shop/paths"\n\t"path/filepath"\n)\nvar key = filepath.Join(paths.TLS, "tls.key")\nvar other = unknown + "/x"\n',
     'paths/a.go': 'package paths\nconst (\n\tTLS = Base + "/tls"\n\tRoots string = TLS + "/roots"\n)\n',
     'paths/b.go': 'package paths\nconst Base = "/var/run/shop"\n',
   });
-  const { paths } = await readCheckout(root);
+  const { paths } = await checkoutFacts(new Checkout(root));
   for (const path of ['/tls', '/tls/tls.key', '/tls/roots']) expect(paths).toContain(`/var/run/shop${path}`);
   expect([...paths].filter((path) => path.endsWith('/x'))).toEqual([]);
 });
@@ -89,19 +98,15 @@ it('knows names of objects that the sources put together from constants, in what
   await writeFiles({
     'go.mod': 'module example.com/shop\n',
     'main.go':
-      'package main\nvar lease = names.Config + "-lock"\nvar other = unknown + "-x"\nvar sum = a+"-5"\n',
+      'package main\nimport "example.com/shop/names"\nvar lease = names.Config + "-lock"\nvar other = unknown + "-x"\nvar sum = a+"-5"\n',
     'names/a.go': 'package names\nconst (\n\tConfig = Service + "-webhook-config"\n)\n',
     'names/b.go': 'package names\nconst Service = "shop-validator"\n',
     'other/b.go': 'package other\nvar Service string = "bakery"\n',
   });
-  const { quoted } = await readCheckout(root);
-  for (const name of [
-    'shop-validator-webhook-config',
-    'bakery-webhook-config',
-    'shop-validator-webhook-config-lock',
-  ])
+  const { quoted } = await checkoutFacts(new Checkout(root));
+  for (const name of ['shop-validator-webhook-config', 'shop-validator-webhook-config-lock'])
     expect(quoted).toContain(name);
-  expect([...quoted].filter((name) => /-x$|-5$/.test(name))).toEqual([]);
+  expect([...quoted].filter((name) => /-x$|-5$|^bakery-/.test(name))).toEqual([]);
 });
 
 it.each([
@@ -111,17 +116,21 @@ it.each([
   ['another part of that library', 'import "k8s.io/apiserver/pkg/authentication/user"\n', false],
 ])('%s connects to the cluster as a Pod does: %s', async (_name, text, expected) => {
   await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': `package main\n\n${text}` });
-  expect((await readCheckout(root)).connectsFromPod).toBe(expected);
+  expect((await checkoutFacts(new Checkout(root))).connectsFromPod).toBe(expected);
 });
 
 it.each([
   ['with the standard library', 'path := os.Getenv("KUBECONFIG")\n', true],
-  ["by client-go's name for it", 'path, ok := os.LookupEnv(clientcmd.RecommendedConfigPathEnvVar)\n', true],
+  [
+    "by client-go's name for it",
+    'import "k8s.io/client-go/tools/clientcmd"\nvar path = os.Getenv(clientcmd.RecommendedConfigPathEnvVar)\n',
+    true,
+  ],
   ['by a flag', 'cli.StringFlag{Name: "kubeconfig", EnvVars: []string{"KUBECONFIG"}}\n', true],
   ['not at all', 'os.Setenv("KUBECONFIG", path)\n', false],
 ])('sources read KUBECONFIG themselves: %s', async (_name, text, expected) => {
   await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': `package main\n\n${text}` });
-  expect((await readCheckout(root)).kubeconfigVariable).toBe(expected);
+  expect((await checkoutFacts(new Checkout(root))).kubeconfigVariable).toBe(expected);
 });
 
 describe('the layouts of kubebuilder', () => {
@@ -152,7 +161,7 @@ describe('the layouts of kubebuilder', () => {
       [webhookFile]: marker('/mutate-shop-example-com-v1-order'),
       'internal/webhook/v1/order_webhook_test.go': marker('/from-a-test'),
     });
-    const facts = await readCheckout(root);
+    const facts = await checkoutFacts(new Checkout(root));
     expect([...facts.groups]).toEqual(['shop.example.com']);
     expect([...facts.paths]).toEqual(['/mutate-shop-example-com-v1-order']);
     expect([...facts.markerPaths]).toEqual([...facts.paths]);
@@ -171,7 +180,7 @@ it('a marker of a path that nothing serves declares no webhook', async () => {
     'a.go': markers.map(marker).join(''),
     'b.go': 'server.Register("/v1/Carts", h)\nconst base = "/joined"\nconst path = base + "/orders"\n',
   });
-  const { markerPaths, paths } = await readCheckout(root);
+  const { markerPaths, paths } = await checkoutFacts(new Checkout(root));
   expect([...markerPaths].sort()).toEqual(['/joined/orders', ofCore, '/v1/Carts', made]);
   expect(paths).toContain(outdated);
 });
@@ -191,7 +200,7 @@ describe('what a checkout merely contains', () => {
       '.cache/types.go': groupversion('cache.io'),
       'test/e2e/types.go': groupversion('e2e.io'),
     });
-    expect([...(await readCheckout(root)).groups]).toEqual(['shop.example.com']);
+    expect([...(await checkoutFacts(new Checkout(root))).groups]).toEqual(['shop.example.com']);
   });
 
   it('as a path in a bundled manifest is only a manifest path, and declares no webhook', async () => {
@@ -199,7 +208,7 @@ describe('what a checkout merely contains', () => {
       'config/bundle.yaml':
         'kind: ValidatingWebhookConfiguration\nwebhooks:\n- clientConfig:\n    service:\n      path: /validate-other-io-v1-thing\n',
     });
-    const facts = await readCheckout(root);
+    const facts = await checkoutFacts(new Checkout(root));
     expect([...facts.paths]).toEqual([]);
     expect([...facts.manifestPaths]).toEqual(['/validate-other-io-v1-thing']);
     expect(facts.declaresWebhooks).toBe(false);
@@ -209,7 +218,7 @@ describe('what a checkout merely contains', () => {
 it('takes no name from a directory or module with a common name', async () => {
   root = join(dirname(root), 'operator');
   await writeFiles({ 'go.mod': 'module example.com/controller\n' });
-  expect([...(await readCheckout(root)).names]).toEqual([]);
+  expect([...(await checkoutFacts(new Checkout(root))).names]).toEqual([]);
 });
 
 describe('a module of a repository with several', () => {
@@ -260,7 +269,7 @@ describe('a module of a repository with several', () => {
   ])('takes over the packages that it imports from the others: %s', async (_, modules) => {
     root = join(dirname(root), 'operator');
     await writeFiles({ ...files, ...modules });
-    const facts = await readCheckout(root);
+    const facts = await checkoutFacts(new Checkout(root));
     expect([...facts.groups]).toEqual(['shop.example.com']);
     expect(facts.paths).toContain('/mutate-shop');
     expect(facts.paths).not.toContain('/mutate-neighbour');
@@ -275,20 +284,21 @@ describe('a module of a repository with several', () => {
       '../clone/v1/groupversion_info.go': groupversion('cert-manager.io'),
       'main.go': 'package main\n\nimport _ "cert-manager.io/apis/v1"\n',
     });
-    expect([...(await readCheckout(root)).groups]).toEqual([]);
+    expect([...(await checkoutFacts(new Checkout(root))).groups]).toEqual([]);
   });
 });
 
 it('finds nothing in a directory that does not exist', async () => {
-  expect((await readCheckout(root)).groups.size).toBe(0);
+  expect((await checkoutFacts(new Checkout(root))).groups.size).toBe(0);
 });
 
 it('the default of a flag is found in another package of the checkout', async () => {
   await writeFiles({
+    'go.mod': 'module example.com/shop\n',
     'cmd/main.go':
-      'package main\n\nfunc init() { flag.BoolVar(&on, "leader-elect", options.DefaultLeaderElect, "") }\n',
+      'package main\n\nimport "example.com/shop/options"\n\nfunc init() { flag.BoolVar(&on, "leader-elect", options.DefaultLeaderElect, "") }\n',
     'options/options.go': 'package options\n\nconst DefaultLeaderElect = true\n',
   });
-  const { electionFlags } = await readCheckout(root);
-  expect(electionFlags).toEqual([{ flag: 'leader-elect', directory: join(root, 'cmd'), command: undefined }]);
+  const { flags } = await checkoutFacts(new Checkout(root));
+  expect(flags).toMatchObject([{ flag: 'leader-elect', value: true, directory: join(root, 'cmd') }]);
 });

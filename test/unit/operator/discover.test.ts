@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { CheckoutFacts } from '../../../src/checkout/facts.ts';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
 import type { ApiService, Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { discover } from '../../../src/operator/discover.ts';
-import type { CheckoutFacts } from '../../../src/operator/sources.ts';
 import type { TargetNames } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -653,39 +653,42 @@ describe('an operator without webhooks', () => {
   it('whose webhooks nothing calls is found all the same, and a note names them', async () => {
     install(cluster, certManager);
     deploy('shop-controller-manager', 'shop-system', 'controller:latest');
-    const facts = { ...shop, markerPaths: new Set([...shop.paths].reverse()) };
-    const notes: string[] = [];
+    const paths = [...shop.paths].sort();
+    const facts = { ...shop, markerPaths: new Set([...paths].reverse()) };
+    const notes: DevloopEvent[] = [];
     const emit = (event: DevloopEvent): void => {
-      if (event.type === 'note') notes.push(event.message);
+      if (event.type === 'note') notes.push(event);
     };
     const discovery = { api: cluster.api, names: { services: [] }, facts, emit };
     expect(names(await discover(discovery))).toEqual({
       services: [],
       deployment: 'shop-controller-manager',
     });
-    expect(notes).toEqual([expect.stringMatching(/mutate-shop.*validate-shop.*are off.*without a route/)]);
+    expect(notes).toMatchObject([{ code: 'webhooks.off', values: { paths, areAll: true } }]);
     notes.length = 0;
     const [called] = shopWebhooks;
     install(cluster, { namespace: 'shop-system', service: 'x', webhooks: [called!], labels: {} });
     expect(names(await discover(discovery)).services).toEqual(['shop-system/x']);
-    expect(notes).toEqual([expect.stringMatching(/validate-shop\S+ of this checkout, so .* off/)]);
-    expect(notes[0]).not.toContain(called!.path);
+    const off = paths.filter((path) => path !== called!.path);
+    expect(notes).toMatchObject([{ code: 'webhooks.off', values: { paths: off, areAll: false } }]);
   });
 
   it('whose webhooks another manager answers is not said to have webhooks that are off', async () => {
     const labels = { app: 'hooks' };
     install(cluster, { ...shopOnRoot, webhooks: shopWebhooks, deployment: 'shop-hooks', labels });
     deploy('shop-reports', 'shop-system', 'controller:latest');
-    const notes: string[] = [];
+    const notes: DevloopEvent[] = [];
     const emit = (event: DevloopEvent): void => {
-      if (event.type === 'note') notes.push(event.message);
+      if (event.type === 'note') notes.push(event);
     };
     const names = { services: [], deployment: 'shop-system/shop-reports' };
     const facts = { ...shop, declaresWebhooks: true };
     const { services } = await discover({ api: cluster.api, names, facts, emit });
     expect(services).toEqual([]);
-    expect(notes).toContainEqual(expect.stringContaining('Service shop-system/hooks'));
-    expect(notes.filter((note) => note.includes('are off'))).toEqual([]);
+    expect(notes).toMatchObject([
+      { code: 'service.of-another', values: { service: { namespace: 'shop-system', name: 'hooks' } } },
+      { code: 'operator.siblings' },
+    ]);
   });
 
   it('whose webhooks are called by URL is warned about, or refused with the URL', async () => {
@@ -726,16 +729,18 @@ it('a Service that only a CRD calls, and that does not exist, is left out beside
   const [namespace, service] = ['shop-system', 'shop-webhook-service'];
   install(cluster, { namespace, service, deployment: 'm', webhooks: shopWebhooks });
   convert(cluster, 'orders', 'shop.example.com', namespace, 'webhook-service');
-  const warnings: string[] = [];
+  const warnings: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => {
-    if (event.type === 'warning') warnings.push(event.message);
+    if (event.type === 'warning') warnings.push(event);
   };
   const named = (services: string[]) =>
     discover({ api: cluster.api, names: { services }, facts: shop, emit });
   expect(names(await named([])).services).toEqual([`${namespace}/${service}`]);
-  expect(warnings).toEqual([
-    expect.stringMatching(/Service shop-system\/webhook-service does not exist.*orders\.shop/),
-  ]);
+  const missing = {
+    service: { namespace, name: 'webhook-service' },
+    caller: { name: 'orders.shop.example.com' },
+  };
+  expect(warnings).toMatchObject([{ code: 'service.missing', values: missing }]);
   await expect(named([`${namespace}/${service}`, `${namespace}/webhook-service`])).rejects.toMatchObject({
     code: 'target.not-found',
   });
@@ -869,16 +874,18 @@ describe('an API of the cluster', () => {
     cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', admission);
     const spec = { service: { namespace: 'shop-system', name: service } };
     cluster.put<ApiService>('APIService', { metadata: { name: 'v1.a.example.com' }, spec });
-    const notes: string[] = [];
+    const notes: DevloopEvent[] = [];
     const emit = (event: DevloopEvent): void => {
-      if (event.type === 'note') notes.push(event.message);
+      if (event.type === 'note') notes.push(event);
     };
     const target = await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
     expect(target.services).toEqual([]);
     expect(target.manager?.ref.name).toBe('shop-controller-manager');
     const calls = target.apis!.flatMap((one) => one.calls);
     expect(calls.map(({ from }) => from.name)).toEqual(callers);
-    expect(notes).toEqual(noted.map((name) => expect.stringContaining(`APIService ${name}`)));
+    expect(notes).toMatchObject(
+      noted.map((name) => ({ code: 'webhooks.through-api', values: { api: { name } } })),
+    );
   });
 });
 

@@ -2,9 +2,10 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findMainPackage } from '../../../src/controller/go/main-package.ts';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { findMainPackage } from '../../../src/checkout/go/main-package.ts';
+import { checkoutFacts } from '../../../src/languages.ts';
 import { rank } from '../../../src/operator/match.ts';
-import { readCheckout } from '../../../src/operator/sources.ts';
 import { LAYOUTS } from '../../support/layouts/all.ts';
 import { makeRepository } from '../../support/layouts/layout.ts';
 
@@ -18,7 +19,7 @@ test.each(LAYOUTS)('a repository like this is recognised, with its main package:
   const call = { from, name, path: webhook.path, port: 443, caBundle: '', groups: [''] };
   const ranked = rank(
     [{ namespace: name, name: `${name}-webhook`, calls: [call] }],
-    await readCheckout(directory),
+    await checkoutFacts(new Checkout(directory)),
   );
   expect(ranked).toHaveLength(1);
   const hints = {
@@ -28,7 +29,7 @@ test.each(LAYOUTS)('a repository like this is recognised, with its main package:
     workload: name,
     paths: [webhook.path],
   };
-  const main = await findMainPackage(directory, hints);
+  const main = await findMainPackage(new Checkout(directory), hints);
   expect(main.package).toBe(layout.main.package);
   expect(relative(join(base, name), main.directory)).toBe(
     layout.main.module === '.' ? '' : layout.main.module,

@@ -5,6 +5,7 @@ import { namedIn } from '../../../src/local/volume-places.ts';
 import { certificateMounts, mountsOf } from '../../../src/operator/mounts.ts';
 import type { TargetManager } from '../../../src/operator/target.ts';
 import { mountPointsIn } from '../../../src/operator/volumes.ts';
+import { partly } from '../../support/partly.ts';
 
 const LENGTH = 150_000;
 /** An expression that takes quadratic time needs more than twice as long for such a text. */
@@ -15,7 +16,7 @@ function mountedAt(mountPath: string): { object: Workload; container: Container 
   const volumes = [{ name: 'certs', secret: { secretName: 'certs' } }];
   const container = { name: 'manager', volumeMounts: [{ name: 'certs', mountPath }] };
   return {
-    object: { spec: { template: { spec: { volumes, containers: [container] } } } } as unknown as Workload,
+    object: partly<Workload>({ spec: { template: { spec: { volumes, containers: [container] } } } }),
     container,
   };
 }

@@ -1,19 +1,22 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { kubeconfigFlags } from '../../../src/operator/cobra-commands.ts';
-import {
-  collectElectionDefaults,
-  electionFlags,
-  electionVariables,
-  noElectionDefaults,
-} from '../../../src/operator/leader-election.ts';
-import { collectPathFlags, flagsBelow, type PathFlags } from '../../../src/operator/path-flags.ts';
+import { mayLeaveElectionOn } from '../../../src/checkout/election-switch.ts';
+import { isKubeconfigFlag } from '../../../src/checkout/flags.ts';
+import { electionVariables } from '../../../src/checkout/go/election-variables.ts';
+import { definedFlags } from '../../../src/checkout/go/flags.ts';
+import { flagsOfKubernetes } from '../../../src/checkout/go/leader-election.ts';
+import { flagsBelow } from '../../../src/checkout/path-flags.ts';
+import { sourcesOf } from '../../support/go-sources.ts';
 
 test.each([
-  ['the option', '	LeaderElection: os.Getenv("SHOP_HA") == "true",\n	Metrics: os.Getenv("SHOP_METRICS"),'],
+  [
+    'the option',
+    'ctrl.Options{\n	LeaderElection: os.Getenv("SHOP_HA") == "true",\n	Metrics: os.Getenv("SHOP_METRICS"),\n}',
+  ],
   ['the default of the flag', 'flag.BoolVar(&on, "leader-elect", os.Getenv("SHOP_HA") == "true", "Elect.")'],
   [
     'the tag of a field',
-    '	LeaderElection bool `env:"SHOP_HA" default:"true"`\n	Metrics bool `env:"SHOP_METRICS"`',
+    'type config struct {\n	LeaderElection bool `env:"SHOP_HA" default:"true"`\n	Metrics bool `env:"SHOP_METRICS"`\n}',
   ],
   ['viper', 'viper.BindEnv("leader-elect", "SHOP_HA")\nviper.BindEnv("metrics", "SHOP_METRICS")'],
   [
@@ -29,23 +32,24 @@ test.each([
     'type config struct {\n	HA bool `envconfig:"SHOP_HA"`\n}\nctrl.Options{LeaderElection: cfg.HA}',
   ],
 ])('a variable is bound to leader election by %s', (_, text) => {
-  expect(electionVariables(text)).toEqual(['SHOP_HA']);
+  expect([...electionVariables(sourcesOf({ 'main.go': text }))]).toEqual(['SHOP_HA']);
 });
 
 test.each([
   [
     'of another option',
-    'LeaderElectionID: os.Getenv("SHOP_ID"),\nLeaderElectionReleaseOnCancel: env("RELEASE"),',
+    'ctrl.Options{LeaderElectionID: os.Getenv("SHOP_ID"), LeaderElectionReleaseOnCancel: env("RELEASE")}',
   ],
-  ['on another line', 'LeaderElection: true,\nMetrics: os.Getenv("SHOP_METRICS"),'],
+  ['of a field beside it', 'ctrl.Options{LeaderElection: true, Metrics: os.Getenv("SHOP_METRICS")}'],
   ['without leader election', 'ha := os.Getenv("SHOP_HA")'],
 ])('a variable %s is not', (_, text) => {
-  expect(electionVariables(text)).toEqual([]);
+  expect([...electionVariables(sourcesOf({ 'main.go': text }))]).toEqual([]);
 });
 
-function flagsIn(...texts: string[]): string[] {
-  const flags: PathFlags = { defaults: [], constants: new Map() };
-  for (const text of texts) collectPathFlags(text, '/checkout/cmd', flags);
+const MODULES = [{ path: 'example.com/shop', directory: '/checkout' }];
+
+function flagsIn(files: Record<string, string>): string[] {
+  const flags = definedFlags(sourcesOf(files, MODULES));
   return [...flagsBelow(flags, '/certs').values()].flatMap((found) => [...found.keys()]);
 }
 
@@ -59,7 +63,7 @@ test.each([
   ['urfave/cli', '&cli.StringFlag{\n	Name: "cert-dir",\n	Usage: "Where.",\n	Value: "/certs",\n}'],
   ['urfave/cli, after a usage', 'cli.PathFlag{Usage: "Where.", Name: "cert-dir", Value: "/certs"}'],
 ])('the flag of a directory is found: %s', (_, text) => {
-  expect(flagsIn(text)).toEqual(['cert-dir']);
+  expect(flagsIn({ '/checkout/cmd/main.go': text })).toEqual(['cert-dir']);
 });
 
 test.each([
@@ -67,19 +71,27 @@ test.each([
   ['one of a list', '[]corev1.EnvVar{\n	{\n		Name: "SHOP_CERTS",\n		Value: "/certs",\n	},\n}'],
   ['one after a flag', 'cli.BoolFlag{Name: "on"}\nreturn EnvVar{Name: "SHOP_CERTS", Value: "/certs"}'],
 ])('a variable that the operator gives to others is no flag: %s', (_, text) => {
-  expect(flagsIn(text)).toEqual([]);
+  expect(flagsIn({ '/checkout/cmd/main.go': text })).toEqual([]);
 });
 
 test('the flag of a directory is found by a constant of another file', () => {
-  const defined = 'fs.StringVar(&o.dir, "cert-dir", defaults.CertDir, "Where.")';
-  expect(flagsIn(defined, 'const CertDir = "/certs"\n')).toEqual(['cert-dir']);
-  expect(flagsIn(defined)).toEqual([]);
+  const main =
+    'package main\nimport "example.com/shop/defaults"\nvar d = fs.String("cert-dir", defaults.CertDir, "Where.")';
+  const files = { '/checkout/cmd/main.go': main };
+  const constant = { '/checkout/defaults/d.go': 'package defaults\nconst CertDir = "/certs"\n' };
+  expect(flagsIn({ ...files, ...constant })).toEqual(['cert-dir']);
+  expect(flagsIn(files)).toEqual([]);
 });
 
+/** The sources of packages: the first imports the others. */
 function electionFlagsIn(...files: [text: string, directory?: string][]) {
-  const defaults = noElectionDefaults();
-  for (const [text, directory = '/checkout'] of files) collectElectionDefaults(text, directory, defaults);
-  return electionFlags(defaults);
+  const imports = 'package main\nimport "example.com/shop/options"\n';
+  const written = files.map(([text, directory = '/checkout'], index) => [
+    join(directory, `${index}.go`),
+    index === 0 ? `${imports}${text}` : text,
+  ]);
+  const sources = sourcesOf(Object.fromEntries(written), MODULES);
+  return [...definedFlags(sources), ...flagsOfKubernetes(sources)].filter(mayLeaveElectionOn);
 }
 
 test.each([
@@ -89,6 +101,7 @@ test.each([
   ['options.BindLeaderElectionFlags(&o.LeaderElection, fs)', ['leader-elect']],
   ['f.Bool("leader-elect", false, "Elect.")', []],
   ['f.Bool("leader-election-release", true, "Release.")', []],
+  ['f.String("leader-election", "enabled", "Elect.")', ['leader-election']],
 ])('a flag whose default leaves leader election on: %s', (text, expected) => {
   expect(electionFlagsIn([text]).map(({ flag }) => flag)).toEqual(expected);
 });
@@ -106,9 +119,16 @@ test.each<[string, string, string, boolean]>([
   ['an unknown one', OF_OPTIONS, '', false],
   ['a name of another package', 'f.Bool("leader-elect", ha, "")', 'var ha = true', false],
   ['one that disables it', 'f.Bool("no-leader-election", o.NoElection, "")', '', true],
-  ['one that does by default', 'f.Bool("no-leader-election", o.NoElection, "")', 'NoElection: true', false],
-])('whether the default of a flag leaves leader election on: %s', (_, flag, value, isOn) => {
-  expect(electionFlagsIn([flag], [value, '/checkout/other'])).toHaveLength(isOn ? 1 : 0);
+  [
+    'one that does by default',
+    'f.Bool("no-leader-election", o.NoElection, "")',
+    'return &Options{NoElection: true}',
+    false,
+  ],
+])('whether the default of a flag leaves leader election on: %s', (name, flag, value, isOn) => {
+  const isElsewhere = name.includes('of another package') || flag === OF_OPTIONS;
+  const directory = isElsewhere ? '/checkout/options' : '/checkout';
+  expect(electionFlagsIn([flag], [value, directory])).toHaveLength(isOn ? 1 : 0);
 });
 
 test('a default by any name counts in its own package', () => {
@@ -136,14 +156,16 @@ test.each<[string, string, string, string[]]>([
   ['one of another setting', OF_CONSTANT, 'const flagElect = "leader-election-id"', []],
   ['an unknown one', OF_CONSTANT, '', []],
   ['a common name of another package', 'f.Bool(name, true, "")', 'const name = "leader-elect"', []],
-])('a flag whose name is a constant: %s', (_, flag, constant, expected) => {
-  expect(electionFlagsIn([flag], [constant, '/checkout/other']).map((one) => one.flag)).toEqual(expected);
+])('a flag whose name is a constant: %s', (name, flag, constant, expected) => {
+  const directory = name.includes('of another package') ? '/checkout/options' : '/checkout';
+  expect(electionFlagsIn([flag], [constant, directory]).map((one) => one.flag)).toEqual(expected);
 });
 
 test('a constant by any name counts in its own package', () => {
   expect(electionFlagsIn(['f.Bool(name, true, "")'], ['const name = "leader-elect"'])).toHaveLength(1);
 });
 
+const CLIENT = 'package main\nimport "k8s.io/client-go/tools/clientcmd"\n';
 const COMMANDS = `
 func NewController() *cobra.Command {
 	command := &cobra.Command{Use: "controller-service", Short: "Runs it."}
@@ -156,7 +178,7 @@ test.each([
   ['command.Flags().BoolVar(&on, "leader-election", true, "Elect.")', 'controller-service'],
   ['fs := command.Flags()\n	options.BindLeaderElectionFlags(&o.LeaderElection, fs)', 'controller-service'],
   ['command.PersistentFlags().BoolVar(&on, "leader-election", true, "Elect.")', undefined],
-  ['other.Flags().BoolVar(&on, "leader-election", true, "Elect.")', undefined],
+  ['other.Flags().BoolVar(&on, "leader-election", true, "Elect.")', null],
 ])('whose flag it is: %s', (text, command) => {
   const [found] = electionFlagsIn([COMMANDS.replace('FLAG', text)]);
   expect(found).toMatchObject({ directory: '/checkout' });
@@ -169,6 +191,9 @@ test.each([
   ['file := flag.String(clientcmd.RecommendedConfigPathFlag, "", "A file.")', [undefined]],
   ['command.Flags().StringVar(&file, "config", "", "A file.")', []],
 ])('whose flag for the kubeconfig it is: %s', (text, expected) => {
-  const found = kubeconfigFlags(COMMANDS.replace('FLAG', text), '/checkout');
-  expect(found).toEqual(expected.map((command) => ({ directory: '/checkout', command })));
+  const sources = sourcesOf({ '/checkout/main.go': CLIENT + COMMANDS.replace('FLAG', text) });
+  const found = definedFlags(sources).filter(isKubeconfigFlag);
+  expect(found.map(({ directory, command }) => [directory, command])).toEqual(
+    expected.map((command) => ['/checkout', command]),
+  );
 });

@@ -1,5 +1,6 @@
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createHumanPrinter, type HumanPrinterOptions } from '../../../src/report/human.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 
 export interface Captured {
   stderr: string;
@@ -43,8 +44,8 @@ export function printed(
 export function everyEvent(text: string): DevloopEvent[] {
   return [
     { type: 'discovered', what: 'service', value: text, source: text },
-    { type: 'warning', message: text, hint: text },
-    { type: 'note', message: text },
+    notice('error.further', { cause: text, next: text }),
+    notice('login.output', { line: text }),
     { type: 'waiting', for: text, seconds: 1, limitSeconds: 60 },
     { type: 'change', action: 'update', object: { kind: text, namespace: text, name: text }, detail: text },
     { type: 'reviews.set', name: text, file: text, reviews: 2 },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 import { everyEvent, printed } from './capture.ts';
 
 const TERMINAL = { columns: 40 };
@@ -9,7 +10,7 @@ const wait = (seconds: number, what = 'the Pod'): DevloopEvent => ({
   seconds,
   limitSeconds: 60,
 });
-const NOTE: DevloopEvent = { type: 'note', message: 'so it is' };
+const NOTE: DevloopEvent = notice('login.output', { line: 'so it is' });
 
 describe('lines', () => {
   it('stand in columns', () => {
@@ -225,9 +226,10 @@ describe('waiting', () => {
 
 describe('colours', () => {
   const coloured = (env: Record<string, string>, terminal?: { columns: number }): boolean =>
-    printed([{ type: 'warning', message: 'm' }], { env, ...(terminal && { terminal }) }).stderr.includes(
-      '\x1b[',
-    );
+    printed([notice('error.further', { cause: 'm' })], {
+      env,
+      ...(terminal && { terminal }),
+    }).stderr.includes('\x1b[');
 
   it.each([
     [{}, TERMINAL, true],
@@ -281,11 +283,11 @@ describe('on a terminal, a long line', () => {
   };
 
   it('continues below its text', () => {
-    const [first, ...more] = lines({ type: 'note', message: words });
+    const [first, ...more] = lines(notice('login.output', { line: words }));
     expect(first).toMatch(/^note {10}word0 .{1,45}$/);
     expect(more).toHaveLength(1);
     expect(more[0]).toMatch(/^ {14}word\d/);
-    expect(lines({ type: 'warning', message: words })[1]).toMatch(/^ {2}word/);
+    expect(lines(notice('error.further', { cause: words }))[1]).toMatch(/^ {2}word/);
     const finding: DevloopEvent = {
       type: 'finding',
       check: 'x',
@@ -299,7 +301,7 @@ describe('on a terminal, a long line', () => {
 
   it('goes on with a word that fits into no line, and breaks behind it', () => {
     const name = 'n'.repeat(60);
-    expect(lines({ type: 'note', message: `Service ${name} is redirected` })).toEqual([
+    expect(lines(notice('login.output', { line: `Service ${name} is redirected` }))).toEqual([
       `note          Service ${name}`,
       `${' '.repeat(14)}is redirected`,
     ]);
@@ -311,8 +313,11 @@ describe('on a terminal, a long line', () => {
 
   it('stays one line where it is a command, or comes from the controller', () => {
     const hint = `devloop down ${words}`;
-    expect(lines({ type: 'warning', message: 'm', hint })).toEqual(['warning: m', `→ next: ${hint}`]);
+    expect(lines(notice('error.further', { cause: 'm', next: hint }))).toEqual([
+      'warning: m',
+      `→ next: ${hint}`,
+    ]);
     expect(lines({ type: 'controller.output', stream: 'stdout', line: words })).toHaveLength(1);
-    expect(lines({ type: 'note', message: words }, 30)).toHaveLength(1);
+    expect(lines(notice('login.output', { line: words }), 30)).toHaveLength(1);
   });
 });

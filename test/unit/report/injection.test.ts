@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createJsonPrinter } from '../../../src/report/json.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 import { oneLine, safeText } from '../../../src/report/text.ts';
 import { everyEvent, printed } from './capture.ts';
 
@@ -45,7 +46,7 @@ describe.each(Object.entries(ATTACKS))('text that %s', (_, attack) => {
 
 it('leaves nothing of a control character that is alone in its text', () => {
   for (let code = 0; code <= 0x9f; code++) {
-    const { stderr } = printed([{ type: 'note', message: `a${String.fromCharCode(code)}b` }]);
+    const { stderr } = printed([notice('login.output', { line: `a${String.fromCharCode(code)}b` })]);
     expect(stderr, `character ${code}`).not.toMatch(ACTIVE);
   }
 });
@@ -87,7 +88,7 @@ it('keeps the colours of the controller, and only these, where colours are shown
   const line = '\x1b[31mred\x1b[2J';
   const events = [
     { type: 'controller.output', stream: 'stdout', line } as const,
-    { type: 'note', message: line } as const,
+    notice('login.output', { line }),
   ];
   const { stderr } = printed(events, { env: { FORCE_COLOR: '1' } });
   expect(stderr).toContain(' \x1b[31mred\x1b[0m\n');

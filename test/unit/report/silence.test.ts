@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 import { breakSilence } from '../../../src/report/silence.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -17,7 +18,7 @@ it('says after five seconds of silence what devloop is at, and for how long', ()
   const { printer, waits } = start();
   // The last output came right after a look.
   vi.advanceTimersByTime(1_001);
-  printer.print({ type: 'note', message: 'x' });
+  printer.print(notice('login.output', { line: 'x' }));
   vi.advanceTimersByTime(3_900);
   expect(waits()).toEqual([]);
   vi.advanceTimersByTime(1_100);
@@ -33,7 +34,7 @@ it('says after five seconds of silence what devloop is at, and for how long', ()
 it('says nothing while other lines are printed, and nothing once devloop waits for the user', () => {
   const { printer, waits } = start();
   for (let at = 0; at < 10; at++) {
-    printer.print({ type: 'note', message: 'x' });
+    printer.print(notice('login.output', { line: 'x' }));
     vi.advanceTimersByTime(3_000);
   }
   expect(waits()).toEqual([]);
@@ -51,7 +52,7 @@ it('says nothing while other lines are printed, and nothing once devloop waits f
   expect(waits().at(-1)).toBe('the new build to serve 6');
   // Nothing is started if the program is the same.
   printer.print({ type: 'build.done', ms: 1, identical: true });
-  printer.print({ type: 'note', message: 'the new build is identical' });
+  printer.print(notice('build.identical', {}));
   vi.advanceTimersByTime(60_000);
   expect(waits()).toEqual([]);
   printer.print({ type: 'session.stopping', reason: 'SIGINT' });

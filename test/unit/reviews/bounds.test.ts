@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { jsonPath } from '../../../src/config/json-path.ts';
-import type { ServedReview } from '../../../src/gateway/review.ts';
+import type { ServedReview } from '../../../src/gateway/hooks.ts';
 import { changesIn } from '../../../src/report/review-words.ts';
 import { createAnswering } from '../../../src/reviews/answering-build.ts';
 import { differences } from '../../../src/reviews/compare.ts';

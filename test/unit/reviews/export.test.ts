@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { findWebhookSetups, type WebhookSetup } from '../../../src/operator/webhook-setup.ts';
-import { curlCommand, plainJson, requireKept } from '../../../src/reviews/export.ts';
-import { goTest } from '../../../src/reviews/export-go.ts';
+import { Checkout } from '../../../src/checkout/files.ts';
+import { goTest } from '../../../src/checkout/go/review-test.ts';
+import { findWebhookSetups, type WebhookSetup } from '../../../src/checkout/go/webhook-setup.ts';
+import { plainJson } from '../../../src/phrases.ts';
+import { curlCommand, requireKept } from '../../../src/reviews/export.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
+import { testReview } from '../../../src/reviews/test-review.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../../examples/application-operator');
 const PATH = '/validate-apps-example-com-v1-application';
@@ -74,7 +77,7 @@ it('text that a terminal or Go would interpret stays the same value', () => {
 });
 
 it("finds how the sample operator's own sources register a webhook", async () => {
-  expect(await findWebhookSetups(SAMPLE, [PATH])).toEqual([
+  expect(await findWebhookSetups(new Checkout(SAMPLE), [PATH])).toEqual([
     {
       packageName: 'v1',
       directory: 'internal/webhook/v1',
@@ -84,7 +87,9 @@ it("finds how the sample operator's own sources register a webhook", async () =>
       controllerRuntime: 24,
     },
   ]);
-  expect(await findWebhookSetups(SAMPLE, ['/elsewhere'])).toMatchObject([{ packageName: 'main', calls: [] }]);
+  expect(await findWebhookSetups(new Checkout(SAMPLE), ['/elsewhere'])).toMatchObject([
+    { packageName: 'main', calls: [] },
+  ]);
 });
 
 it('reads the sources beside a file that an editor has locked', async () => {
@@ -92,11 +97,12 @@ it('reads the sources beside a file that an editor has locked', async () => {
   onTestFinished(() => rm(root, { recursive: true }));
   await writeFile(join(root, 'go.mod'), 'module example.com/shop\n');
   const setup = 'func (r *Shop) SetupWebhookWithManager(mgr ctrl.Manager) error {\n}\n';
-  const text = `package shop\n\n// +kubebuilder:webhook:path=/validate-shop\n${setup}\nvar AddToScheme = 1\n`;
+  const imported = 'import ctrl "sigs.k8s.io/controller-runtime"\n';
+  const text = `package shop\n\n${imported}\n// +kubebuilder:webhook:path=/validate-shop\n${setup}\nvar AddToScheme = 1\n`;
   await writeFile(join(root, 'shop.go'), text);
   // As Emacs does.
   await symlink('ann@host.1:2', join(root, '.#shop.go'));
-  expect(await findWebhookSetups(root, ['/validate-shop'])).toMatchObject([
+  expect(await findWebhookSetups(new Checkout(root), ['/validate-shop'])).toMatchObject([
     { packageName: 'shop', calls: ['(&Shop{}).SetupWebhookWithManager(mgr)'], schemes: ['AddToScheme'] },
   ]);
 });
@@ -113,7 +119,7 @@ const OLD: WebhookSetup = {
 it('a Go test takes an answer whose status is null, as programs in other languages write it', () => {
   const allowed = { allowed: true, status: null, warnings: null };
   const test = goTest(
-    [requireKept({ ...record('shop'), verdict: 'allowed', response: { response: allowed } })],
+    [testReview(requireKept({ ...record('shop'), verdict: 'allowed', response: { response: allowed } }))],
     OLD,
   );
   expect(test).toContain('"allowed": true');
@@ -125,7 +131,7 @@ it.each<[string, WebhookSetup]>([
   ['one without the usual functions', { ...OLD, calls: [] }],
   ['one without controller-runtime', { ...OLD, calls: [], controllerRuntime: undefined }],
 ])('a Go test is formatted as gofmt formats it: %s', (_, setup) => {
-  const text = goTest([requireKept(record('we`b\u009b\ufeff\ud800'))], setup);
+  const text = goTest([testReview(requireKept(record('we`b\u009b\ufeff\ud800')))], setup);
   const { stdout, stderr } = spawnSync('gofmt', { input: text });
   expect(stderr.toString()).toBe('');
   expect(stdout.toString()).toBe(text);

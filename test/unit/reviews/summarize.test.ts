@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ServedReview } from '../../../src/gateway/review.ts';
+import type { ServedReview } from '../../../src/gateway/hooks.ts';
 import { crdFieldsOf } from '../../../src/operator/crd-fields.ts';
 import { detailOf } from '../../../src/page/detail.ts';
 import { summaryOf } from '../../../src/reviews/record.ts';

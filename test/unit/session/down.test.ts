@@ -32,11 +32,14 @@ it('of several sessions that cannot be restored, each is named', async () => {
   }
   const { io, events } = await ioWith(server);
   // Without a Lease, nothing shows whether a session is alive.
-  await expect(down({ services: [], takeOver: false, dryRun: false }, io)).rejects.toMatchObject({
+  await expect(down({ given: {}, takeOver: false, dryRun: false }, io)).rejects.toMatchObject({
     ...{ code: 'session.held', message: expect.stringContaining('Service shop/hook-s1') },
   });
   const named = (name: string) =>
-    expect.objectContaining({ type: 'warning', message: expect.stringContaining(name) });
+    expect.objectContaining({
+      code: 'error.further',
+      values: expect.objectContaining({ error: 'session.held', cause: expect.stringContaining(name) }),
+    });
   expect(events).toEqual(
     expect.arrayContaining([named('Service shop/hook-s2'), named('Service shop/hook-s3')]),
   );
@@ -46,12 +49,12 @@ it('a namespace that is gone does not keep anybody from restoring the rest, unle
   await using server = await fakeApiServer();
   const config = 'namespace: shop\nservice: shop/hook\n';
   const { io, events } = await ioWith(server, { 'devloop.yaml': config });
-  await down({ services: [], takeOver: false, dryRun: false }, io);
+  await down({ given: {}, takeOver: false, dryRun: false }, io);
   expect(events.at(-1)).toMatchObject({
-    type: 'note',
-    message: expect.stringContaining('No devloop session'),
+    code: 'restore.nothing',
+    values: { held: [] },
   });
-  const typed = { services: [], namespace: 'shop', takeOver: false, dryRun: false };
+  const typed = { given: { namespace: 'shop' }, takeOver: false, dryRun: false };
   await expect(down(typed, io)).rejects.toMatchObject({ code: 'target.not-found' });
 });
 
@@ -67,7 +70,7 @@ it('sessions are judged side by side', async () => {
   }
   const interrupt = new AbortController();
   const { io, events } = await ioWith(server, {}, interrupt);
-  const ending = down({ services: [], takeOver: false, dryRun: false }, io).catch(() => {});
+  const ending = down({ given: {}, takeOver: false, dryRun: false }, io).catch(() => {});
   // Each Lease is watched for 15 s.
   await vi.waitFor(
     () => {
@@ -116,11 +119,12 @@ it('a session that is renewed again while others are restored is left alone', as
     vi.useRealTimers();
   });
   const { io, events } = await ioWith(server);
-  await expect(down({ services: [], takeOver: false, dryRun: false }, io)).rejects.toThrow('shop/s1');
+  await expect(down({ given: {}, takeOver: false, dryRun: false }, io)).rejects.toThrow('shop/s1');
   expect(writes.length).toBeGreaterThan(0);
   expect(writes.filter((one) => one.includes('s2'))).toEqual([]);
-  const message = expect.stringContaining('holder of s2');
-  expect(events).toContainEqual(expect.objectContaining({ type: 'warning', message }));
+  const cause = expect.stringContaining('holder of s2');
+  const values = expect.objectContaining({ cause });
+  expect(events).toContainEqual(expect.objectContaining({ code: 'error.further', values }));
 }, 60_000);
 
 it('a session that has left only a Lease comes last, since anybody can create one', async () => {
@@ -135,9 +139,10 @@ it('a session that has left only a Lease comes last, since anybody can create on
   const metadata = { ...labelled('s2', 'hook'), annotations };
   cluster.put<Service>('Service', { metadata, spec: { ports: [] } });
   const { io, events } = await ioWith(server);
-  await expect(down({ services: [], takeOver: true, dryRun: false }, io)).rejects.toMatchObject({
+  await expect(down({ given: {}, takeOver: true, dryRun: false }, io)).rejects.toMatchObject({
     message: expect.stringContaining('Service shop/hook'),
   });
-  const other = expect.objectContaining({ type: 'warning', message: expect.stringContaining('s1') });
+  const values = expect.objectContaining({ cause: expect.stringContaining('s1') });
+  const other = expect.objectContaining({ code: 'error.further', values });
   expect(events).toContainEqual(other);
 }, 20_000);

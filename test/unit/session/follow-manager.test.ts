@@ -12,6 +12,8 @@ import { followManager } from '../../../src/session/start/follow-manager.ts';
 import type { Session } from '../../../src/session/start/session.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { partly } from '../../support/partly.ts';
+import { settingsOf } from '../../support/settings.ts';
 import { CHECKOUT, inputs } from '../local/support/inputs.ts';
 
 const cluster = fakeCluster();
@@ -44,14 +46,25 @@ async function following(): Promise<{ follow: (object: Workload) => void; object
     emit: (event: DevloopEvent) => void events.push(event),
   };
   const { plan } = await planController({ ...rest, target }, work);
-  const session = {
-    ...{ target, files, sessionId: 's1', moved: new Map(), facts: rest.checkout.facts },
-    ...{ plan: { standIn: [], pause: [] }, options: { controller: true }, io: { env: rest.env } },
-    context: { api: cluster.api, root: CHECKOUT, config: { controller: rest.settings }, chosen: {} },
-  } as unknown as Session;
+  const session = partly<Session>({
+    target,
+    files,
+    sessionId: 's1',
+    moved: new Map(),
+    facts: rest.facts,
+    plan: { standIn: [], pause: [] },
+    options: { controller: true },
+    io: { env: rest.env },
+    context: {
+      api: cluster.api,
+      root: CHECKOUT,
+      checkout: rest.checkout,
+      settings: settingsOf({ controller: { run: ['./run'], env: { LEVEL: 'debug' } } }),
+    },
+  });
   const supervisor = { runWith() {} } as never;
   const follow = followManager(session, work, {
-    ...{ pairs: new Map(), connection: undefined, controller: plan, supervisor },
+    ...{ pairs: new Map(), proxy: undefined, controller: plan, supervisor },
   });
   return { follow, object, copy: join(directory, 'mounts', '0', 'settings.yaml') };
 }

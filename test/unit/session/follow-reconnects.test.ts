@@ -3,7 +3,7 @@ import type { EndpointSlice, Service } from '../../../src/cluster/api/objects.ts
 import { writeEndpoints } from '../../../src/cluster/takeover/endpoints.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
+import { healthOf, nothingYet, observedAfter } from '../../../src/session/context/observed.ts';
 import { followReconnects } from '../../../src/session/route/cut-over.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
@@ -80,18 +80,18 @@ it('counts as serving again only after kube-apiserver has followed', async () =>
   const cluster = fakeCluster();
   const leaving = new AbortController();
   const { routing, open, events, reconnect } = await taken(cluster, leaving.signal);
-  let health = healthAfter(STARTING, { type: 'session.ready', session: 's1', ms: 1 }, ['shop/webhook']);
+  let facts = observedAfter(nothingYet(['shop/webhook']), { type: 'session.ready', session: 's1', ms: 1 });
   const seen: string[] = [];
   const emit = routing.emit;
   routing.emit = (event) => {
     emit(event);
-    health = healthAfter(health, event, ['shop/webhook']);
-    seen.push(wordsFor(health));
+    facts = observedAfter(facts, event);
+    seen.push(healthOf(facts));
   };
   answerProbes(cluster, () => expect(seen).not.toContain('serving'));
   const following = followReconnects(routing, open, Promise.resolve());
   routing.emit({ type: 'route.reconnected', route: 'ssh', via: 'box', ms: 1 });
-  expect(seen).toEqual(['the ssh route is reconnected, but not verified yet']);
+  expect(seen).toEqual([expect.stringMatching(/ssh .*not verified/)]);
   reconnect();
   await expect.poll(() => seen.at(-1)).toBe('serving');
   expect(events.at(-1)).toMatchObject({

@@ -33,7 +33,13 @@ test('forgets the current context or a named one, whose cluster may be gone, and
   };
   await forgetContext({}, io);
   expect(events).toMatchObject([
-    { type: 'note', message: expect.stringMatching(/prod[\s\S]*Service shop\/hooks/) },
+    {
+      code: 'context.forgotten',
+      values: {
+        context: 'prod',
+        agreed: expect.arrayContaining([expect.stringContaining('Service shop/hooks')]),
+      },
+    },
   ]);
   expect(agreements(machine)).toMatchObject([{ context: 'staging' }]);
   await expect(forgetContext({ name: 'stagging' }, io)).rejects.toMatchObject({

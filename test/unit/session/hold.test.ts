@@ -39,8 +39,8 @@ it.each([
   const cwd = await mkdtemp(join(state, 'here-'));
   const checkout = notes === 0 ? cwd : '/src/shop';
   await using _ = await startSession('abcd1234', checkout);
-  const note = { type: 'note', message: expect.stringMatching(/abcd1234 .*\/src\/shop/) };
-  expect(await holdIn(cwd)).toEqual([
+  const note = { code: 'session.elsewhere', values: { session: 'abcd1234', checkout } };
+  expect(await holdIn(cwd)).toMatchObject([
     ...Array(notes).fill(note),
     { type: 'reviews.held', session: 'abcd1234' },
   ]);

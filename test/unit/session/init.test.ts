@@ -36,16 +36,14 @@ test.each(['vscode', 'goland'] as const)(
   async (ide) => {
     const { run, read } = await checkout();
     const file = ide === 'vscode' ? '.vscode/launch.json' : '.run/devloop.run.xml';
-    expect(await run({ ide })).toMatchObject([{ type: 'note', message: expect.stringContaining(file) }]);
+    expect(await run({ ide })).toMatchObject([{ code: 'init.written', values: { file } }]);
     const text = await read(file);
     expect(text).toContain('2345');
-    expect(await run({ ide })).toMatchObject([
-      { type: 'note', message: expect.stringContaining('unchanged') },
-    ]);
+    expect(await run({ ide })).toMatchObject([{ code: 'init.unchanged', values: { file } }]);
     // Editors would find no debugger there.
     const hint = expect.stringMatching(/up --debug$/);
-    const message = expect.stringContaining('2345 instead of 9');
-    expect(await run({ ide, port: 9 })).toEqual([{ type: 'warning', message, hint }]);
+    const values = { file, itsPort: 2345, wanted: 9 };
+    expect(await run({ ide, port: 9 })).toMatchObject([{ code: 'init.other-port', values, hint }]);
     expect(await read(file)).toBe(text);
   },
 );
@@ -158,4 +156,28 @@ test('a link to the file stays a link, and its permissions stay', async () => {
   expect((await lstat(join(cwd, '.vscode/launch.json'))).isSymbolicLink()).toBe(true);
   expect((await stat(join(cwd, 'shared.json'))).mode & 0o777).toBe(0o600);
   expect((await readdir(cwd)).sort()).toEqual(['.vscode', 'go.mod', 'shared.json']);
+});
+
+test('devloop.yaml names its schema in the first line: the installed one, or a copy that is renewed', async () => {
+  const copied = await checkout({ 'devloop.yaml': 'port: 9000\n' });
+  const values = { file: 'devloop.yaml', schema: 'devloop.schema.json' };
+  expect(await copied.run()).toContainEqual(expect.objectContaining({ code: 'init.schema', values }));
+  const linked = '# yaml-language-server: $schema=./devloop.schema.json\nport: 9000\n';
+  expect(await copied.read('devloop.yaml')).toBe(linked);
+  const schema = await copied.read('devloop.schema.json');
+  expect(JSON.parse(schema)).toMatchObject({ properties: { port: { maximum: 65_535 } } });
+  await writeFile(join(copied.cwd, 'devloop.schema.json'), '{}');
+  await copied.run();
+  expect([await copied.read('devloop.schema.json'), await copied.read('devloop.yaml')]).toEqual([
+    schema,
+    linked,
+  ]);
+  const path = 'node_modules/kube-devloop/schema/devloop.schema.json';
+  const installed = await checkout({ 'devloop.yaml': '', [path]: schema });
+  await installed.run();
+  expect(await installed.read('devloop.yaml')).toBe(`# yaml-language-server: $schema=./${path}\n`);
+  await expect(installed.read('devloop.schema.json')).rejects.toThrow();
+  const own = await checkout({ 'devloop.yaml': '# yaml-language-server: $schema=./mine.json\n' });
+  await own.run();
+  expect(await own.read('devloop.yaml')).toBe('# yaml-language-server: $schema=./mine.json\n');
 });

@@ -6,8 +6,12 @@ import type { Session } from '../../../src/session/start/session.ts';
 
 it('says that the manager is paused only where one is', () => {
   const { manager, namespace } = anyTarget('shop');
-  const invited = (pause: Session['plan']['pause']): string =>
-    invitation({ target: { namespace, services: [] }, plan: { pause } } as unknown as Session);
-  expect(invited([deploymentPause.pause(manager)])).toMatch(/manager is paused\.$/);
-  expect(invited([])).toBe('Start your process now.');
+  const files = { keyPairDirectory: '/keys' } as Session['files'];
+  const invited = (pause: Session['plan']['pause']) =>
+    invitation({ target: { namespace, services: [] }, plan: { pause } as Session['plan'], files });
+  expect(invited([deploymentPause.pause(manager)])).toMatchObject({
+    code: 'session.start-process',
+    values: { isPaused: true },
+  });
+  expect(invited([])).toMatchObject({ values: { isPaused: false } });
 });

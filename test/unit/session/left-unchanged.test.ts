@@ -1,11 +1,12 @@
 /** What `down` and its dry run leave as it is, because somebody else changed it. */
 import { beforeEach, expect, it } from 'vitest';
-import type { Service } from '../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { SERVICE_NAME } from '../../../src/cluster/takeover/endpoints.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { holdLease } from '../../../src/cluster/takeover/lease.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
-import { swapSelector } from '../../../src/cluster/takeover/service.ts';
+import { pointToAddress, swapSelector } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { printRestore } from '../../../src/session/end/dry-run.ts';
 import { restore } from '../../../src/session/end/restore.ts';
@@ -125,7 +126,9 @@ it.each<[string, () => void, object[]]>([
   for (const { kind, name } of objects as (typeof HOOK)[]) {
     const message = expect.stringContaining(`${kind} shop/${name}`);
     expect(refuse).toThrow(expect.objectContaining({ code: 'undo.incomplete', exitCode: 4, message }));
-    expect(events).toContainEqual(expect.objectContaining({ type: 'warning', message }));
+    const code = expect.stringMatching(/^restore\.(kept|undo-broken)$/);
+    const values = expect.objectContaining({ object: { kind, namespace: 'shop', name } });
+    expect(events).toContainEqual(expect.objectContaining({ code, values }));
   }
 });
 
@@ -145,4 +148,27 @@ it('the dry run leaves it to a session that is alive to guard what it changed', 
   const holder = { sessionId: 's1', identity: 'ann', holder: undefined, alive: true, local: true };
   expect(await printRestore(work(), await look(), holder)).toEqual([]);
   expect(events).toContainEqual(expect.objectContaining({ type: 'note' }));
+});
+
+it('hand-made endpoints that have lost their label, but not their undo, are named', async () => {
+  const metadata = { namespace: 'shop', name: 'by-hand' };
+  const service = cluster.put<Service>('Service', { metadata, spec: { ports: [{ port: 443 }] } });
+  const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 9443 }] }];
+  cluster.put<Endpoints>('Endpoints', { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets });
+  cluster.put<EndpointSlice>('EndpointSlice', {
+    metadata: { ...metadata, labels: { [SERVICE_NAME]: 'by-hand' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['192.0.2.2'] }],
+  });
+  const to = { address: '10.0.0.7', ports: [{ name: '', port: 1 }] };
+  await pointToAddress(service, '').apply(work(), () => to);
+  const kinds = ['Endpoints', 'EndpointSlice'] as const;
+  for (const kind of kinds)
+    cluster.edit(kind, 'by-hand', 'shop', ({ metadata: { labels } }) => {
+      delete labels!['devloop.dev/session'];
+    });
+  const kept = [{ fault: `still has ${UNDO}`, isUnmarked: true }];
+  const expected = kinds.map((kind) => ({ ref: { kind, ...metadata }, kept }));
+  expect(await printRestore(work(), await look(), undefined)).toEqual(expected);
+  expect((await end()).left).toEqual(expected);
 });

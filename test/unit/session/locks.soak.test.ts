@@ -1,4 +1,5 @@
 /** Who holds an operator, whatever happened to the holder: devloop refuses with the holder's name, or takes over. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname } from 'node:os';
@@ -12,6 +13,7 @@ import type { Target } from '../../../src/operator/target.ts';
 import { liveHolder, sessionsInTheWay } from '../../../src/session/context/holders.ts';
 import { type LocalMachine, thisMachine } from '../../../src/session/context/local-machine.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
+import { partly } from '../../support/partly.ts';
 import { record, SOAK } from '../../support/repeat.ts';
 
 const DAY_MS = 86_400_000;
@@ -159,7 +161,7 @@ it.each(CASES.map((given) => [given.name, given] as const))('where %s', async (_
   vi.useFakeTimers();
   const observer = { api: cluster.api, emit: () => {}, signal: new AbortController().signal };
   const service = cluster.read<Service>('Service', 'hook', 'shop')!;
-  const target = { namespace: 'shop', services: [{ service }] } as unknown as Target;
+  const target = partly<Target>({ namespace: 'shop', services: [{ service }] });
   const search = () => findMarked(cluster.api, ['shop'], { sessionId: 's1' });
   const { marked } = await search();
   const [up, down] = await looking(

@@ -145,10 +145,10 @@ it.each(['ImagePullBackOff', 'CrashLoopBackOff', 'CreateContainerConfigError'])(
     putPod(reason);
     const { notStarted } = await restore(work(), ['shop'], { managerReadySeconds: 3600 });
     expect(notStarted).toEqual([]);
-    const message = expect.stringMatching(
-      new RegExp(`StatefulSet shop/manager .*Pod shop/manager-0.*${reason}`),
-    );
-    expect(events.filter(({ type }) => type === 'warning')).toEqual([{ type: 'warning', message }]);
+    const cause = expect.stringMatching(new RegExp(`Pod shop/manager-0.*${reason}`));
+    expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
+      { code: 'manager.unready-as-before', values: { manager: ref, cause } },
+    ]);
   },
 );
 
@@ -157,8 +157,9 @@ it('a manager that was ready before is waited for, whatever its Pod says, and it
   putPod('ImagePullBackOff');
   const { notStarted } = await end();
   expect(notStarted).toMatchObject([{ ref, look: { kind: 'Pod', name: 'manager-0' } }]);
-  const late = expect.objectContaining({ hint: 'kubectl -n shop describe statefulset manager' });
-  expect(events.filter(({ type }) => type === 'warning')).toEqual([late]);
+  expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
+    { code: 'manager.not-ready', hint: 'kubectl -n shop describe statefulset manager' },
+  ]);
 });
 
 it('at the start, the cause is said, and what a dead session had found unready stays so', async () => {
@@ -166,7 +167,8 @@ it('at the start, the cause is said, and what a dead session had found unready s
   cluster.edit<Workload>('StatefulSet', 'manager', 'shop', ({ spec }) => (spec.replicas = 1));
   events = [];
   await reportUnready(work(), [ref]);
-  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining('ImagePullBackOff') }]);
+  const cause = expect.stringContaining('ImagePullBackOff');
+  expect(events).toMatchObject([{ code: 'manager.unready-before', values: { cause } }]);
   const object = cluster.read<Workload>('StatefulSet', 'manager', 'shop')!;
   object.status = { readyReplicas: 1 };
   const target = {

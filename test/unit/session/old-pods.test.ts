@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Pausing } from '../../../src/cluster/takeover/pause/pause.ts';
+import type { PausingManager } from '../../../src/cluster/takeover/pause/pause.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { followOldPods } from '../../../src/session/start/old-pods.ts';
 
@@ -15,7 +15,7 @@ const work = () => ({ emit: (event: DevloopEvent) => void events.push(event), si
 function manager(pods: number) {
   const ended = Promise.withResolvers<boolean>();
   let left = pods;
-  const pausing: Pausing = {
+  const pausing: PausingManager = {
     ...{ idle: Promise.resolve(), terminating: Promise.resolve(), ended: ended.promise },
     podsLeft: async () => left,
   };
@@ -49,11 +49,11 @@ it('a Pod that takes longer than the limit is warned of once, and its end is sti
   await expect.poll(() => events).toHaveLength(1);
   one.leave();
   expect(await gone).toBe(true);
-  expect(events).toMatchObject([{ type: 'warning' }]);
+  expect(events).toMatchObject([{ code: 'manager.still-terminating' }]);
 });
 
 it('nothing is announced if no Pod has to end, the session ends first, or the Pods cannot be seen', async () => {
-  const stays: Pausing = {
+  const stays: PausingManager = {
     idle: Promise.resolve(),
     terminating: Promise.resolve(),
     ended: Promise.resolve(true),
@@ -64,7 +64,7 @@ it('nothing is announced if no Pod has to end, the session ends first, or the Po
   const unseen = followOldPods(work(), [hidden.pausing]);
   hidden.fail(new Error('pods is forbidden'));
   expect(await unseen.gone()).toBe(false);
-  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining('pods is forbidden') }]);
+  expect(events).toMatchObject([{ code: 'manager.unseen', values: { cause: 'pods is forbidden' } }]);
   const late = manager(1);
   const left = followOldPods(work(), [late.pausing]).gone();
   ending.abort();

@@ -36,7 +36,11 @@ it('a bug is reported although the session was interrupted', () => {
 it('what failed first is the error, and what is not restored is a warning with the next step', () => {
   const { failure, warning } = outcome({ failure: { error: incomplete }, restoring: { error: unreachable } });
   expect(failure?.error).toBe(incomplete);
-  expect(warning).toMatchObject({ type: 'warning', hint: 'devloop down' });
+  expect(warning).toMatchObject({
+    code: 'restore.incomplete',
+    values: { error: 'cluster.unreachable' },
+    hint: 'devloop down',
+  });
 });
 
 it('an interrupted session that could not be restored does not end as one that was', () => {
@@ -67,7 +71,8 @@ it('a manager that cannot start is named, and nothing is said to be left to rest
   expect(outcome({ restoring: { error }, isInterrupted: true }).failure?.error).toBe(error);
   const { failure, warning } = outcome({ failure: { error: unreachable }, restoring: { error } });
   expect(failure?.error).toBe(unreachable);
-  expect(warning).toEqual({ type: 'warning', message: error.message, hint });
+  const values = { error: error.code, cause: error.message, next: hint };
+  expect(warning).toMatchObject({ code: 'error.further', values, message: error.message, hint });
 });
 
 it('other failures stay as they are', () => {

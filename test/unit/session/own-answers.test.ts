@@ -45,10 +45,10 @@ it('does not answer for another account at the same moment, and names it once', 
   const { own, write, events } = setUp();
   write();
   for (const _ of [1, 2]) expect(await own.judge(by('system:stranger; rm -rf /'))).toBe('unknown');
-  expect(events).toEqual([
+  expect(events).toMatchObject([
     {
-      type: 'warning',
-      message: expect.stringContaining('system:stranger; rm -rf /'),
+      code: 'gateway.unknown-account',
+      values: { account: 'system:stranger; rm -rf /' },
       hint: expect.stringContaining(`--trust-account 'system:stranger; rm -rf /'`),
     },
   ]);
@@ -169,7 +169,9 @@ describe('what Kubernetes does because of a restore', () => {
   it('is not answered for if the account is unknown, which is named, unless it is trusted', async () => {
     const { own, events } = restoring();
     expect(await own.judge(pod('manager-1', 'masterclient'))).toBe('unknown');
-    expect(events).toEqual([{ type: 'warning', message: expect.stringContaining('masterclient') }]);
+    const values = { account: 'masterclient', isControlPlane: false };
+    expect(events).toMatchObject([{ code: 'gateway.unknown-account', values }]);
+    expect(events[0]).not.toHaveProperty('hint');
     expect(await restoring(['masterclient']).own.judge(pod('manager-1', 'masterclient'))).toBe('allow');
   });
 

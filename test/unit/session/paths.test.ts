@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { ClusterApi } from '../../../src/cluster/api/client.ts';
@@ -6,6 +7,7 @@ import type { Work } from '../../../src/cluster/work.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { followPaths } from '../../../src/session/route/paths.ts';
 import { eventually } from '../../support/eventually.ts';
+import { partly } from '../../support/partly.ts';
 
 const SERVICE = { namespace: 'shop', name: 'hook' };
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -31,11 +33,11 @@ function definitionsOf(asked: string[]): Pick<ClusterApi, 'call' | 'openStream'>
       asked.push(path);
       return { items: path === DEFINITIONS ? definitions : [] };
     }) as ClusterApi['call'],
-    openStream: (async (_: string, { signal }: { signal: AbortSignal }) => {
+    openStream: async (_: string, { signal }: { signal: AbortSignal }) => {
       signal.throwIfAborted();
       await once(signal, 'abort');
       throw signal.reason;
-    }) as unknown as ClusterApi['openStream'],
+    },
   };
 }
 
@@ -44,8 +46,8 @@ function follow(isCalm?: Promise<void>) {
   const accepted: string[][] = [];
   const gateways = { accept: (paths: Iterable<string>) => void accepted.push([...paths]) };
   const { signal } = new AbortController();
-  const work = { api: definitionsOf(asked), emit() {}, signal } as unknown as Work;
-  const target = { services: [{ service: { metadata: SERVICE }, calls: [] }] } as unknown as Target;
+  const work = partly<Work>({ api: definitionsOf(asked), emit() {}, signal });
+  const target = partly<Target>({ services: [{ service: { metadata: SERVICE }, calls: [] }] });
   const following = followPaths(work, target, { gateways, ...(isCalm && { isCalm }) });
   return { asked, accepted, following };
 }
@@ -82,13 +84,13 @@ it('reads the fields of the CRDs that the webhooks review, and again when a webh
   const webhooks = [hook('first', 'shop')];
   const watching: ((event: object) => void)[] = [];
   const api = {
-    call: async (_: string, path: string) => {
+    call: (async (_: string, path: string) => {
       const configurations = path.includes('mutating')
         ? [{ metadata: { name: 'hooks' }, webhooks: [...webhooks] }]
         : [];
       const definitions = ['shop', 'other', 'third'].map((group) => definition('paint', group));
       return { items: path === DEFINITIONS ? definitions : configurations };
-    },
+    }) as ClusterApi['call'],
     openStream: async (path: string, { signal }: { signal: AbortSignal }) => {
       const events: Buffer[] = [];
       const added = Promise.withResolvers<void>();
@@ -99,12 +101,12 @@ it('reads the fields of the CRDs that the webhooks review, and again when a webh
         });
       await Promise.race([once(signal, 'abort'), added.promise]);
       signal.throwIfAborted();
-      return events.values();
+      return Readable.from(events);
     },
   };
   const seen: string[][] = [];
-  const target = { services: [{ service: { metadata: SERVICE }, calls: [] }] } as unknown as Target;
-  const work = { api, emit() {}, signal: new AbortController().signal } as unknown as Work;
+  const target = partly<Target>({ services: [{ service: { metadata: SERVICE }, calls: [] }] });
+  const work = partly<Work>({ api, emit() {}, signal: new AbortController().signal });
   await using _following = followPaths(work, target, {
     gateways: { accept() {} },
     onFields: (crds) => void seen.push(crds.map(({ group }) => group)),

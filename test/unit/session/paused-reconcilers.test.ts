@@ -8,6 +8,7 @@ import type { Target } from '../../../src/operator/target.ts';
 import { withoutPausedReconcilers } from '../../../src/session/context/holders.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { partly } from '../../support/partly.ts';
 
 const REF = { kind: 'Deployment', namespace: 'shop', name: 'operator' } as const;
 
@@ -15,7 +16,7 @@ const REF = { kind: 'Deployment', namespace: 'shop', name: 'operator' } as const
 async function leftToPause(processStart: string, marked = true): Promise<number> {
   const cluster = fakeCluster();
   const labels = { [SESSION_LABEL]: 's1' };
-  const object = { metadata: { ...REF, ...(marked && { labels }) }, spec: {} } as unknown as Workload;
+  const object = partly<Workload>({ metadata: { ...REF, ...(marked && { labels }) }, spec: {} });
   const holder = { user: 'ann', host: hostname(), pid: process.pid, processStart, since: '', targets: [REF] };
   const annotations = {
     'devloop.dev/holder': JSON.stringify({ ...holder, route: 'none', health: 'serving' }),
@@ -25,7 +26,7 @@ async function leftToPause(processStart: string, marked = true): Promise<number>
     spec: { holderIdentity: 'ann@here', renewTime: new Date().toISOString(), leaseDurationSeconds: 1 },
   });
   const observer = { api: cluster.api, emit: () => {}, signal: new AbortController().signal };
-  const target = { services: [], reconcilers: [{ ref: REF, object }] } as unknown as Target;
+  const target = partly<Target>({ services: [], reconcilers: [{ ref: REF, object }] });
   const machine = await thisMachine({ HOME: '/nonexistent' });
   return (await withoutPausedReconcilers(observer, target, machine)).reconcilers!.length;
 }

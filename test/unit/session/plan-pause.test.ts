@@ -54,8 +54,8 @@ it.each([
 });
 
 it.each([
-  ['what belongs to nothing', manager('Pod'), /belongs to no Deployment, StatefulSet or DaemonSet/],
-  ['a StatefulSet that would lose its volumes', losingVolumes(), /would delete the volumes of StatefulSet/],
+  ['what belongs to nothing', manager('Pod'), /belongs to no /],
+  ['a StatefulSet that would lose its volumes', losingVolumes(), /volumes of StatefulSet/],
   ['what belongs to a Job', { ...manager('Pod'), owner: 'Job shop/migrate' }, /belongs to Job shop\/migrate/],
 ])('refuses %s, and names the other ways', async (_, found, message) => {
   await expect(planPause(observer(), { manager: found }, 'auto')).rejects.toMatchObject({
@@ -81,9 +81,7 @@ it('refuses to pause what answers reviews through an API of the cluster, and lea
   });
   await expect(planPause(observer(), served([call]), 'auto')).rejects.toMatchObject({
     code: 'pause.unsupported',
-    message: expect.stringMatching(
-      /ValidatingWebhookConfiguration orders through APIService v1.a.example.com/,
-    ),
+    message: expect.stringMatching(/ValidatingWebhookConfiguration orders .*APIService v1\.a\.example\.com/),
   });
   expect(await planPause(observer(), served([]), 'auto')).toHaveLength(1);
   expect(await planPause(observer(), served([call]), 'none')).toHaveLength(1);

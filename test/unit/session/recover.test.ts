@@ -8,6 +8,7 @@ import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { recoverSessions } from '../../../src/session/start/recover.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { settingsOf } from '../../support/settings.ts';
 
 it('says so where a session of this machine cannot be stopped, and takes over all the same', async () => {
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
@@ -18,7 +19,7 @@ it('says so where a session of this machine cannot be stopped, and takes over al
   const events: DevloopEvent[] = [];
   const signal = new AbortController().signal;
   const command = {
-    context: { api: fakeCluster().api, config: {}, wanted: { services: [] } },
+    context: { api: fakeCluster().api, settings: settingsOf(), wanted: { services: [] } },
     options: {},
     io: { emit: (event: DevloopEvent) => events.push(event), signal, env: {} },
   };
@@ -32,11 +33,11 @@ it('says so where a session of this machine cannot be stopped, and takes over al
   await recoverSessions(command as never, discovered as never).catch(() => {});
   expect(events).toMatchObject([
     {
-      type: 'warning',
-      message: expect.stringContaining('s1 of ann@laptop'),
+      code: 'restore.cannot-stop',
+      values: { session: 's1', holder: expect.stringContaining('ann@laptop') },
       hint: expect.stringContaining(String(child.pid)),
     },
-    { type: 'note', message: expect.stringContaining('s1') },
+    { code: 'restore.other-session', values: { session: 's1' } },
   ]);
   child.kill();
   await exited;
@@ -72,7 +73,7 @@ it.each([
     });
   }, 300);
   const command = {
-    context: { api: cluster.api, config: {}, wanted: { services: [] } },
+    context: { api: cluster.api, settings: settingsOf(), wanted: { services: [] } },
     options: { takeOver: true },
     io: { emit: () => {}, signal, env: {} },
   };

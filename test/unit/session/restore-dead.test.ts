@@ -13,6 +13,7 @@ import { ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 import { type DeadSession, restoreDead } from '../../../src/session/end/restore-dead.ts';
 import { controllerSlice } from '../../support/controller-slice.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -157,7 +158,9 @@ it('every command of the cure is for the cluster of the session', async () => {
     hasWords: false,
     own: [],
   };
-  const event = withNextCommands({ type: 'warning', message, hint }, typed, { kubeconfig });
+  const event = withNextCommands(notice('error.further', { cause: message, next: hint }), typed, {
+    kubeconfig,
+  });
   const commands = (event.type === 'warning' && event.hint?.split(/ && |; /)) || [];
   expect(commands.map((one) => one.split(' ', 1)[0])).toEqual([
     'kubectl',

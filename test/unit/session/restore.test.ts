@@ -262,8 +262,8 @@ it('what looks taken over but has lost its label is reported, and does not count
   reportKept(restored, (event) => events.push(event));
   expect(events).toContainEqual(
     expect.objectContaining({
-      type: 'warning',
-      message: expect.stringContaining("manager has 0 replicas, but has lost devloop's labels"),
+      code: 'restore.undo-broken',
+      values: { object: expect.objectContaining({ name: 'manager' }), fault: 'has 0 replicas' },
     }),
   );
 });

@@ -2,6 +2,7 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AGAIN } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
@@ -56,12 +57,11 @@ it('warns of a set whose answers come from more than one build', async () => {
   });
   await writeFile(join(sets, 'old.ndjson'), records.map((one) => `${JSON.stringify(one)}\n`).join(''));
   const warned = (events: DevloopEvent[]): unknown[] => events.filter(({ type }) => type === 'warning');
-  expect(warned(await run('save', ['both']))).toEqual([
+  expect(warned(await run('save', ['both']))).toMatchObject([
     {
-      type: 'warning',
-      message:
-        '2 reviews of the set were answered by an older build. The newest build may answer differently.',
-      hint: 'To record the answers of the current code instead: devloop reviews verify both --update',
+      code: 'reviews.of-older-build',
+      values: { set: 'both', reviews: 2 },
+      hint: expect.stringContaining('devloop reviews verify both --update'),
     },
   ]);
   expect(warned(await run('save', ['newest', '3', '4']))).toEqual([]);
@@ -71,8 +71,8 @@ it('saves a set under a name that is free, and replaces one only when it is aske
   await run('save', ['new', '1', '2']);
   expect((await read('new')).trim().split('\n')).toHaveLength(2);
   const before = await read('new');
-  // There is no command that would save other reviews than these.
-  const hint = expect.stringMatching(/^(?!.*save new --update).*--update/);
+  // The command as it was typed, since `save new --update` would save other reviews than these.
+  const hint = `To replace it: ${AGAIN} --update`;
   await expect(run('save', ['new', '3'])).rejects.toMatchObject({ code: 'review.exists', hint });
   expect(await read('new')).toBe(before);
   await run('save', ['new', '3'], { update: true });
@@ -159,7 +159,7 @@ it.each<[string, Partial<ReviewRecord>]>([
   const events: DevloopEvent[] = [];
   const { records, accepts } = updating(events);
   expect(accepts(records[0]!, record(1, more))).toBe(false);
-  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining('r-000001') }]);
+  expect(events).toMatchObject([{ code: 'reviews.not-updated', values: { review: 'r-000001' } }]);
 });
 
 it('overwrites no set that somebody changed meanwhile, and none with lines that it cannot read', async () => {
@@ -220,7 +220,7 @@ it('an id that there is not is an error, also among others', async () => {
 
 it('a filter that selects nothing says so, and how many reviews there are', async () => {
   expect(await run('list', [], { filter: { kind: 'Aplication' } })).toMatchObject([
-    { type: 'note', message: expect.stringContaining('3 reviews') },
+    { code: 'reviews.none', values: { reviews: 3 } },
   ]);
   const some = await run('list', [], { filter: { verdict: 'allowed' } });
   expect(some.map(({ type }) => type)).not.toContain('note');

@@ -20,7 +20,8 @@ function manager(matchLabels: Record<string, string>, namespace = 'shop') {
 }
 
 function slice(name: string, address: string, managedBy?: string): EndpointSlice {
-  const labels = managedBy === undefined ? {} : { 'endpointslice.kubernetes.io/managed-by': managedBy };
+  const labels: Record<string, string> =
+    managedBy === undefined ? {} : { 'endpointslice.kubernetes.io/managed-by': managedBy };
   return {
     metadata: { namespace: 'shop', name, labels },
     addressType: 'IPv4',
@@ -32,14 +33,14 @@ function slice(name: string, address: string, managedBy?: string): EndpointSlice
 const refusal = (
   slices: EndpointSlice[] = [],
   by: ReturnType<typeof manager> | undefined = manager({ app: 'shop' }),
-) => selectorless(service, { endpoints, slices }, by);
+) => selectorless({ service, endpoints, slices, context: 'my kind' }, by);
 
 it('a Service without a selector is refused with its addresses and the command that restores the selector', () => {
   const { message, hint, exitCode } = refusal();
   expect(exitCode).toBe(2);
   expect(message).toContain('192.0.2.1:9443');
   expect(hint).toContain(
-    `kubectl -n shop patch service hook --type merge -p '{"spec":{"selector":{"app":"shop"}}}'\n`,
+    `kubectl --context 'my kind' -n shop patch service hook --type merge -p '{"spec":{"selector":{"app":"shop"}}}'\n`,
   );
   expect(hint).toContain('devloop up --adopt');
 });
@@ -49,7 +50,7 @@ it('the command deletes slices made by hand, and not those of Kubernetes', () =>
   const left = slice('l', '10.1.0.9', 'endpointslice-controller.k8s.io');
   const { message, hint } = refusal([mirrored, left, slice('own', '192.0.2.2')]);
   expect(message).toContain('192.0.2.1:9443, 192.0.2.2:9443.');
-  expect(hint).toMatch(/' && kubectl -n shop delete endpointslices own\n/);
+  expect(hint).toMatch(/' && kubectl --context 'my kind' -n shop delete endpointslices own\n/);
 });
 
 it('labels are quoted for the shell', () => {
@@ -58,7 +59,7 @@ it('labels are quoted for the shell', () => {
 
 it('without a Deployment in the namespace of the Service, the Deployment has to be named', () => {
   const hints = [
-    selectorless(service, { endpoints, slices: [] }, undefined).hint,
+    selectorless({ service, endpoints, slices: [], context: 'kind' }, undefined).hint,
     refusal([], manager({ app: 'shop' }, 'elsewhere')).hint,
   ];
   for (const hint of hints) {

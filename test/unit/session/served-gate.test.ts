@@ -79,7 +79,7 @@ test('a program that answers 404 because of the kind gets the reviews, and one w
   gate.hold(() => {});
   gate.release();
   await eventually(async () => expect(told).toEqual(['refuse ', 'hold', 'refuse ', 'release']));
-  expect(warnings()).toMatchObject([{ message: expect.stringContaining('/a, /b') }]);
+  expect(warnings()).toMatchObject([{ code: 'webhooks.unclear', values: { paths: ['/a', '/b'] } }]);
 });
 
 test('where some paths are not served, their reviews are refused, and a warning names who calls them', async () => {
@@ -89,7 +89,10 @@ test('where some paths are not served, their reviews are refused, and a warning 
   expect(told).toEqual(['refuse /b']);
   expect(warnings()).toMatchObject([
     {
-      message: expect.stringMatching(/\/b {2}\(ValidatingWebhookConfiguration shop\)/),
+      code: 'webhooks.unserved',
+      values: {
+        paths: [{ path: '/b', callers: [{ kind: 'ValidatingWebhookConfiguration', name: 'shop' }] }],
+      },
       hint: expect.stringContaining('./cmd/other'),
     },
   ]);
@@ -148,7 +151,7 @@ test('a program that ends while it is asked is not asked again, and gets all rev
   gate.hold(() => {});
   gate.release();
   await eventually(async () => expect(told).toEqual(['hold', 'it ended', 'hold', 'refuse ', 'release']));
-  expect(notes()).toMatchObject([{ message: expect.stringContaining('does not ask it again') }]);
+  expect(notes()).toMatchObject([{ code: 'webhooks.not-asked' }]);
   gate.controllerDown('it ended', 100);
   expect(notes()).toHaveLength(1);
 });
@@ -169,7 +172,10 @@ test('a new path is asked for before its reviews go on, and one that is not serv
   gate.called(called('/a', '/b', '/c/'));
   expect(told.splice(0)).toEqual(['refuse ', 'ask /b,/c']);
   await eventually(async () => expect(told.splice(0)).toEqual(['refuse /c']));
-  expect(warnings()).toMatchObject([{ message: expect.stringMatching(/\n {2}\/c {2}\(Validating/) }]);
+  const callers = [{ kind: 'ValidatingWebhookConfiguration' }];
+  expect(warnings()).toMatchObject([
+    { code: 'webhooks.unserved', values: { paths: [{ path: '/c', callers }] } },
+  ]);
   // What is known is not asked for again.
   gate.called(called('/b', '/c'));
   gate.called(called('/b', '/a'));

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import { leaseRef } from '../../../src/cluster/names.ts';
 import { holdLease } from '../../../src/cluster/takeover/lease.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { Target } from '../../../src/operator/target.ts';
+import { Facts } from '../../../src/session/context/observed.ts';
 import { createSessionLeases } from '../../../src/session/start/leases.ts';
 import type { Session } from '../../../src/session/start/session.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
+import { partly } from '../../support/partly.ts';
 
 const REF = { kind: 'Service', namespace: 'shop', name: 'hook' } as const;
 
@@ -18,13 +20,13 @@ async function heldLeases({ also = [] as ObjectRef[], forbidden = '' } = {}) {
     if (verb === 'create' && what.startsWith(`Lease ${forbidden}/`)) throw refusal(403, 'Forbidden');
   };
   const metadata = { name: REF.name, namespace: REF.namespace };
-  const target = { namespace: 'shop', services: [{ service: { metadata, spec: {} } }] } as unknown as Target;
+  const target = partly<Target>({ namespace: 'shop', services: [{ service: { metadata, spec: {} } }] });
   const plan = { leases: [REF, ...also].map(holdLease), routes: [], webhookTime: [] };
   const machine = { user: 'ann', host: 'desk', processStart: '' };
-  const session = { machine, target, plan, unready: [], io: { emit() {} } } as unknown as Session;
+  const session = partly<Session>({ machine, target, plan, unready: [], io: { emit() {} } });
   const signal = new AbortController().signal;
   const work: Work = { api: cluster.api, sessionId: 's1', emit() {}, signal };
-  const leases = createSessionLeases(target);
+  const leases = createSessionLeases(target, new Facts([]));
   const lost: DevloopError[] = [];
   await leases.hold(session, work, (error) => lost.push(error));
   return { cluster, leases, lost };
@@ -54,4 +56,25 @@ it('one that is forbidden does not keep the others from being held', async () =>
   const { cluster, leases } = await heldLeases({ also: [reconciler], forbidden: 'shop' });
   await using _ = leases;
   expect(cluster.names('Lease')).toEqual([leaseRef(reconciler).name]);
+});
+
+it('a Lease is outdated when it was not renewed in time, held again after a renewal, and lost when somebody else has it', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { cluster, leases } = await heldLeases();
+  await using _ = leases;
+  expect(leases.state()).toBe('held');
+  vi.advanceTimersByTime(15_000);
+  expect(leases.state()).toBe('outdated');
+  cluster.hook.before = () => {
+    throw new Error('the network is down');
+  };
+  await leases.renew();
+  expect(leases.state()).toBe('outdated');
+  cluster.hook.before = () => {};
+  await leases.renew();
+  expect(leases.state()).toBe('held');
+  cluster.drop('Lease', leaseRef(REF).name, 'shop');
+  await leases.renew();
+  expect(leases.state()).toBe('lost');
 });

@@ -68,7 +68,7 @@ describe('when Kubernetes does not write the endpoints in time,', () => {
     putPod('True');
     await waitWith(Number.POSITIVE_INFINITY);
     expect(warnings).toMatchObject([
-      { type: 'warning', message: expect.stringContaining('Service shop/hook is restored, but Kubernetes') },
+      { code: 'restore.no-endpoints', values: { service: { namespace: 'shop', name: 'hook' } } },
     ]);
     expect(looks).toBeLessThan(12);
   });

@@ -5,6 +5,7 @@ import { HOLDER_ANNOTATION, leaseRef } from '../../../src/cluster/names.ts';
 import type { Look } from '../../../src/session/status.ts';
 import { isLive, orWarning, readSessions } from '../../../src/session/status.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { partly } from '../../support/partly.ts';
 
 const ref = leaseRef({ kind: 'Service', namespace: 'shop', name: 'webhook-service' });
 
@@ -18,12 +19,12 @@ function held(renewTime: string, running?: boolean) {
     metadata: { name: ref.name, namespace: 'shop', annotations, labels: { 'devloop.dev/session': 's1' } },
     spec: { renewTime, leaseDurationSeconds: 15 },
   });
-  const look = {
+  const look = partly<Look>({
     context: { api: cluster.api },
     machine: { isHere: () => running !== undefined, isRunning: async () => running },
     io: { emit: () => {}, signal: new AbortController().signal },
     dead: new Map(),
-  } as unknown as Look;
+  });
   return { cluster, lease, look };
 }
 
@@ -84,7 +85,7 @@ it('where the namespace in devloop.yaml is gone, all sessions are shown, and one
   const { cluster, look } = held(new Date().toISOString());
   const { api } = cluster;
   const context = { api, wanted: { services: ['gone/hook'], namespace: 'gone' } };
-  const running = { ...look, context } as unknown as Look;
+  const running = partly<Look>({ ...look, context });
   const sessions = async () => {
     const [status] = await readSessions(running, { services: [] });
     return status?.type === 'status' ? status.sessions.map(({ session }) => session) : undefined;
@@ -100,7 +101,7 @@ it('where the namespace in devloop.yaml is gone, all sessions are shown, and one
 it('where no session holds what was named, those that hold something are', async () => {
   const { cluster, look } = held(new Date().toISOString());
   const { api } = cluster;
-  const running = { ...look, context: { api, wanted: { services: [] } } } as unknown as Look;
+  const running = partly<Look>({ ...look, context: { api, wanted: { services: [] } } });
   const searchedFor = async (...services: string[]) => {
     const [status] = await readSessions(running, { services });
     return status?.type === 'status' ? status.searched : undefined;
@@ -113,8 +114,8 @@ it('where no session holds what was named, those that hold something are', async
 
 it('a watch outlasts an API server that is away, but not a missing permission', async () => {
   const away = orWarning(Promise.reject(new ApiError('etcdserver: leader changed.', 503, '')));
-  const message = 'The sessions could not be read: etcdserver: leader changed. devloop keeps trying.';
-  expect(await away).toEqual([{ type: 'warning', message }]);
+  const values = { cause: 'etcdserver: leader changed.' };
+  expect(await away).toMatchObject([{ type: 'warning', code: 'search.failed', values }]);
   const forbidden = new ApiError('services is forbidden', 403, 'Forbidden');
   await expect(orWarning(Promise.reject(forbidden))).rejects.toBe(forbidden);
 });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Holder } from '../../../src/cluster/takeover/lease.ts';
 import { isSuspended, startTimeOf } from '../../../src/machine/system.ts';
-import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
 import { OWNER } from '../../../src/session/context/local-sessions.ts';
+import { healthOf, nothingYet, observedAfter } from '../../../src/session/context/observed.ts';
 import { stopLocalSession } from '../../../src/session/end/stop-local.ts';
 
 let stateDirectory: string;
@@ -23,11 +23,11 @@ async function recordSession(pid: number, processStart: string): Promise<void> {
   await writeFile(join(stateDirectory, '0a1b2c3d', OWNER), JSON.stringify(owner));
 }
 
-const ending = healthAfter(STARTING, { type: 'session.stopping', reason: 'SIGINT' }, []);
+const ending = observedAfter(nothingYet([]), { type: 'session.stopping', reason: 'SIGINT' });
 
 it.each([
   ['is asked to', 'serving', 'SIGTERM'],
-  ['is not asked twice', wordsFor(ending), null],
+  ['is not asked twice', healthOf(ending), null],
 ])('a session of this machine ends, and %s', async (_what, health, signal) => {
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1000)'], { stdio: 'ignore' });
   const exited = once(child, 'exit');

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
-import type { Config } from '../../../src/config/schema.ts';
+import type { Config, Given } from '../../../src/config/table.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { assertNoWebhooks, requireRunnable } from '../../../src/session/start/undeployed.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { clusterWithTable, convert } from '../../support/operators.ts';
+import { settingsOf } from '../../support/settings.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 const root = '/nowhere';
@@ -15,11 +16,11 @@ test('an operator that is not deployed needs its CRDs, unless the user names wha
   convert(cluster, 'carts', 'other.example.com', 'x', 'x');
   const { api } = cluster;
   const root = await directoryWith({ Makefile: 'manifests:\ninstall: manifests\n' });
-  const context = (controller: Config['controller'] = {}) => ({
+  const context = (controller: Config['controller'] = {}, given: Given = {}) => ({
     api,
     root,
     cwd: root,
-    config: { controller },
+    settings: settingsOf({ controller }, given),
   });
   await expect(requireRunnable(context(), FACTS, {})).rejects.toMatchObject({
     code: 'target.not-found',
@@ -27,8 +28,8 @@ test('an operator that is not deployed needs its CRDs, unless the user names wha
     hint: 'make manifests install',
   });
   await requireRunnable(context(), { ...FACTS, groups: new Set() }, {});
-  await requireRunnable(context(), FACTS, { command: ['./run'] });
-  await requireRunnable(context(), FACTS, { package: './cmd' });
+  await requireRunnable(context({}, { 'controller.run': ['./run'] }), FACTS, {});
+  await requireRunnable(context({}, { 'controller.package': './cmd' }), FACTS, {});
   await requireRunnable(context({ run: ['./run'] }), FACTS, {});
   await requireRunnable(context({ package: './cmd' }), FACTS, {});
   convert(cluster, 'carts', 'shop.example.com', 'x', 'x');
@@ -39,21 +40,25 @@ test('an account that is not allowed to list CRDs runs the operator all the same
   const { api } = fakeCluster(() => {
     throw new ApiError('forbidden', 403, 'Forbidden');
   });
-  await requireRunnable({ api, root, cwd: root, config: {} }, FACTS, {});
+  await requireRunnable({ api, root, cwd: root, settings: settingsOf() }, FACTS, {});
 });
 
 test('a command of which no source is known, or no controller at all, runs only if something matches', async () => {
   const { api } = clusterWithTable();
   const unknown = { groups: new Set<string>(), hasSources: false };
-  const context = { api, root, cwd: root, config: {} };
+  const context = { api, root, cwd: root, settings: settingsOf() };
   const refused = { code: 'target.not-found', hint: expect.stringContaining('--service') };
   const command = ['python', 'main.py'];
-  await expect(requireRunnable(context, unknown, { command })).rejects.toMatchObject(refused);
-  const configured = { api, root, cwd: root, config: { controller: { run: command } } };
+  const typed = { ...context, settings: settingsOf({}, { 'controller.run': command }) };
+  await expect(requireRunnable(typed, unknown, {})).rejects.toMatchObject(refused);
+  const configured = { ...context, settings: settingsOf({ controller: { run: command } }) };
   await expect(requireRunnable(configured, unknown, {})).rejects.toMatchObject(refused);
   await expect(requireRunnable(context, FACTS, { controller: false })).rejects.toMatchObject(refused);
-  await requireRunnable(context, unknown, { command, webhooks: false });
-  await requireRunnable(context, { ...unknown, hasSources: true }, { command });
+  await requireRunnable(typed, unknown, { webhooks: false });
+  await requireRunnable(typed, { ...unknown, hasSources: true }, {});
+  // --package names another program than the command of devloop.yaml.
+  const named = settingsOf({ controller: { run: command } }, { 'controller.package': './cmd' });
+  await requireRunnable({ ...context, settings: named }, unknown, {});
 });
 
 test('--no-webhooks is refused if a webhook Service matches', () => {

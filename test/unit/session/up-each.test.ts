@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { notice } from '../../../src/report/notices/catalogue.ts';
 import type { Io } from '../../../src/session/context/options.ts';
 import { assertForSeveral, planEach, upEach } from '../../../src/session/up-each.ts';
 
@@ -51,7 +52,7 @@ test('what one is planned with is shown only if it is refused, and then no other
   const planned: string[] = [];
   const planning = planEach(['a', 'b', 'c'], io, async (deployment, { emit }) => {
     planned.push(deployment);
-    emit({ type: 'note', message: 'found' });
+    emit(notice('login.output', { line: 'found' }));
     if (deployment === 'b') throw new DevloopError('port.in-use', 'b is refused');
   });
   await expect(planning).rejects.toThrow('b is refused');

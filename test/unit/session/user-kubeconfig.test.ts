@@ -6,6 +6,7 @@ import type { DevloopEvent } from '../../../src/report/events.ts';
 import { renderController } from '../../../src/report/render-controller.ts';
 import { serve } from '../../../src/session/serve.ts';
 import { writeKubeconfig } from '../../../src/session/start/controller.ts';
+import { settingsOf } from '../../support/settings.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 const KUBECONFIG = `
@@ -42,7 +43,7 @@ it('up prints the variable once reviews can arrive', async () => {
   const ended = AbortSignal.abort();
   const emit = (event: DevloopEvent): void => void events.push(event);
   const target = { services: [], namespace: 'shop' };
-  const context = { root: '/nowhere', config: {} };
+  const context = { root: '/nowhere', settings: settingsOf() };
   const session = { context, target, plan: { pause: [] }, facts: { groups: new Set() }, files: {} };
   const work = { emit, signal: ended };
   const serving = { work, pairs: new Map(), called: () => [], kubeconfig: ['/s/kubeconfig', '/my config'] };

@@ -14,9 +14,9 @@ test('a path on which the process of the user answers 404 is named once, and aga
   observe(review('/a', {}));
   observe(review('/a', {}));
   observe(review('/b', {}));
-  expect(all('warning').map(({ message }) => message)).toEqual([
-    expect.stringContaining('404 on /a,'),
-    expect.stringContaining('404 on /b,'),
+  expect(all('warning')).toMatchObject([
+    { code: 'webhooks.answered-404', values: { path: '/a' } },
+    { code: 'webhooks.answered-404', values: { path: '/b' } },
   ]);
   observe(review('/a', { verdict: 'allowed', code: 200 }));
   observe(review('/a', {}));

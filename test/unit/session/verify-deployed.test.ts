@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { mergeSettings } from '../../../src/config/merge.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { deployedManager } from '../../../src/session/verify/deployed.ts';
 import { refusal } from '../../support/fake-cluster.ts';
@@ -9,8 +10,12 @@ const facts = checkoutFacts(['shop.example.com'], [PATH], ['shop']);
 
 function lookIn(cluster: ReturnType<typeof clusterWithTable>, env: NodeJS.ProcessEnv = {}) {
   const events: DevloopEvent[] = [];
-  const io = { env, emit: (event: DevloopEvent) => void events.push(event) };
-  const found = deployedManager(cluster.api, { facts, config: {} }, io);
+  const io = { emit: (event: DevloopEvent) => void events.push(event) };
+  const found = deployedManager(
+    cluster.api,
+    { facts, settings: mergeSettings({ given: {}, env, config: {} }) },
+    io,
+  );
   return found.then((manager) => ({ manager, notes: events.filter(({ type }) => type === 'note') }));
 }
 
@@ -45,6 +50,6 @@ it('without a deployed manager, or without permission to look, verify goes on an
   const forbidden = await lookIn(closed);
   for (const { manager, notes } of [empty, forbidden]) {
     expect(manager).toBeUndefined();
-    expect(notes).toEqual([expect.objectContaining({ message: expect.stringContaining('its Deployment') })]);
+    expect(notes).toEqual([expect.objectContaining({ code: 'verify.not-deployed' })]);
   }
 });

@@ -4,7 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { noCheckoutFacts } from '../../../src/checkout/facts.ts';
+import { Checkout } from '../../../src/checkout/files.ts';
 import { recordProcess } from '../../../src/controller/orphan.ts';
+import { planProgram } from '../../../src/local/program.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { requireControllerPort } from '../../../src/session/context/controller-port.ts';
@@ -14,6 +17,8 @@ import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { portCheck } from '../../../src/session/doctor/port.ts';
 import { requireManagerPort, verifySet } from '../../../src/session/verify.ts';
 import { freePort } from '../../support/free-port.ts';
+import { partly } from '../../support/partly.ts';
+import { controllerOf, settingsOf } from '../../support/settings.ts';
 import { inputs } from '../local/support/inputs.ts';
 
 const SET = { checkout: '/shop', name: 'create-web' };
@@ -88,7 +93,7 @@ it('doctor names the session, too, instead of a process to kill', async () => {
     target: { services: [{ ports: [{ targetPort: port }] }] },
     refusals: [],
   });
-  const run = { operator, machine: await thisMachine(env) } as unknown as DoctorRun;
+  const run = partly<DoctorRun>({ operator, machine: await thisMachine(env) });
   const checked = portCheck.run(run, new AbortController().signal);
   await expect(checked).rejects.toMatchObject(refused('session abcd1234', /\/other.*devloop down$/));
 });
@@ -98,10 +103,27 @@ it('doctor warns where up would have the controller listen on another port', asy
   const { api, target } = inputs();
   target.services[0]!.ports[0]!.targetPort = port;
   target.manager!.container.env!.push({ name: 'WEBHOOK_PORT', value: String(port) });
-  const run = {
-    ...{ options: {}, machine: await thisMachine(env), operator: Promise.resolve({ target, refusals: [] }) },
-    context: Promise.resolve({ api, config: {}, root: '/', wanted: { services: ['shop/hook'] } }),
-  } as unknown as DoctorRun;
+  const io = { emit: () => {}, signal: new AbortController().signal, env, cwd: state };
+  const facts = noCheckoutFacts();
+  const settings = controllerOf({ run: ['sh', '-c', 'exec server --port=$WEBHOOK_PORT'] });
+  const program = planProgram(
+    { ...facts, target, checkout: new Checkout(state), settings, directory: state },
+    io,
+  );
+  const run = partly<DoctorRun>({
+    settings: settingsOf(),
+    machine: await thisMachine(env),
+    io,
+    program,
+    operator: Promise.resolve({ target, facts, refusals: [] }),
+    context: Promise.resolve({
+      api,
+      settings: settingsOf(),
+      root: state,
+      checkout: new Checkout(state),
+      wanted: { services: ['shop/hook'] },
+    }),
+  });
   expect(await portCheck.run(run, new AbortController().signal)).toMatchObject([
     { verdict: 'warn', proof: [`WEBHOOK_PORT=${port} names the port`] },
   ]);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Checkout } from '../../../src/checkout/files.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { webhookSwitches } from '../../../src/session/verify/webhook-switches.ts';
 import { verifySet } from '../../../src/session/verify.ts';
@@ -23,7 +24,10 @@ it('the variables that switch webhooks on are read from Deployments and patches'
     'config/default/patch.yaml':
       '- op: add\n  path: /spec/template/spec/containers/0/env/-\n  value: {name: ENABLE_WEBHOOKS, value: "true"}\n',
   });
-  expect(await webhookSwitches(checkout)).toEqual({ ENABLE_WEBHOOKS: 'true', APP_WEBHOOK_ENABLED: '1' });
+  expect(await webhookSwitches(new Checkout(checkout))).toEqual({
+    ENABLE_WEBHOOKS: 'true',
+    APP_WEBHOOK_ENABLED: '1',
+  });
 });
 
 it('a variant of the manifests that switches webhooks off is not used', async () => {
@@ -32,7 +36,7 @@ it('a variant of the manifests that switches webhooks off is not used', async ()
     'config/a/manager.yaml': deployment('{name: ENABLE_WEBHOOKS, value: "true"}'),
     'config/b/manager.yaml': deployment('{name: ENABLE_WEBHOOKS, value: "false"}'),
   });
-  expect(await webhookSwitches(checkout)).toEqual({ ENABLE_WEBHOOKS: 'true' });
+  expect(await webhookSwitches(new Checkout(checkout))).toEqual({ ENABLE_WEBHOOKS: 'true' });
 });
 
 it('variables that are no switches, switch webhooks off, or belong to another operator are left out', async () => {
@@ -44,7 +48,7 @@ it('variables that are no switches, switch webhooks off, or belong to another op
     ),
     'charts/templates/manager.yaml': '{{- if .Values.on }}\n- name: ENABLE_WEBHOOKS\n  value: "true"\n',
   });
-  expect(await webhookSwitches(checkout)).toEqual({});
+  expect(await webhookSwitches(new Checkout(checkout))).toEqual({});
 });
 
 const HOOK_SERVER = join(import.meta.dirname, '../../fixtures/e2e/hook-server.mjs');
@@ -88,19 +92,20 @@ async function verified({ shell, answer }: { shell?: string; answer: string }) {
   };
   await verifySet({ name: 'web', checkout, records, withSideEffects: false }, io);
   return {
-    notes: events.flatMap((event) => (event.type === 'note' ? [event.message] : [])),
+    notes: events.filter(({ type }) => type === 'note'),
     last: events.at(-1),
   };
 }
 
 it('verify starts the manager with the switches of the manifests', async () => {
   const { notes, last } = await verified({ answer: 'true' });
-  expect(notes).toContain('ENABLE_WEBHOOKS=true\nis set, as in a manifest of the checkout.');
+  const values = { variable: 'ENABLE_WEBHOOKS', value: 'true' };
+  expect(notes).toContainEqual(expect.objectContaining({ code: 'verify.switched-on', values }));
   expect(last).toMatchObject({ type: 'reviews.compared', replayed: 1, changed: 0 });
 });
 
 it("the switches of the user's shell take precedence", async () => {
   const { notes, last } = await verified({ shell: 'yes', answer: 'yes' });
-  expect(notes.filter((message) => message.includes('ENABLE_WEBHOOKS'))).toEqual([]);
+  expect(notes).not.toContainEqual(expect.objectContaining({ code: 'verify.switched-on' }));
   expect(last).toMatchObject({ type: 'reviews.compared', replayed: 1, changed: 0 });
 });

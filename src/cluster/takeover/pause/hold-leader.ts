@@ -1,5 +1,6 @@
 import { sleep } from '../../../async.ts';
 import { DevloopError, messageOf } from '../../../errors.ts';
+import { notice } from '../../../report/notices/catalogue.ts';
 import { describe } from '../../../report/object-name.ts';
 import { conflictIfGone } from '../../api/errors.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -73,7 +74,7 @@ export async function holdLeader(work: Work, { ref, durationSeconds, detail }: W
     if (over.signal.aborted) return;
     const turn = turnOf(now?.spec ?? {}, identity, other, { now: performance.now(), durationMs });
     if (turn.do === 'wait') {
-      if (other === undefined) emit({ type: 'warning', message: wentTo(ref, turn.other.holder) });
+      if (other === undefined) emit(notice('pause.lease-taken', { lease: ref, holder: turn.other.holder }));
       other = turn.other;
     } else if (turn.do === 'end') {
       over.abort();
@@ -89,8 +90,8 @@ export async function holdLeader(work: Work, { ref, durationSeconds, detail }: W
       await renew();
       hasWarned = false;
     } catch (error) {
-      const message = `Renewing ${describe(ref)} failed: ${messageOf(error)}`;
-      if (!hasWarned) emit({ type: 'warning', message });
+      const values = { lease: ref, cause: messageOf(error) };
+      if (!hasWarned) emit(notice('pause.lease-not-renewed', values));
       hasWarned = true;
     }
   };
@@ -130,10 +131,6 @@ async function giveBack(work: Work, ref: ObjectRef, identity: string): Promise<v
     await api.patch(ref, 'merge', patch).catch(conflictIfGone);
     emit({ type: 'change', action: 'restore', object: ref, detail: 'free for the manager' });
   });
-}
-
-function wentTo(ref: ObjectRef, holder: string): string {
-  return `${describe(ref)} is now held by ${holder}. If ${holder} does not renew it, devloop takes it again; otherwise this session ends.`;
 }
 
 function keptBy(ref: ObjectRef, holder: string): DevloopError {

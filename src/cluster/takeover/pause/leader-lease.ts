@@ -1,6 +1,7 @@
 import { allDone } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
 import { shellWord } from '../../../phrases.ts';
+import { notice } from '../../../report/notices/catalogue.ts';
 import { describe } from '../../../report/object-name.ts';
 import type { ClusterApi } from '../../api/client.ts';
 import { type ObjectRef, refOf } from '../../api/kinds.ts';
@@ -11,7 +12,7 @@ import { isLeaderIdentity, leaseRef } from '../../names.ts';
 import type { PlannedChange } from '../../step.ts';
 import type { Work } from '../../work.ts';
 import { type HeldLeader, holdLeader } from './hold-leader.ts';
-import { podsStay, STAYS_UP } from './leave-running.ts';
+import { podsStay } from './leave-running.ts';
 import type { Manager, PauseStep } from './pause.ts';
 import { podsOf } from './pods.ts';
 import { waitFor } from './waits.ts';
@@ -117,7 +118,7 @@ export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): Pause
         await resume(work);
         throw error;
       }
-      work.emit({ type: 'warning', message: `${describe(manager.ref)} is paused by its Lease. ${STAYS_UP}` });
+      work.emit(notice('pause.by-lease', { manager: manager.ref }));
       const stopped = leases.map((lease) => {
         const leader = leaders.find(({ ref }) => ref.name === lease.ref.name)?.leader;
         return leaderStopped(work, manager, { ...lease, leader });

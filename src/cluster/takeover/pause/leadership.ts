@@ -7,7 +7,7 @@ import { inRounds } from '../../marks/change.ts';
 import type { Work } from '../../work.ts';
 
 /** When a process of this machine that said that it leads began, said so, and had ended, on the clock of Date.now(). */
-export interface Led {
+export interface LeadershipClaim {
   host: string;
   startedMs: number;
   saidMs: number;
@@ -22,7 +22,7 @@ const RANDOM_ID = /^_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * machine's clock: it became the leader while the process lived and before the process said so, and nobody has renewed the Lease since the
  * process ended.
  */
-export function wasLedBy({ spec }: Lease, { host, startedMs, saidMs, endedMs }: Led): boolean {
+export function wasLedBy({ spec }: Lease, { host, startedMs, saidMs, endedMs }: LeadershipClaim): boolean {
   const { holderIdentity = '', acquireTime = '', renewTime = '' } = spec;
   const acquiredMs = Date.parse(acquireTime);
   return (

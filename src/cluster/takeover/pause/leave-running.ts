@@ -1,8 +1,5 @@
-import { describe } from '../../../report/object-name.ts';
-import type { Manager, PauseStep, Pausing } from './pause.ts';
-
-export const STAYS_UP =
-  'Its Pods stay up, and kube-apiserver can keep calling them over connections that are already open.';
+import { notice } from '../../../report/notices/catalogue.ts';
+import type { Manager, PauseStep, PausingManager } from './pause.ts';
 
 /** Leaves the manager running, because the user wants that. */
 export function leaveRunning({ ref }: Manager): PauseStep {
@@ -11,15 +8,14 @@ export function leaveRunning({ ref }: Manager): PauseStep {
     permissions: [],
     answersReviews: true,
     async apply({ emit }) {
-      const message = `${describe(ref)} is not paused (pause: none), so it works on the same objects as the controller here. ${STAYS_UP}`;
-      emit({ type: 'warning', message });
+      emit(notice('pause.none', { manager: ref }));
       return podsStay(Promise.resolve());
     },
   };
 }
 
 /** The result of a pause that ends no Pod. */
-export function podsStay(idle: Promise<void>): Pausing {
+export function podsStay(idle: Promise<void>): PausingManager {
   idle.catch(() => {});
   return { idle, terminating: Promise.resolve(), ended: Promise.resolve(true) };
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
 import type { Pod, Workload } from '../../api/workloads.ts';
 import type { OwnChange } from '../../marks/marks.ts';
-import type { Kept } from '../../marks/undo.ts';
+import type { Remainder } from '../../marks/undo.ts';
 import type { Step } from '../../step.ts';
 import type { Work } from '../../work.ts';
 import type { RefusedBy } from './refusals.ts';
@@ -22,7 +22,7 @@ export interface Pause {
   own: OwnChange;
   pause(manager: Manager): PauseStep;
   /** Resumes the manager; returns what somebody else changed in the meantime. `seen`: the object as it was read a moment ago. */
-  restore(work: Work, ref: ObjectRef, seen?: KubeObject): Promise<Kept[]>;
+  restore(work: Work, ref: ObjectRef, seen?: KubeObject): Promise<Remainder[]>;
   /** Resumes the manager if a webhook that does not answer blocks `restore`; the mark stays. */
   resumeMarked?(work: Work, ref: ObjectRef): Promise<void>;
   /** Finds the API server's message if it last refused the manager's Pods. */
@@ -31,7 +31,7 @@ export interface Pause {
   pauseAgain?(work: Work, manager: Manager): Promise<void>;
 }
 
-export interface PauseStep extends Step<(work: Work) => Promise<Pausing>> {
+export interface PauseStep extends Step<(work: Work) => Promise<PausingManager>> {
   /** Whether the manager's Pods stay up and answer reviews as long as the Services select them. */
   answersReviews: boolean;
 }
@@ -44,7 +44,7 @@ export interface Manager {
 }
 
 /** A manager that is being paused. No promise has to be awaited. */
-export interface Pausing {
+export interface PausingManager {
   /** Resolves when the manager no longer works on any object, so that the controller can start. */
   idle: Promise<void>;
   /** Resolves when all Pods that have to end are terminating. */

@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../../api/client.ts';
 import { labelQuery } from '../../api/labels.ts';
+import { ownsPod } from '../../api/ownership.ts';
 import type { Pod } from '../../api/workloads.ts';
 import { SESSION_LABEL } from '../../names.ts';
 import type { Manager } from './pause.ts';
@@ -28,22 +29,8 @@ export async function runningPods(api: ClusterApi, manager: Manager): Promise<Po
   return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
-/**
- * The Pods of a Deployment belong to a ReplicaSet that is named after the Deployment and the hash of its template. The beginning of the
- * name is not enough: Pods of Deployment `shop-canary` do not belong to `shop`.
- */
 export function isPodOf({ metadata }: Pod, { ref }: Manager): boolean {
   // Only devloop's own Pods, such as the stand-in, have this label.
   if (metadata.labels?.[SESSION_LABEL] !== undefined) return false;
-  const owners = metadata.ownerReferences ?? [];
-  switch (ref.kind) {
-    case 'Pod':
-      return true;
-    case 'Deployment': {
-      const replicaSet = `${ref.name}-${metadata.labels?.['pod-template-hash'] ?? ''}`;
-      return owners.some(({ kind, name }) => kind === 'ReplicaSet' && name === replicaSet);
-    }
-    default:
-      return owners.some(({ kind, name }) => kind === ref.kind && name === ref.name);
-  }
+  return ref.kind === 'Pod' || ownsPod(ref, metadata);
 }

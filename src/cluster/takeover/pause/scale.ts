@@ -1,5 +1,12 @@
 import { conflictIfGone } from '../../api/errors.ts';
-import { kindInfo, type ObjectRef, objectPath } from '../../api/kinds.ts';
+import {
+  isWorkload,
+  kindInfo,
+  type ObjectRef,
+  objectPath,
+  relationsOf,
+  type WorkloadKind,
+} from '../../api/kinds.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
 import type { Workload } from '../../api/workloads.ts';
 import { applyChange, inRounds, patchSeen, restoreChange } from '../../marks/change.ts';
@@ -27,7 +34,7 @@ const OWN: OwnChange = {
 
 /** Scales the manager to 0, so that two managers never work on the same objects. */
 export function byScaling(
-  kind: 'Deployment' | 'StatefulSet',
+  kind: WorkloadKind,
   { follow, ...own }: Pick<Pause, 'refusedBy'> & { follow: Follow },
 ): Pause {
   return {
@@ -69,13 +76,14 @@ export function pausePermissions(kind: Pause['kind'], namespace: string): Permis
 }
 
 function scalePermissions(kind: Pause['kind'], namespace: string): Permission[] {
+  const between = isWorkload(kind) ? relationsOf(kind).between : undefined;
   const why = 'resume a manager whose own webhook blocks changes to it';
   const without = `an operator whose own webhook fails closed on ${kindInfo(kind).plural} might not be restored after a crash`;
   return [
     ...pausePermissions(kind, namespace),
     ...permissionsOn(kind, 'patch', { namespace, subresource: 'scale', why, without }),
     ...permissionsOn('Pod', 'get', { namespace, ...OF_ITS_PODS }),
-    ...(kind === 'Deployment' ? permissionsOn('ReplicaSet', 'get', { namespace, ...OF_ITS_PODS }) : []),
+    ...(between ? permissionsOn(between.kind, 'get', { namespace, ...OF_ITS_PODS }) : []),
   ];
 }
 

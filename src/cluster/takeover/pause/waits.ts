@@ -6,7 +6,7 @@ import { answered } from '../../api/while-away.ts';
 import type { Pod, Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';
 import { hasEnded } from './leadership.ts';
-import type { Manager, Pausing } from './pause.ts';
+import type { Manager, PausingManager } from './pause.ts';
 import { allPodsOf, isUp, podsOf, runningPods } from './pods.ts';
 import { isUnansweredWebhook, type RefusedBy } from './refusals.ts';
 
@@ -20,7 +20,7 @@ export function followPods(
   observer: Observer,
   manager: Manager,
   terminatingSeconds = TERMINATING_SECONDS,
-): Omit<Pausing, 'idle'> {
+): Omit<PausingManager, 'idle'> {
   const name = describe(manager.ref);
   const terminating = waitFor(
     observer,
@@ -44,7 +44,7 @@ export function followPods(
  * `blocked`: the API server's message if the manager's Pods cannot be created because a webhook does not answer. `fault`: why one of its
  * Pods cannot start.
  */
-export interface Resumed {
+export interface ResumeResult {
   ready: boolean;
   blocked?: string;
   fault?: string;
@@ -63,7 +63,7 @@ export async function waitUntilReady(
   observer: Observer,
   ref: ObjectRef,
   { limitSeconds, refusedBy, faultOf }: ReadyWait,
-): Promise<Resumed> {
+): Promise<ResumeResult> {
   let blocked: string | undefined;
   let fault: string | undefined;
   let lookAt = performance.now() + REFUSAL_EVERY_MS;

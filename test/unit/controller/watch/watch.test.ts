@@ -3,9 +3,12 @@ import { chmodSync, existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
-import { listSources, localSources } from '../../../../src/controller/go/sources.ts';
-import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../../src/controller/watch/filter.ts';
+import { Checkout } from '../../../../src/checkout/files.ts';
+import { sourcesOf } from '../../../../src/checkout/go/kept-note.ts';
+import { findMainPackage } from '../../../../src/checkout/go/main-package.ts';
+import { isGoInput, watchedSources } from '../../../../src/checkout/go/program-sources.ts';
+import { listSources, localSources } from '../../../../src/checkout/go/source-set.ts';
+import { isGenerated, isNotSource } from '../../../../src/controller/watch/filter.ts';
 import { readScope } from '../../../../src/controller/watch/scope.ts';
 import { lookAt, watchSources } from '../../../../src/controller/watch/watch.ts';
 import { directoryWith, put } from '../support/places.ts';
@@ -20,9 +23,11 @@ const MODULE = {
   'a/a.go': 'package a\n',
 };
 
+const command = (directory: string) => ({ sources: sourcesOf(directory, { goPackage: './cmd' }) });
+
 async function watchGo(files: Record<string, string> = {}) {
   const directory = await directoryWith({ ...MODULE, ...files });
-  const watched = await watchIn(directory, { goPackage: './cmd' });
+  const watched = await watchIn(directory, command(directory));
   const write = (name: string, text: string) => put(directory, name, text);
   const changesAre = (...files: string[]) => watched.expectChanges(files, 'cmd/mark.go');
   return { directory, write, changesAre, ...watched };
@@ -123,7 +128,7 @@ test('what the go tool cannot list while the build fails is watched further', as
   await write('lib/lib.go', 'package lib\n\nconst L = 1\n');
   await changesAre('cmd/main.go', 'lib/lib.go');
   await watcher.refresh(BUILT);
-  expect(watcher.scope.sources?.directories.has(join(directory, 'lib'))).toBe(true);
+  expect(watcher.scope.sources?.directories).toContain(join(directory, 'lib'));
 });
 
 test('a new directory below what is embedded, and a file in it, count', async () => {
@@ -135,7 +140,7 @@ test('a new directory below what is embedded, and a file in it, count', async ()
     'cmd/texts/en/hello.txt': 'hello',
     'cmd/pages/index.html': '<p>',
   });
-  const { expectChanges } = await watchIn(directory, { goPackage: './cmd' });
+  const { expectChanges } = await watchIn(directory, command(directory));
   await mkdir(join(directory, 'cmd/texts/fr'));
   await put(directory, 'cmd/texts/de/hello.txt', 'hallo');
   await put(directory, 'cmd/texts/en/more/deep/hello.txt', 'hello');
@@ -172,7 +177,7 @@ test('embedded files and local replacements count', async () => {
 
 test('what was saved after the build had started is reported at once', async () => {
   const directory = await directoryWith(MODULE);
-  const { seen } = await watchIn(directory, { goPackage: './cmd' }, 0);
+  const { seen } = await watchIn(directory, command(directory), 0);
   expect(seen.flat().sort()).toEqual(['a/a.go', 'cmd/main.go', 'go.mod']);
 });
 
@@ -221,7 +226,7 @@ test('a file that is named itself is a change if it was saved after the build ha
 
 test('a package that is imported after the scope was read is watched after the refresh', async () => {
   const directory = await directoryWith(MODULE);
-  const target = { goPackage: './cmd' };
+  const target = command(directory);
   const scope = await readScope(directory, target, NEVER);
   const buildAt = Date.now();
   await put(directory, 'b/b.go', 'package b\n');
@@ -235,12 +240,12 @@ test('a package that is imported after the scope was read is watched after the r
 
 test('a file that is edited between the first look and the watching is a change, and no other file is read for it', async () => {
   const directory = await directoryWith(MODULE);
-  const reading = readScope(directory, { goPackage: './cmd' }, NEVER);
+  const reading = readScope(directory, command(directory), NEVER);
   const look = await lookAt(reading);
   await put(directory, 'a/a.go', 'package a\n\nconst A = 2\n');
   await rm(join(directory, 'cmd/main.go'));
   const far = Number.POSITIVE_INFINITY;
-  const { watcher, seen } = await watchIn(directory, { goPackage: './cmd' }, far, Promise.resolve(look));
+  const { watcher, seen } = await watchIn(directory, command(directory), far, Promise.resolve(look));
   expect(seen.flat().sort()).toEqual(['a/a.go', 'cmd/main.go']);
   await put(directory, 'cmd/main.go', 'package main\n\nimport _ "example.com/m/a"\n\nfunc main() {}\n');
   await expect.poll(() => seen.flat()).toHaveLength(3);
@@ -253,7 +258,7 @@ test('a generated file that the build wrote is no change', async () => {
   let own = true;
   const watcher = await watchSources({
     cwd: directory,
-    target: { goPackage: './cmd' },
+    target: command(directory),
     sinceMs: Number.POSITIVE_INFINITY,
     isOfBuild: () => own,
     signal: NEVER,
@@ -346,10 +351,12 @@ test('whether a path is a source depends on its name and directory', () => {
 
 test('the structure of a file is its package, imports, embeds and build tags', () => {
   const file = '//go:build linux\n\npackage a\n\nimport (\n\t"fmt"\n)\n\n//go:embed x\nvar X string\n';
-  expect(structureOf('/m/a.go', file)).toBe(
+  expect(watchedSources(undefined, '/m').structureOf('/m/a.go', file)).toBe(
     '//go:build linux\npackage a\nimport (\n\t"fmt"\n)\n//go:embed x',
   );
-  expect(structureOf('/m/a.go', `${file}\nfunc f() {}\n`)).toBe(structureOf('/m/a.go', file));
+  expect(watchedSources(undefined, '/m').structureOf('/m/a.go', `${file}\nfunc f() {}\n`)).toBe(
+    watchedSources(undefined, '/m').structureOf('/m/a.go', file),
+  );
   expect(isGenerated('// Code generated by controller-gen. DO NOT EDIT.\n')).toBe(true);
   expect(isGenerated('// Not: Code generated\n')).toBe(false);
 });
@@ -434,7 +441,9 @@ test('listing sources starts no program that the checkout names', async () => {
   git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-m', 'x');
   git('config', 'core.fsmonitor', join(directory, 'evil.sh'));
   await listSources(directory, { goPackage: './cmd' }, NEVER);
-  await expect(findMainPackage(directory, {})).rejects.toMatchObject({ code: 'target.not-found' });
+  await expect(findMainPackage(new Checkout(directory), {})).rejects.toMatchObject({
+    code: 'target.not-found',
+  });
   await readScope(directory, { checkout: directory }, NEVER);
   expect(existsSync(join(directory, 'RAN'))).toBe(false);
 });

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import { noCheckoutFacts } from '../../../../src/checkout/facts.ts';
+import { Checkout } from '../../../../src/checkout/files.ts';
 import type { Service } from '../../../../src/cluster/api/objects.ts';
 import type { Container, Workload } from '../../../../src/cluster/api/workloads.ts';
 import type { ControllerInputs } from '../../../../src/local/plan.ts';
-import { noCheckoutFacts } from '../../../../src/operator/sources.ts';
 import { fakeCluster } from '../../../support/fake-cluster.ts';
+import { controllerOf } from '../../../support/settings.ts';
 
 /** A checkout whose sources name the variables of the containers. */
 export const CHECKOUT = join(import.meta.dirname, '../../../fixtures/local/checkout');
@@ -33,8 +35,9 @@ export function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
       manager: { ref: { kind: 'Deployment', ...metadata }, object, container, source: '' },
       namespace: 'shop',
     },
-    checkout: { root: CHECKOUT, facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
-    settings: { run: ['./run'], env: { LEVEL: 'debug' } },
+    checkout: new Checkout(CHECKOUT),
+    facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) },
+    settings: controllerOf({ run: ['./run'], env: { LEVEL: 'debug' } }),
     podName: 'shop-devloop-s1',
     env: { HOME: '/home/me' },
     files: { directory: '/state/s1', keyPairDirectory: '/state/s1/certs' },

@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { notice } from '../../../../src/report/notices/catalogue.ts';
+import { Facts } from '../../../../src/session/context/observed.ts';
 import { createControl, type ObservingControl } from '../../../../src/session/control/control.ts';
 
 interface Setup {
   control: ObservingControl;
+  /** Passes an event to the session. */
+  observe(event: DevloopEvent): void;
   events: DevloopEvent[];
   calls: string[];
   ending: AbortController;
@@ -23,9 +27,9 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
     restart: () => void calls.push('restart'),
     followFiles: (on: boolean) => void calls.push(`follow ${on}`),
   };
+  const facts = new Facts([]);
   const control = createControl({
-    session: 's',
-    name: 'shop',
+    ...{ session: 's', name: 'shop', facts },
     controlled: {
       gateways: () => (webhooks ? gateways : undefined),
       supervisor: () => (controller ? supervisor : undefined),
@@ -36,11 +40,15 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
     },
     emit(event) {
       events.push(event);
-      control.observe(event);
+      observe(event);
     },
     signal: ending.signal,
   });
-  return { control, events, calls, ending };
+  const observe = (event: DevloopEvent): void => {
+    facts.observe(event);
+    control.observe(event);
+  };
+  return { control, observe, events, calls, ending };
 }
 
 const READY: DevloopEvent = { type: 'session.ready', session: 's', ms: 1 };
@@ -81,13 +89,13 @@ it.each<[string, DevloopEvent[], string]>([
   ['at a breakpoint', [READY, { type: 'debug.stopped', line: 42 }], 'stopped'],
   ['when it runs on', [READY, { type: 'debug.stopped' }, { type: 'debug.running' }], 'serving'],
 ])('%s a session is %s', (_, events, phase) => {
-  const { control } = setUp();
-  for (const event of events) control.observe(event);
+  const { control, observe } = setUp();
+  for (const event of events) observe(event);
   expect(control.state().phase).toBe(phase);
 });
 
 it('knows the route, whether the newest source serves, and the last review', () => {
-  const { control } = setUp();
+  const { control, observe } = setUp();
   const route = { route: 'direct', service: 'shop/hook', address: '10.0.0.1:1', latencyMs: 1 };
   const ms = { held: 0, controller: 1, total: 1, budget: 10 };
   const review = {
@@ -99,12 +107,12 @@ it('knows the route, whether the newest source serves, and the last review', () 
     verdict: 'denied',
     ms,
   } as const;
-  control.observe({ type: 'route.verified', ...route });
-  control.observe({ type: 'build.done', ms: 1 });
-  control.observe(STARTED);
-  control.observe({ type: 'build.failed', ms: 1, output: '' });
-  control.observe({ type: 'review', ...review });
-  control.observe({ type: 'route.lost', route: 'direct', cause: '' });
+  observe({ type: 'route.verified', ...route });
+  observe({ type: 'build.done', ms: 1 });
+  observe(STARTED);
+  observe({ type: 'build.failed', ms: 1, output: '' });
+  observe({ type: 'review', ...review });
+  observe({ type: 'route.lost', route: 'direct', cause: '' });
   expect(control.state()).toMatchObject({
     route: { name: 'direct', address: '10.0.0.1:1', isOpen: false },
     build: { is: 'broken', id: '3f2a91c' },
@@ -115,9 +123,9 @@ it('knows the route, whether the newest source serves, and the last review', () 
 });
 
 it('knows where the controller stands in the debugger, until it runs on or is replaced', () => {
-  const { control } = setUp();
+  const { control, observe } = setUp();
   const stop = (): void =>
-    control.observe({
+    observe({
       type: 'debug.stopped',
       file: '/src/hook.go',
       line: 42,
@@ -126,9 +134,9 @@ it('knows where the controller stands in the debugger, until it runs on or is re
   for (const next of [{ type: 'debug.running' } as const, STARTED]) {
     stop();
     expect(control.state().stoppedAt).toBe('hook.go:42 in v1.(*Hook).Default');
-    control.observe({ type: 'debug.stepped', file: '/src/hook.go', line: 43 });
+    observe({ type: 'debug.stepped', file: '/src/hook.go', line: 43 });
     expect(control.state().stoppedAt).toBe('hook.go:43');
-    control.observe(next);
+    observe(next);
     expect(control.state().stoppedAt).toBeUndefined();
     expect(control.state().secondsLeft).toBeUndefined();
   }
@@ -137,17 +145,17 @@ it('knows where the controller stands in the debugger, until it runs on or is re
 it.each<[DevloopEvent]>([[{ type: 'debug.stopped', line: 42 }], [{ type: 'reviews.held', session: 's' }]])(
   'knows how many reviews wait, and for how long they still can, after %o',
   (event) => {
-    const { control } = setUp();
-    control.observe(READY);
+    const { control, observe } = setUp();
+    observe(READY);
     expect(control.state().secondsLeft).toBeUndefined();
-    control.observe(event);
+    observe(event);
     expect(control.state()).toMatchObject({ held: 3, secondsLeft: 18 });
   },
 );
 
 it('holds and releases once, however often it is asked, and says so once', () => {
-  const { control, events, calls } = setUp();
-  control.observe(READY);
+  const { control, observe, events, calls } = setUp();
+  observe(READY);
   control.hold();
   control.hold();
   expect(control.release()).toBe(2);
@@ -160,14 +168,14 @@ it('holds and releases once, however often it is asked, and says so once', () =>
 });
 
 it('tells its listeners of each change until they are disposed', () => {
-  const { control, ending } = setUp();
+  const { control, observe, ending } = setUp();
   const phases: string[] = [];
   const listening = control.onState(() => phases.push(control.state().phase));
-  control.observe(READY);
-  control.observe({ type: 'note', message: 'nothing about the session' });
+  observe(READY);
+  observe(notice('login.output', { line: 'nothing about the session' }));
   ending.abort();
   listening[Symbol.dispose]();
-  control.observe(READY);
+  observe(READY);
   expect(phases).toEqual(['serving', 'ending']);
 });
 
@@ -180,11 +188,11 @@ it.each<[string, Parameters<typeof setUp>[0], (control: ObservingControl) => voi
   (_, parts, act) => {
     const refused = expect.objectContaining({ code: 'session.not-ready' });
     const none = setUp(parts);
-    none.control.observe(READY);
+    none.observe(READY);
     expect(() => act(none.control)).toThrow(refused);
-    const { control, calls, ending } = setUp();
+    const { control, observe, calls, ending } = setUp();
     expect(() => act(control)).toThrow(refused);
-    control.observe(READY);
+    observe(READY);
     act(control);
     expect(calls).toHaveLength(1);
     ending.abort();

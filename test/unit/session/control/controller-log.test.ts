@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { notice } from '../../../../src/report/notices/catalogue.ts';
 import { createControllerLog, isWarningLine } from '../../../../src/session/control/controller-log.ts';
 
 it.each([
@@ -59,7 +60,7 @@ it('shows a warning with the lines that belong to it, and all other events', () 
   expect(lines.map((one) => log.shows(one))).toEqual([true, true, true, false]);
   expect(log.shows(line('\tmore of it'))).toBe(false);
   expect(log.shows(line('printed', 'stdout'))).toBe(true);
-  expect(log.shows({ type: 'note', message: 'I1122 10:15:02 z' })).toBe(true);
+  expect(log.shows(notice('login.output', { line: 'I1122 10:15:02 z' }))).toBe(true);
 });
 
 it.each([

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { DevloopError } from '../../../../src/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import type { SessionState } from '../../../../src/report/session-state.ts';
+import { actionsOf } from '../../../../src/session/control/actions.ts';
 import { createControllerLog } from '../../../../src/session/control/controller-log.ts';
 import { sessionKeys } from '../../../../src/session/control/keys.ts';
 
@@ -28,19 +29,24 @@ function press(
     waiting: () => Promise.reject(new Error('not asked')),
   };
   const emit = (event: DevloopEvent) => void events.push(event);
-  const session = sessionKeys({
+  const actions = actionsOf({
     ...{ control, log: createControllerLog('all'), emit },
+    identity: { asUser: () => void calls.push('me') },
     api: { logIn: async () => void calls.push('login') },
     openPage: async () => void calls.push('page'),
   });
+  const session = sessionKeys({ control, actions, emit });
   for (const key of keys) session.onKey(key, [session.state(), ...(others as SessionState[])]);
   return { calls, events };
 }
 
 it('each key does one thing, and undoes it the next time', () => {
-  expect(press('rhpog').calls).toEqual(['restart', 'hold', 'follow false', 'page', 'login']);
+  expect(press('rhpogi').calls).toEqual(['restart', 'hold', 'follow false', 'page', 'login', 'me']);
   expect(press('hp', { isHeld: true, isFollowing: false }).calls).toEqual(['release', 'follow true']);
-  expect(press('ll').events).toMatchObject([{ type: 'note' }, { type: 'note' }]);
+  expect(press('ll').events).toMatchObject([
+    { code: 'controller.log-toggled', values: { isShown: false } },
+    { code: 'controller.log-toggled', values: { isShown: true } },
+  ]);
 });
 
 it('what is so for one of several sessions, a key ends for all', () => {
@@ -55,5 +61,6 @@ it('other keys do nothing, whatever every object has', () => {
 });
 
 it('says why a key cannot do what it is for', () => {
-  expect(press('r', { hasController: false }).events).toEqual([{ type: 'note', message: 'no controller' }]);
+  const refused = { code: 'action.refused', values: { action: 'restart', cause: 'no controller' } };
+  expect(press('r', { hasController: false }).events).toMatchObject([refused]);
 });

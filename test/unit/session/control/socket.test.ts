@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DevloopError } from '../../../../src/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { notice } from '../../../../src/report/notices/catalogue.ts';
 import { askSession } from '../../../../src/session/control/client.ts';
 import { type Handlers, socketPath } from '../../../../src/session/control/requests.ts';
 import { openSocket } from '../../../../src/session/control/socket.ts';
@@ -22,30 +23,22 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-const never = (): never => {
-  throw new Error('not asked');
-};
 const open = (handlers: Partial<Handlers>, at = directory): Promise<AsyncDisposable> =>
-  openSocket(
-    at,
-    {
-      ...{ state: never, hold: never, release: never, restart: never, replaying: never, waiting: never },
-      ...handlers,
-    },
-    emit,
-  );
+  openSocket(at, handlers, emit);
 const ask = (limitMs = 5_000) => askSession({ id: 's', directory }, 'release', {}, { emit, signal, limitMs });
 const send = (bytes: string): Promise<string> => text(connect(socketPath(directory)).end(bytes));
+
+const WAIT = notice('login.output', { line: 'wait' });
 
 it('passes on the answer, and the events before it; only this user can connect', async () => {
   await using _ = await open({
     release(_, caller) {
-      caller.emit({ type: 'note', message: 'wait' });
+      caller.emit(WAIT);
       return { waiting: 3 };
     },
   });
   expect(await ask()).toEqual({ waiting: 3 });
-  expect(events).toEqual([{ type: 'note', message: 'wait' }]);
+  expect(events).toEqual([WAIT]);
   expect((await stat(socketPath(directory))).mode & 0o777).toBe(0o600);
 });
 

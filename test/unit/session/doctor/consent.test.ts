@@ -3,10 +3,11 @@ import type { Workload } from '../../../../src/cluster/api/workloads.ts';
 import type { Reconciler } from '../../../../src/operator/target.ts';
 import type { Question } from '../../../../src/session/context/question.ts';
 import { consentFinding } from '../../../../src/session/doctor/consent.ts';
+import { partly } from '../../../support/partly.ts';
 
 const reconciler: Reconciler = {
   ref: { kind: 'Deployment', namespace: 'hub', name: 'operator' },
-  object: { metadata: {}, spec: {} } as unknown as Workload,
+  object: partly<Workload>({ metadata: {}, spec: {} }),
   evidence: { wrote: { kind: 'Service', namespace: 'shop', name: 'hooks' }, writer: 'hub-operator' },
 };
 const asked: Question = {

@@ -100,7 +100,7 @@ describe('checks', () => {
       run: async () => await needed(earlier, 'no operator was found'),
     };
     expect(await run([later, failing('b', new NotChecked('it rains'))]).answered).toMatchObject([
-      { verdict: 'unknown', answer: 'not checked: no operator was found' },
+      { verdict: 'unknown', answer: expect.stringMatching(/: no operator was found$/) },
       { verdict: 'unknown', answer: 'not checked: it rains' },
     ]);
   });
@@ -165,9 +165,10 @@ describe('the conclusion', () => {
   });
 
   it('is that `up` would work, with the number of warnings', () => {
-    expect(conclude([finding('a', 'ok'), finding('b', 'unknown')])).toBe('`devloop up` would work.');
-    expect(conclude([finding('a', 'warn')])).toMatch(/would work, with 1 warning\./);
-    expect(conclude([finding('a', 'warn'), finding('b', 'warn')])).toMatch(/2 warnings/);
+    const works = (warnings: number) => ({ type: 'note', code: 'doctor.works', values: { warnings } });
+    expect(conclude([finding('a', 'ok'), finding('b', 'unknown')])).toMatchObject(works(0));
+    expect(conclude([finding('a', 'warn')])).toMatchObject(works(1));
+    expect(conclude([finding('a', 'warn'), finding('b', 'warn')])).toMatchObject(works(2));
   });
 
   it('is the first problem, with its exit code; its hint stands at its finding', () => {
@@ -182,7 +183,7 @@ describe('the conclusion', () => {
         exitCode: 6,
         hint: undefined,
         isSummary: true,
-        message: '`devloop up` would fail. 2 problems: port, route direct.',
+        message: expect.stringContaining('2 problems: port, route direct.'),
       }),
     );
   });

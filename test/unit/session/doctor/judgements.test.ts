@@ -7,6 +7,7 @@ import type { Pod, Workload } from '../../../../src/cluster/api/workloads.ts';
 import type { Manager } from '../../../../src/cluster/takeover/pause/pause.ts';
 import type { TargetService } from '../../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { notice } from '../../../../src/report/notices/catalogue.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
 import { type DoctorRun, type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
@@ -21,6 +22,8 @@ import {
   targetCheck,
   targetFinding,
 } from '../../../../src/session/doctor/target.ts';
+import type { AllowedParts } from '../../../../src/session/start/permissions.ts';
+import { partly } from '../../../support/partly.ts';
 import { issue, NAME } from '../../certificates/openssl.ts';
 
 const service = (spec: Service['spec'] = {}, labels: Record<string, string> = {}): Service => ({
@@ -58,10 +61,10 @@ describe('the target', () => {
   it('is not checked where the list of missing permissions says more than the first refusal', async () => {
     const look = (lacking: Permission[]) =>
       targetCheck.run(
-        {
+        partly<DoctorRun>({
           operator: Promise.reject(new ApiError('services is forbidden', 403, 'Forbidden')),
-          permissions: Promise.resolve({ asked: lacking, lacking, ways: [] }),
-        } as unknown as DoctorRun,
+          permissions: Promise.resolve<AllowedParts>({ asked: lacking, lacking, routes: [] }),
+        }),
         AbortSignal.timeout(1000),
       );
     await expect(look([{ kind: 'Service', verb: 'list', why: '' }])).rejects.toThrow(NotChecked);
@@ -69,7 +72,7 @@ describe('the target', () => {
   });
 
   it('is a warning if discovery warns, and if there is none', () => {
-    expect(operator([{ type: 'warning', message: 'Other ports.' }])).toMatchObject({
+    expect(operator([notice('error.further', { cause: 'Other ports.' })])).toMatchObject({
       verdict: 'warn',
       answer: 'Service shop/hook\nOther ports.',
     });
@@ -90,7 +93,7 @@ describe('the Service', () => {
     expect(serviceFinding(called({ service: service({ clusterIP: 'None' }) }))).toMatchObject({
       verdict: 'fail',
       code: 'service.unsupported',
-      hint: 'Give the Service a cluster IP.',
+      hint: expect.stringContaining('cluster IP'),
     });
   });
 });
@@ -180,9 +183,7 @@ describe('the certificate', () => {
     const found = judge([call(validating, bundle(ca)), call(mutating, bundle(other))]);
     expect(found).toMatchObject({
       verdict: 'warn',
-      answer: expect.stringMatching(
-        /^kube-apiserver will not trust it for MutatingWebhookConfiguration b: it does not chain/,
-      ),
+      answer: expect.stringMatching(/ MutatingWebhookConfiguration b: /),
       hint: expect.stringMatching(
         /\nkubectl annotate --overwrite mutatingwebhookconfiguration b cert-manager.io\/inject-ca-from=shop\/serving$/,
       ),
@@ -201,7 +202,7 @@ describe('the certificate', () => {
       );
     expect(found(secret).hint).toContain('customresourcedefinition orders.example.com cert-manager.io/');
     expect(found(own).hint).toContain(
-      'into spec.conversion.webhook.clientConfig.caBundle of CustomResourceDefinition orders.example.com.',
+      'spec.conversion.webhook.clientConfig.caBundle of CustomResourceDefinition orders.example.com',
     );
     expect(found(own).hint).toContain("kubectl -n shop get secret cert -o jsonpath='{.data.ca\\.crt}'");
   });
@@ -339,7 +340,7 @@ describe('a route that fails', () => {
   it('is information with its hint if another route works', () => {
     expect(oneOfSeveral(failed, [settled({ verdict: 'ok', answer: '' }), settled(failed)])).toEqual({
       verdict: 'info',
-      answer: 'not needed: another route works\nno Pod',
+      answer: expect.stringMatching(/\nno Pod$/),
       hint: 'name an image',
     });
   });

@@ -3,8 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { refOf } from '../../../../src/cluster/api/kinds.ts';
 import type { Metadata, Service } from '../../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../../src/cluster/api/workloads.ts';
-import { judgeOwner, type Policy } from '../../../../src/operator/owner-policy.ts';
-import { type Owner, type OwnerKind, ownersOf } from '../../../../src/operator/owners.ts';
+import {
+  judgeOwner,
+  type Owner,
+  type OwnerKind,
+  ownersOf,
+  type Policy,
+} from '../../../../src/operator/owners.ts';
 import { groupByOwner, ownerFinding } from '../../../../src/session/doctor/owners.ts';
 
 const of = (metadata: Partial<Metadata>) =>

@@ -7,7 +7,7 @@ import { undoOf } from '../../../../src/cluster/marks/undo.ts';
 import { swapSelector } from '../../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../../src/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
-import { type Guarded, type Memory, react } from '../../../../src/session/guard/react.ts';
+import { type GuardedObject, type Memory, react } from '../../../../src/session/guard/react.ts';
 import { type FakeCluster, fakeCluster } from '../../../support/fake-cluster.ts';
 
 const REF = { kind: 'Service', namespace: 'shop', name: 'hook' } as const;
@@ -16,7 +16,7 @@ const LABELS = { app: 'shop' };
 let cluster: FakeCluster;
 let events: DevloopEvent[];
 let followedUp: number;
-let guarded: Guarded;
+let guarded: GuardedObject;
 let memory: Memory;
 
 const read = (): Service => cluster.read<Service>('Service', 'hook', 'shop')!;
@@ -119,21 +119,21 @@ const change = (spec: Partial<Service['spec']>): Promise<unknown> =>
 
 it.each<[string, Partial<Service['spec']>, Partial<Service['spec']>, string]>([
   [
-    'type ExternalName',
+    'spec.type',
     { type: 'ExternalName' },
     { type: 'NodePort' },
     `kubectl -n shop patch service hook -p '{"spec":{"type":"NodePort"}}'`,
   ],
-  ['headless', { clusterIP: 'None' }, { clusterIP: '10.0.0.7' }, 'kubectl -n shop delete service hook'],
+  ['spec.clusterIP', { clusterIP: 'None' }, { clusterIP: '10.0.0.7' }, 'kubectl -n shop delete service hook'],
   [
-    'internalTrafficPolicy Local',
+    'spec.internalTrafficPolicy',
     { internalTrafficPolicy: 'Local' },
     { internalTrafficPolicy: 'Cluster' },
     `kubectl -n shop patch service hook -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
   ],
 ])(
-  'a Service that others make %s no longer reaches this machine, which is said once',
-  async (text, to, back, hint) => {
+  'a Service whose %s others change no longer reaches this machine, which is said once',
+  async (field, to, back, hint) => {
     await change({ type: 'NodePort', clusterIP: '10.0.0.7', internalTrafficPolicy: 'Cluster' });
     await reactNow();
     expect(events.filter(({ type }) => type === 'warning' || type === 'note')).toEqual([]);
@@ -143,20 +143,18 @@ it.each<[string, Partial<Service['spec']>, Partial<Service['spec']>, string]>([
     cluster.edit<Service>('Service', 'hook', 'shop', ({ metadata }) => (metadata.annotations!.a = 'b'));
     expect(await reactNow()).toBeUndefined();
     const warnings = events.filter(({ type }) => type === 'warning');
-    expect(warnings).toEqual([
+    expect(warnings).toMatchObject([
       {
-        type: 'warning',
-        message: expect.stringMatching(
-          `^kubectl .*Service shop/hook .*${text}.* no longer reach this machine`,
-        ),
+        code: 'guard.uncallable',
+        values: { service: REF, field, by: { manager: 'kubectl' }, before: 'NodePort' },
         hint: expect.stringContaining(hint),
       },
     ]);
     await change(back);
     await reactNow();
     await reactNow();
-    expect(events.filter(({ type }) => type === 'note')).toEqual([
-      { type: 'note', message: expect.stringContaining('Service shop/hook') },
+    expect(events.filter(({ type }) => type === 'note')).toMatchObject([
+      { code: 'guard.callable-again', values: { service: REF } },
     ]);
     expect(read().spec).toMatchObject(back);
   },

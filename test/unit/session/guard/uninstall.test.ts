@@ -35,15 +35,17 @@ const call = (kind: Kind, path = '/'): WebhookCall => ({
 });
 const mutating = call('MutatingWebhookConfiguration');
 const validating = call('ValidatingWebhookConfiguration');
-const warnings = () =>
-  events.map((event) => (event.type === 'warning' ? event.message.split(' ')[0] : event));
+const warned = (kind: Kind) => ({
+  code: 'guard.caller-gone',
+  values: { caller: { kind, name: 'shop' } },
+});
 
 it('one configuration that is gone is a warning', async () => {
   notice([mutating, validating]);
   notice([validating]);
   notice([validating, call('ValidatingWebhookConfiguration', '/more')]);
   await pause(2 * GRACE_MS);
-  expect(warnings()).toEqual(['MutatingWebhookConfiguration']);
+  expect(events).toMatchObject([warned('MutatingWebhookConfiguration')]);
   expect(ended).toEqual([]);
 });
 
@@ -60,7 +62,7 @@ it('a manager that creates them again as it starts is not', async () => {
   notice([mutating]);
   await pause(2 * GRACE_MS);
   expect(ended).toEqual([]);
-  expect(warnings()).toEqual([]);
+  expect(events).toEqual([]);
 });
 
 it('a Service that no webhook calls is not', async () => {

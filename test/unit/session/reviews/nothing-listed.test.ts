@@ -5,20 +5,24 @@ import { reviewOf, waitingReview } from '../../../support/session-facts.ts';
 
 const REVIEWS = [reviewOf(1), reviewOf(2), waitingReview()];
 
-it.each<[ReviewFilter, string | undefined]>([
-  [{ kind: 'aplication' }, 'Application for --kind'],
-  [{ namespace: 'defualt' }, 'default for --namespace'],
-  [{ webhook: 'vaplication' }, 'vapplication.kb.io for --webhook'],
-  [{ name: 'wbe-7' }, 'one of web-7, web-1, web-2 for --name'],
-  [{ kind: 'Application', user: 'anm' }, 'ann for --user'],
-  [{ kind: 'Pod' }, undefined],
-  [{ verdict: 'failed', kind: 'Application' }, undefined],
+it.each<[ReviewFilter, { flag: string; names: string[] }[]]>([
+  [{ kind: 'aplication' }, [{ flag: 'kind', names: ['Application'] }]],
+  [{ namespace: 'defualt' }, [{ flag: 'namespace', names: ['default'] }]],
+  [{ webhook: 'vaplication' }, [{ flag: 'webhook', names: ['vapplication.kb.io'] }]],
+  [{ name: 'wbe-7' }, [{ flag: 'name', names: ['web-7', 'web-1', 'web-2'] }]],
+  [{ kind: 'Application', user: 'anm' }, [{ flag: 'user', names: ['ann'] }]],
+  [{ kind: 'Pod' }, []],
+  [{ verdict: 'failed', kind: 'Application' }, []],
 ])('a list that is empty for %j names what may have been meant', (filter, meant) => {
-  const message = 'Session x has 3 reviews, and none of them matches.';
-  const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  expect(nothingListed('Session x', filter, REVIEWS)).toBe(`${message}${question}`);
+  expect(nothingListed('Session x', filter, REVIEWS)).toMatchObject({
+    code: 'reviews.none',
+    values: { source: 'Session x', reviews: 3, meant },
+  });
 });
 
 it('where there are no reviews, none can have been meant', () => {
-  expect(nothingListed('Session x', { kind: 'x' }, [])).toBe('Session x has no reviews yet.');
+  expect(nothingListed('Session x', { kind: 'x' }, [])).toMatchObject({
+    code: 'reviews.none',
+    values: { reviews: 0, meant: [] },
+  });
 });

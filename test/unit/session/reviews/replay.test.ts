@@ -12,6 +12,7 @@ import {
   replayToSession,
 } from '../../../../src/session/reviews/replay.ts';
 import { freePort } from '../../../support/free-port.ts';
+import { partly } from '../../../support/partly.ts';
 import { reviewOf } from '../../../support/session-facts.ts';
 import { Controller } from '../../gateway/support.ts';
 
@@ -45,7 +46,7 @@ it('a saved set is not sent to a port on which the session has no webhooks', asy
   const { signal } = new AbortController();
   const io = { emit() {}, signal, env: {}, cwd: '/' };
   const replaying = { paths: [], ports: [[9443, controller.port]] as [number, number][] };
-  await using _ = await openSocket(directory, { replaying: () => replaying } as unknown as Handlers, io.emit);
+  await using _ = await openSocket(directory, partly<Handlers>({ replaying: () => replaying }), io.emit);
   const session = { id: 's1', directory, checkout: '/' };
   const replayed = async (port: number): Promise<void> =>
     await replayToSession(session, [record(1, port)], { io, withSideEffects: false, from: { set: 'web' } });

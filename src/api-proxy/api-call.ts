@@ -1,0 +1,115 @@
+/** One request of the controller to the API server, as kube-apiserver itself understands its method and path. */
+export interface ApiCall {
+  verb: ApiVerb;
+  /** The path without the query. */
+  path: string;
+  /** What it is about; absent for paths that name no resource, such as `/version` and those of discovery. */
+  resource?: CalledResource;
+  /** Whether it changes nothing, because it asks for that (`?dryRun=All`). */
+  isDryRun: boolean;
+}
+
+/** RBAC's verbs, server-side apply apart from other patches, and `connect` for another protocol (`exec`, `port-forward`). */
+export type ApiVerb =
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'apply'
+  | 'delete'
+  | 'deletecollection'
+  | 'connect';
+
+export interface CalledResource {
+  /** `''` for the core group. */
+  group: string;
+  version: string;
+  /** The plural, as in the path: `deployments`. */
+  resource: string;
+  subresource?: string;
+  namespace?: string;
+  name?: string;
+}
+
+const APPLY = 'application/apply-patch+';
+/** Subresources of a namespace, which follow its name where otherwise a resource does. */
+const OF_NAMESPACE = new Set(['status', 'finalize']);
+/** Groups whose objects are questions: creating one stores nothing. */
+const QUESTIONS = new Set(['authorization.k8s.io', 'authentication.k8s.io']);
+const READS = new Set<ApiVerb>(['get', 'list', 'watch']);
+const CAN_BE_DRY = new Set<ApiVerb>(['create', 'update', 'patch', 'apply']);
+/** A program of the cluster's answers there, and nobody knows what its reads do. */
+const BEHIND_PROXY = /^proxy(?:\/|$)/;
+
+/** `url`: path and query, as in the request line. `contentType`: that of the body. */
+export function apiCall(
+  { method, url, contentType = '' }: { method: string; url: string; contentType?: string | undefined },
+  isUpgrade = false,
+): ApiCall {
+  const at = url.indexOf('?');
+  const path = at < 0 ? url : url.slice(0, at);
+  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
+  const resource = calledResource(path);
+  // kube-apiserver reads this only of lists: `exec` can have a query of that name, too.
+  const isWatch = resource?.name === undefined && ['true', '1'].includes(query.get('watch') ?? '');
+  const verb = isUpgrade && !isWatch ? 'connect' : verbOf(method, { resource, isWatch, contentType });
+  return {
+    ...{ verb, path },
+    ...(resource === undefined ? {} : { resource }),
+    // Of a deletion with a body, kube-apiserver reads the options from there alone.
+    isDryRun: CAN_BE_DRY.has(verb) && resource !== undefined && query.getAll('dryRun').includes('All'),
+  };
+}
+
+/** Whether the cluster can be another one after this call. What is not known for sure counts as a write. */
+export function isWrite({ verb, resource, isDryRun }: ApiCall): boolean {
+  const isOpaque = BEHIND_PROXY.test(resource?.subresource ?? '');
+  return isOpaque || (!READS.has(verb) && !isDryRun && !QUESTIONS.has(resource?.group ?? ''));
+}
+
+function verbOf(
+  method: string,
+  {
+    resource,
+    isWatch,
+    contentType,
+  }: { resource: CalledResource | undefined; isWatch: boolean; contentType: string },
+): ApiVerb {
+  const isOne = resource === undefined || resource.name !== undefined;
+  if (method === 'GET' || method === 'HEAD') {
+    if (isWatch) return 'watch';
+    return isOne ? 'get' : 'list';
+  }
+  if (method === 'PUT') return 'update';
+  if (method === 'DELETE') return isOne ? 'delete' : 'deletecollection';
+  if (method === 'PATCH') return contentType.startsWith(APPLY) ? 'apply' : 'patch';
+  return 'create';
+}
+
+/** Undefined for a path that names no resource, and for one that kube-apiserver does not know. */
+function calledResource(path: string): CalledResource | undefined {
+  const [first, ...rest] = path.split('/').filter(Boolean).map(decoded);
+  const isCore = first === 'api';
+  if (!isCore && first !== 'apis') return undefined;
+  const [group = '', version, ...parts] = isCore ? ['', ...rest] : rest;
+  if (version === undefined || parts.length === 0) return undefined;
+  const [kind, name, ...below] = parts;
+  const isInNamespace = kind === 'namespaces' && below.length > 0 && !OF_NAMESPACE.has(below[0]!);
+  const [resource = '', ...more] = isInNamespace ? below : parts;
+  return {
+    ...{ group, version, resource },
+    ...(more[1] === undefined ? {} : { subresource: more.slice(1).join('/') }),
+    ...(isInNamespace ? { namespace: name! } : {}),
+    ...(more[0] === undefined ? {} : { name: more[0] }),
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,143 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { ApiCall } from './api-call.ts';
+
+/** A call whose answer has ended, as far as it is kept. */
+export interface ServedCall {
+  call: ApiCall;
+  /** When it arrived, in milliseconds since 1970, with fractions. */
+  at: number;
+  /** Those of the request. */
+  headers: IncomingHttpHeaders;
+  /** Absent if there was none. */
+  answer?: ServedAnswer;
+  /** Whether devloop answered in place of the API server. */
+  isOwn?: true;
+  ms: number;
+}
+
+export interface ServedAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Absent if it was larger than what is kept, or a watch. */
+  body?: Buffer;
+  bytes: number;
+  /** The connection ended before the answer did. */
+  isCut?: true;
+}
+
+/** Gets what passes the proxy. It only notes it, since nothing waits for it. */
+export interface CallHooks {
+  served(call: ServedCall): void;
+  /** One event of a watch, as JSON, and when it passed. */
+  watched(event: Buffer, at: number, call: ApiCall): void;
+}
+
+/** Larger bodies are not kept. */
+export const LARGEST_KEPT = 2 ** 20;
+const LINE_END = 0x0a;
+const JSON_TYPE = 'application/json';
+
+/** What devloop's addition to the controller says about a call. The API server does not get it. */
+export const TAGS = /^devloop-/;
+
+/**
+ * The headers for the API server. Where the client accepts JSON, answers to writes and events are asked for as JSON alone, so that they can
+ * be read; lists can be large, and stay as the client prefers them.
+ */
+export function upstreamHeaders(
+  headers: IncomingHttpHeaders,
+  { verb }: ApiCall,
+  isObserved: boolean,
+): IncomingHttpHeaders {
+  const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => !TAGS.test(name)));
+  if (!isObserved || verb === 'get' || verb === 'list' || verb === 'connect') return passed;
+  const { 'accept-encoding': _, ...rest } = passed;
+  const accepted = (headers.accept ?? '*/*').split(',').map((type) => type.trim());
+  const readable = accepted.filter((type) => type.startsWith(JSON_TYPE));
+  if (readable.length > 0) return { ...rest, accept: readable.join(',') };
+  return accepted.some((type) => type.startsWith('*/*')) ? { ...rest, accept: JSON_TYPE } : rest;
+}
+
+/** Follows one call, and tells the hooks when its answer has ended. */
+export class CallTrace {
+  #hooks: CallHooks;
+  #served: ServedCall;
+  #startedAt = performance.now();
+  #kept: Buffer[] | undefined = [];
+  #isTold = false;
+
+  constructor(hooks: CallHooks, call: ApiCall, headers: IncomingHttpHeaders) {
+    this.#hooks = hooks;
+    this.#served = { call, at: now(), headers, ms: 0 };
+  }
+
+  /** The answer has begun, and `answer` has not been read from yet. */
+  answered(answer: IncomingMessage): void {
+    const { statusCode: status = 0, headers } = answer;
+    const served: ServedAnswer = { status, headers, bytes: 0 };
+    this.#served.answer = served;
+    const isWatch = this.#served.call.verb === 'watch' && status === 200;
+    if (isWatch) this.#kept = undefined;
+    const isReadable =
+      headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('json');
+    const lines =
+      isWatch && isReadable
+        ? new Lines((line) => this.#hooks.watched(line, now(), this.#served.call))
+        : undefined;
+    answer.on('data', (chunk: Buffer) => {
+      served.bytes += chunk.length;
+      if (served.bytes > LARGEST_KEPT) this.#kept = undefined;
+      this.#kept?.push(chunk);
+      lines?.add(chunk);
+    });
+  }
+
+  refused(status: number, body: Buffer): void {
+    this.#served.isOwn = true;
+    this.#served.answer = { status, headers: { 'content-type': JSON_TYPE }, body, bytes: body.length };
+    this.ended();
+  }
+
+  ended(isCut = false): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    const { answer } = this.#served;
+    if (answer && isCut) answer.isCut = true;
+    else if (answer && this.#kept) answer.body ??= Buffer.concat(this.#kept);
+    this.#served.ms = performance.now() - this.#startedAt;
+    this.#hooks.served(this.#served);
+  }
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Splits what arrives into lines. A line that is larger than what is kept is left out. */
+class Lines {
+  #onLine: (line: Buffer) => void;
+  #parts: Buffer[] = [];
+  #size = 0;
+
+  constructor(onLine: (line: Buffer) => void) {
+    this.#onLine = onLine;
+  }
+
+  add(chunk: Buffer): void {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
+      this.#keep(chunk.subarray(from, end));
+      if (this.#size <= LARGEST_KEPT) this.#onLine(Buffer.concat(this.#parts));
+      this.#parts = [];
+      this.#size = 0;
+      from = end + 1;
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  #keep(part: Buffer): void {
+    this.#size += part.length;
+    if (this.#size > LARGEST_KEPT) this.#parts = [];
+    else if (part.length > 0) this.#parts.push(part);
+  }
+}

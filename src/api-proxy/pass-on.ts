@@ -1,0 +1,147 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { endToEnd, NotStarted } from '../cluster/api/pass-on.ts';
+import { messageOf } from '../errors.ts';
+import { headOf, type Refusal, refuse } from './answers.ts';
+import { apiCall, isWrite } from './api-call.ts';
+import { readBody } from './body.ts';
+import { type CallHooks, CallTrace, upstreamHeaders } from './observed.ts';
+
+/** What a call passes on its way. */
+export interface ApiProxyParts {
+  upstream: Pick<ClusterApi, 'forward' | 'forwardUpgrade'>;
+  /** Resolves with nothing if the session may write now; otherwise with what to answer. */
+  mayWrite?: ((signal: AbortSignal) => Promise<Refusal | undefined>) | undefined;
+  hooks?: CallHooks | undefined;
+  reports?: string | undefined;
+}
+
+/** A body up to this size can be sent again after a login was renewed. kube-apiserver accepts 3 MB by default. */
+const REPEATABLE_BYTES = 2 ** 20;
+/** Errors with which no byte of the request has reached the API server. */
+const CONNECTING = new Set(['connect', 'getaddrinfo']);
+const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** Sends the controller's request to the API server, and what comes back to the controller, as it arrives. */
+export async function passOn(
+  { upstream, mayWrite, hooks }: ApiProxyParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  // After a whole answer nobody listens, and the error of an abort takes time to create.
+  response.once('close', () => response.writableFinished || gone.abort());
+  const { method = 'GET', url: path = '/' } = request;
+  const call = apiCall({ method, url: path, contentType: request.headers['content-type'] });
+  const writes = isWrite(call);
+  const headers = upstreamHeaders(headersOf(request), call, hooks !== undefined);
+  const trace = hooks && new CallTrace(hooks, call, request.headers);
+  const answerRefusal = (refusal: Refusal): void => {
+    const answer = refuse(response, refusal);
+    trace?.refused(refusal.code, answer);
+  };
+  try {
+    if (leavesPrefix(path)) return answerRefusal(BAD_PATH);
+    const { kept: body, rest } = await readBody(request, REPEATABLE_BYTES);
+    const mayStart = writes ? startingWith(mayWrite, gone.signal) : undefined;
+    const { signal } = gone;
+    const answered = await upstream.forward({ method, path, headers, body, rest, signal, mayStart });
+    trace?.answered(answered);
+    response.writeHead(answered.statusCode ?? 502, endToEnd(answered.headers));
+    // What has arrived with the headers is sent together with them. Otherwise they are sent alone: a watch may send nothing at first.
+    const { socket } = response;
+    socket?.cork();
+    response.flushHeaders();
+    setImmediate(() => socket?.uncork());
+    await pipeline(answered, response);
+    trace?.ended();
+  } catch (error) {
+    // Of a write that the client has given up nobody knows whether it took effect.
+    if (response.headersSent || gone.signal.aborted) response.destroy();
+    else answerRefusal(error instanceof NotStarted ? error.why : unreachable(error, writes));
+    trace?.ended(true);
+  }
+}
+
+/** For `exec`, `attach` and `port-forward`, and for watches over WebSockets. */
+export async function passOnUpgrade(
+  { upstream, mayWrite, hooks }: ApiProxyParts,
+  request: IncomingMessage,
+  socket: Duplex,
+): Promise<void> {
+  const gone = new AbortController();
+  socket.once('close', () => gone.abort());
+  const { method = 'GET', url: path = '/' } = request;
+  const call = apiCall({ method, url: path }, true);
+  const headers = upstreamHeaders(headersOf(request), call, false);
+  const trace = hooks && new CallTrace(hooks, call, request.headers);
+  try {
+    if (leavesPrefix(path)) throw new NotStarted(BAD_PATH);
+    const mayStart = isWrite(call) ? startingWith(mayWrite, gone.signal) : undefined;
+    const { answer, connection } = await upstream.forwardUpgrade({
+      ...{ method, path, headers, signal: gone.signal, mayStart },
+    });
+    trace?.answered(answer);
+    const own = endToEnd(answer.headers);
+    if (connection === undefined) {
+      socket.write(headOf(answer.statusCode ?? 502, own));
+      return await pipeline(answer, socket);
+    }
+    socket.write(headOf(101, { ...own, connection: 'Upgrade', upgrade: answer.headers.upgrade }));
+    await pipeline(socket, connection, socket);
+  } catch (error) {
+    const { code, message } = error instanceof NotStarted ? (error.why as Refusal) : { code: 0, message: '' };
+    if (code > 0) socket.end(`${headOf(code, {})}${message}`);
+    else socket.destroy();
+  } finally {
+    trace?.ended();
+  }
+}
+
+/** Node joins repeated headers, and each of these is a value of its own: one group for each `Impersonate-Group`. */
+const REPEATED = /^(?:impersonate-|x-stream-protocol)/;
+
+function headersOf({ headers, headersDistinct }: IncomingMessage): IncomingHttpHeaders {
+  const repeated = Object.entries(headersDistinct).filter(([name]) => REPEATED.test(name));
+  return repeated.length === 0 ? headers : { ...headers, ...Object.fromEntries(repeated) };
+}
+
+/** With dots, a path could leave that of the cluster on a server that has several, such as Rancher's. No call of Kubernetes has them. */
+const DOTS = /(?:^|\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|$)/i;
+const BAD_PATH: Refusal = {
+  ...{ code: 400, reason: 'BadRequest' },
+  message: 'devloop: the path is not one of an API server',
+};
+
+function leavesPrefix(path: string): boolean {
+  return !path.startsWith('/') || DOTS.test(path.split('?', 1)[0]!);
+}
+
+function startingWith(mayWrite: ApiProxyParts['mayWrite'], signal: AbortSignal): () => Promise<void> {
+  return async () => {
+    const refusal = await mayWrite?.(signal);
+    if (refusal) throw new NotStarted(refusal);
+  };
+}
+
+/**
+ * A client may repeat what has certainly not reached the API server, and what only reads. Of a write whose answer was lost nobody knows
+ * whether it took effect, so its client has to decide.
+ */
+function unreachable(error: unknown, writes: boolean): Refusal {
+  const message = messageOf(error);
+  const isSafe = !writes || NEVER_SENT.has(codeOf(error) ?? '');
+  if (!isSafe) return { code: 502, reason: 'InternalError', message };
+  return { code: 503, reason: 'ServiceUnavailable', message, retryAfterSeconds: 1 };
+}
+
+/** The code with which no connection was made, if that is the cause. An established connection can end with the same codes. */
+function codeOf(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    if (syscall !== undefined) return CONNECTING.has(syscall) ? code : undefined;
+  }
+  return undefined;
+}

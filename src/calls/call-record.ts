@@ -1,0 +1,134 @@
+import { type ApiCall, isWrite } from '../api-proxy/api-call.ts';
+import type { ServedAnswer, ServedCall } from '../api-proxy/observed.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
+import type { PathStep } from '../config/json-path.ts';
+import { changesBetween } from './changes.ts';
+import { CALLS_VERSION, type CallRecord } from './record.ts';
+import { isOfSecrets, withoutSecrets } from './redacted.ts';
+import { objectIn, type Versions } from './versions.ts';
+
+/** Larger objects are not kept with a write, only the fields that it changed. */
+const LARGEST_KEPT = 256 * 1024;
+const LONGEST_MESSAGE = 2_000;
+
+export interface CallContext {
+  id: string;
+  versions: Versions;
+  /** The fields that the user wants replaced. */
+  paths: PathStep[][];
+  build?: string | undefined;
+}
+
+/** A call, and the version of an object that its answer has, unless it failed. */
+export interface RecordedCall {
+  record: CallRecord;
+  answered: KubeObject | undefined;
+}
+
+/** The record of a call; what its answer reveals of objects is remembered. */
+export function callRecord(served: ServedCall, { id, versions, paths, build }: CallContext): RecordedCall {
+  const { call, at, headers, answer, isOwn, ms } = served;
+  const said = answer && parsed(answer);
+  const isFailure = answer === undefined || answer.status >= 400;
+  const written = isFailure ? undefined : objectIn(said);
+  const reconcile = headers['devloop-reconcile'];
+  const { kind, ...what } = { ...subjectOf(call), ...nameOf(written) };
+  const record: CallRecord = {
+    v: CALLS_VERSION,
+    ...{ id, at: new Date(at).toISOString(), verb: call.verb, ...what },
+    ...(kind === undefined ? {} : { kind }),
+    ...(isWrite(call) ? { isWrite: true as const } : {}),
+    ...(call.isDryRun ? { isDryRun: true as const } : {}),
+    ...(answer === undefined ? {} : { code: answer.status }),
+    ...(isFailure ? withoutSecrets({ message: messageOf(said, answer) }, false, paths) : {}),
+    ...(isOwn ? { isOwn } : {}),
+    ...(typeof reconcile === 'string' ? { reconcile } : {}),
+    ms: Math.round(ms * 10) / 10,
+    ...(build === undefined ? {} : { build }),
+    ...(isFailure || call.isDryRun ? {} : stateOf(served, { said, written }, { versions, paths })),
+  };
+  return { record, answered: isVersion(call) ? written : undefined };
+}
+
+/** The answer to a subresource such as scale or eviction is no version of the object, and behind a proxy anything can answer. */
+function isVersion({ resource }: ApiCall): boolean {
+  return ['status', undefined].includes(resource?.subresource);
+}
+
+type State = Partial<Pick<CallRecord, 'changes' | 'more' | 'isUnchanged' | 'objectBefore' | 'objectAfter'>>;
+
+/** What the answer says about objects: after a write, also what it changed. */
+function stateOf(
+  { call, at, ms, answer }: ServedCall,
+  { said, written }: { said: unknown; written: KubeObject | undefined },
+  { versions, paths }: Pick<CallContext, 'versions' | 'paths'>,
+): State {
+  if (call.verb === 'list') for (const object of itemsOf(said)) versions.add({ object, at: at + ms });
+  if (written === undefined) return {};
+  if (!isVersion(call)) return {};
+  if (call.verb === 'delete') {
+    versions.remove(written);
+    return {};
+  }
+  const before = versions.add({ object: written, at: at + ms }, at);
+  if (!isWrite(call)) return {};
+  if (before?.metadata.resourceVersion === written.metadata.resourceVersion) return { isUnchanged: true };
+  const isLarge = (answer?.bytes ?? 0) > LARGEST_KEPT;
+  const shown = isLarge
+    ? undefined
+    : withoutSecrets({ objectBefore: before, objectAfter: written }, isOfSecrets(call), paths);
+  // Of an object that was not known before, all fields would count as new.
+  const known =
+    call.verb === 'create' || before === undefined ? {} : changesBetween(before, written, shown?.objectAfter);
+  return { ...known, ...(before === undefined ? { objectAfter: shown?.objectAfter } : shown) };
+}
+
+/** The objects of a list, with the type that they have in common. */
+function itemsOf(list: unknown): KubeObject[] {
+  const {
+    items,
+    kind = '',
+    apiVersion,
+  } = (list ?? {}) as { items?: unknown; kind?: string; apiVersion?: string };
+  if (!Array.isArray(items)) return [];
+  const type = {
+    kind: String(kind).replace(/List$/, ''),
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+  };
+  return items.flatMap((item) => objectIn({ ...type, ...item }) ?? []);
+}
+
+function subjectOf({
+  path,
+  resource,
+}: ApiCall): Pick<CallRecord, 'path' | 'group' | 'resource' | 'namespace' | 'name' | 'kind'> {
+  if (resource === undefined) return { path };
+  const { group, resource: plural, subresource, namespace, name } = resource;
+  return {
+    ...{ group, resource: [plural, subresource].filter(Boolean).join('/') },
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+/** A created object may get its name only from the API server. */
+function nameOf(object: KubeObject | undefined): Partial<Pick<CallRecord, 'kind' | 'name'>> {
+  return object === undefined ? {} : { kind: object.kind!, name: object.metadata.name };
+}
+
+function messageOf(said: unknown, answer: ServedAnswer | undefined): string {
+  const { message } = (said ?? {}) as { message?: unknown };
+  const text = typeof message === 'string' ? message : answer ? `status ${answer.status}` : 'no answer';
+  return text.slice(0, LONGEST_MESSAGE);
+}
+
+function parsed({ headers, body }: ServedAnswer): unknown {
+  const isReadable =
+    headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('json');
+  if (body === undefined || !isReadable) return undefined;
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

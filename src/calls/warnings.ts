@@ -1,0 +1,194 @@
+import type { CallSummary, ReconcileCall, ReconcileSummary } from '../report/call.ts';
+import type { FieldTimes } from '../report/notices/calls.ts';
+import { notice, type Told } from '../report/notices/catalogue.ts';
+import { describe, type ObjectName } from '../report/object-name.ts';
+import { keepNewest } from './newest.ts';
+import { Repetitions } from './repetitions.ts';
+
+interface Subject {
+  controller?: string;
+  object: ObjectName;
+}
+
+/** What is no fault as long as it does not repeat. */
+interface Sign<Values> {
+  subject: Subject;
+  /** What is counted by itself; by default, all that concerns the subject. */
+  about?: string;
+  /** What the warning can name. */
+  fields?: string[];
+  values: Values;
+}
+
+interface Rule<Seen, Values> {
+  /** It is a fault if it happens so often within this time. */
+  least: number;
+  withinMs: number;
+  signs(seen: Seen): Sign<Values>[];
+  warning(
+    often: Subject & Values & { times: number; seconds: number },
+    fields: FieldTimes[],
+  ): Told<'warning'>;
+}
+
+interface SeenCall {
+  call: CallSummary;
+  controller: string | undefined;
+}
+
+interface SeenReconcile {
+  reconcile: ReconcileSummary;
+  /** The one before it of the same object by the same controller. */
+  previous: ReconcileSummary | undefined;
+}
+
+const MINUTE_MS = 60_000;
+
+const UNCHANGED: Rule<SeenCall, { verb: string }> = {
+  ...{ least: 10, withinMs: MINUTE_MS },
+  signs: ({ call, controller }) =>
+    call.isUnchanged
+      ? ofCall(call, controller).map((subject) => ({ subject, values: { verb: call.verb } }))
+      : [],
+  warning: (often) => notice('calls.unchanged', often),
+};
+
+const CONFLICTS: Rule<SeenCall, { verb: string; cause: string }> = {
+  ...{ least: 5, withinMs: MINUTE_MS },
+  signs({ call, controller }) {
+    const values = { verb: call.verb, cause: call.message ?? '' };
+    return isConflict(call) ? ofCall(call, controller).map((subject) => ({ subject, values })) : [];
+  },
+  warning: (often) => notice('calls.conflicts', often),
+};
+
+const WAKES_ITSELF: Rule<SeenReconcile, object> = {
+  ...{ least: 10, withinMs: 30_000 },
+  signs: wokeItself,
+  warning: (often, fields) => notice('reconciles.wake-themselves', { ...often, fields }),
+};
+
+const CONTESTED: Rule<SeenReconcile, { by: string }> = {
+  // An autoscaler looks every 15 seconds.
+  ...{ least: 3, withinMs: 2 * MINUTE_MS },
+  signs: putBack,
+  warning: (often, fields) => notice('calls.contested', { ...often, fields }),
+};
+
+/** An event wakes a controller at once; what comes later has another cause. */
+const SOON_MS = 1_000;
+const MOST_FIELDS = 3;
+const MOST = 1_000;
+
+/** Finds what is wrong with a controller in what it does again and again. Its only clock is that of the records. */
+export class Warnings {
+  #repetitions = new Map<object, Repetitions>(
+    [UNCHANGED, CONFLICTS, WAKES_ITSELF, CONTESTED].map((rule) => [rule, new Repetitions(rule)]),
+  );
+  #previous = new Map<string, ReconcileSummary>();
+
+  /** `controller`: whose reconcile made it, if that is known. */
+  called(call: CallSummary, controller: string | undefined): Told<'warning'>[] {
+    const seen = { call, controller };
+    const at = Date.parse(call.at);
+    return [...this.#apply(UNCHANGED, seen, at), ...this.#apply(CONFLICTS, seen, at)];
+  }
+
+  reconciled(reconcile: ReconcileSummary): Told<'warning'>[] {
+    const { controller, kind, namespace, name } = reconcile;
+    const key = JSON.stringify([controller, kind, namespace, name]);
+    const seen = { reconcile, previous: this.#previous.get(key) };
+    keepNewest(this.#previous, MOST, key, reconcile);
+    const at = Date.parse(reconcile.at);
+    return [...this.#apply(WAKES_ITSELF, seen, at), ...this.#apply(CONTESTED, seen, at)];
+  }
+
+  #apply<Seen, Values>(rule: Rule<Seen, Values>, seen: Seen, at: number): Told<'warning'>[] {
+    return rule.signs(seen).flatMap(({ subject, about = '', fields = [], values }) => {
+      const whom = JSON.stringify(subject);
+      const repeated = this.#repetitions
+        .get(rule)!
+        .add({ subject: whom, about: JSON.stringify([whom, about]), at, details: fields });
+      if (repeated === undefined) return [];
+      const { times, seconds, details } = repeated;
+      const named = [...details].map(([field, count]) => ({ field, times: count }));
+      const most = named.sort((one, other) => other.times - one.times).slice(0, MOST_FIELDS);
+      return [rule.warning({ ...subject, ...values, times, seconds }, most)];
+    });
+  }
+}
+
+/** A create that finds its object is no conflict: it has the same status. */
+function isConflict({ verb, code, isWrite, isOwn, isDryRun }: CallSummary): boolean {
+  return code === 409 && verb !== 'create' && isWrite === true && !isOwn && !isDryRun;
+}
+
+/** Nothing for a call that names no object. */
+function ofCall({ kind, resource = '', namespace, name }: CallSummary, controller?: string): Subject[] {
+  if (name === undefined) return [];
+  const object = objectName({ kind: kind ?? resource.split('/')[0]!, namespace, name });
+  return [{ ...(controller ? { controller } : {}), object }];
+}
+
+/** A reconcile that changes something, and that only the changes of the one before it can have caused. */
+function wokeItself({ reconcile, previous }: SeenReconcile): Sign<object>[] {
+  const { controller, after, calls } = reconcile;
+  const isAfterOwn = after.length > 0 && after.every(({ isOwn }) => isOwn);
+  if (!isAfterOwn || !calls.some(hasWritten) || !canOnlyBeWoken(reconcile, previous)) return [];
+  const object = reconciledObject(reconcile);
+  const fields = after.flatMap((event) => {
+    const changed = objectName(event);
+    const of = describe(changed) === describe(object) ? '' : `${describe(changed)} `;
+    return fieldsOf(event).map((field) => `${of}${field}`);
+  });
+  return [{ subject: { controller, object }, fields, values: {} }];
+}
+
+/** Neither a retry after an error nor a timer of the one before it. */
+function canOnlyBeWoken({ at }: ReconcileSummary, previous: ReconcileSummary | undefined): boolean {
+  if (previous === undefined || !['success', 'requeue_after'].includes(previous.result)) return false;
+  const idleMs = Date.parse(at) - Date.parse(previous.at) - previous.ms;
+  return idleMs < Math.min(SOON_MS, previous.requeueAfterMs ?? SOON_MS);
+}
+
+/** The fields that somebody else has changed before the reconcile, and that it has changed after that. */
+function putBack({ reconcile: { controller, after, calls } }: SeenReconcile): Sign<{ by: string }>[] {
+  return after.flatMap((event) => {
+    if (event.isOwn || event.by === undefined) return [];
+    const { by } = event;
+    const object = objectName(event);
+    const own = calls.filter((call) => hasWritten(call) && isOf(call, object)).flatMap(fieldsOf);
+    const both = fieldsOf(event).filter((field) => own.includes(field));
+    const subject = { controller, object };
+    return both.map((field) => ({ subject, about: `${by} ${field}`, fields: both, values: { by } }));
+  });
+}
+
+function hasWritten({ code, isUnchanged }: ReconcileCall): boolean {
+  return code !== undefined && code < 400 && !isUnchanged;
+}
+
+function isOf({ kind, namespace, name }: ReconcileCall, object: ObjectName): boolean {
+  return kind === object.kind && name === object.name && (namespace ?? '') === (object.namespace ?? '');
+}
+
+/** `spec.replicas` of `~spec.replicas=2` */
+function fieldsOf({ changes = [] }: { changes?: string[] }): string[] {
+  return changes.map((one) => /^.((?:[^=[]|\[[^\]]*\])*)/.exec(one)![1]!);
+}
+
+function reconciledObject({ controller, kind, namespace, name }: ReconcileSummary): ObjectName {
+  return objectName({ kind: kind ?? controller, namespace, name });
+}
+
+function objectName({
+  kind,
+  namespace,
+  name,
+}: {
+  kind: string;
+  namespace?: string | undefined;
+  name: string;
+}): ObjectName {
+  return { kind, ...(namespace ? { namespace } : {}), name };
+}

@@ -1,0 +1,63 @@
+import type { ApiCall } from '../api-proxy/api-call.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
+import { latest, writerOf } from '../cluster/marks/observe.ts';
+import type { PathStep } from '../config/json-path.ts';
+import type { CauseEvent } from '../report/call.ts';
+import { type PatchOperation, tokensOf } from '../reviews/patch.ts';
+import { differences, inWords } from './changes.ts';
+import { isOfSecrets, withoutSecrets } from './redacted.ts';
+import { objectIn, type Versions } from './versions.ts';
+
+/** An object that is older than this when its watch names it for the first time was there before the watch. */
+const NEW_MS = 10_000;
+const WORDS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as const;
+
+export interface WatchedEvent {
+  object: KubeObject;
+  event: CauseEvent;
+}
+
+/** What an event of a watch says; undefined for one that nothing happened with. Never throws. */
+export function watchedEvent(
+  { line, at, call }: { line: Buffer; at: number; call: ApiCall },
+  { versions, paths }: { versions: Versions; paths: PathStep[][] },
+): WatchedEvent | undefined {
+  const { type, object: value } = parsed(line);
+  const object = objectIn(value);
+  const what = WORDS[type as keyof typeof WORDS];
+  if (object === undefined || what === undefined) return undefined;
+  if (what === 'deleted') versions.remove(object);
+  const before = what === 'deleted' ? undefined : versions.add({ object, at });
+  const { metadata } = object;
+  const isOld = Date.now() - Date.parse(metadata.creationTimestamp ?? '') > NEW_MS;
+  // A watch that begins again names all objects.
+  if (what === 'created' && (before !== undefined || isOld)) return undefined;
+  const changed = before && differences(before, object);
+  // What is under status is written by those who report, after somebody else has asked for something.
+  const asked = changed?.find(({ path }) => !/^\/(?:status|metadata)\//.test(path)) ?? changed?.[0];
+  const by = nameOfWriter(object, asked);
+  const shown = changed?.length ? withoutSecrets(object, isOfSecrets(call), paths) : undefined;
+  return {
+    object,
+    event: {
+      ...{ at: new Date(at).toISOString(), kind: object.kind!, name: metadata.name, what },
+      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      ...(by === undefined ? {} : { by }),
+      ...(changed && inWords(changed, shown)),
+    },
+  };
+}
+
+/** Who wrote the changed field, or else who wrote to the object last, as far as managedFields say. */
+function nameOfWriter(object: KubeObject, change: PatchOperation | undefined): string | undefined {
+  const ofField = change && writerOf(object, tokensOf(change.path));
+  return (ofField ?? latest(object.metadata.managedFields ?? []))?.manager;
+}
+
+function parsed(line: Buffer): { type?: unknown; object?: unknown } {
+  try {
+    return (JSON.parse(line.toString('utf8')) ?? {}) as object;
+  } catch {
+    return {};
+  }
+}

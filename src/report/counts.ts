@@ -1,0 +1,46 @@
+const WINDOW_MS = 1_000;
+
+/** `last`: the last event that was counted. `deployment`: as in `Emit`. */
+type Print<Event> = (last: Event, count: number, deployment: string | undefined) => void;
+
+interface Counted<Event> {
+  last: Event;
+  deployment: string | undefined;
+  count: number;
+  timer: NodeJS.Timeout;
+}
+
+/** Counts events that say the same as an earlier one within a second, so that a flood of them takes two lines. */
+export interface Counts<Event> {
+  /** Whether this one is printed; otherwise it is counted. */
+  isFirst(event: Event, deployment?: string): boolean;
+  /** Prints what was counted. */
+  close(): void;
+}
+
+/** `says`: what is the same in events that are counted together. */
+export function createCounts<Event>(says: (event: Event) => unknown[], print: Print<Event>): Counts<Event> {
+  const counting = new Map<string, Counted<Event>>();
+  const end = (key: string): void => {
+    const { last, deployment, count, timer } = counting.get(key)!;
+    clearTimeout(timer);
+    counting.delete(key);
+    if (count > 0) print(last, count, deployment);
+  };
+  return {
+    isFirst(event, deployment) {
+      const key = JSON.stringify([deployment, ...says(event)]);
+      const counted = counting.get(key);
+      if (counted) {
+        counted.count += 1;
+        counted.last = event;
+        return false;
+      }
+      counting.set(key, { last: event, deployment, count: 0, timer: setTimeout(end, WINDOW_MS, key) });
+      return true;
+    },
+    close() {
+      for (const key of [...counting.keys()]) end(key);
+    },
+  };
+}

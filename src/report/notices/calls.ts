@@ -1,0 +1,94 @@
+import { counted } from '../../phrases.ts';
+import { describe, type ObjectName } from '../object-name.ts';
+import { note, warning } from './notice.ts';
+
+/** Recorded calls and reconciles of the controller, and what is wrong if they repeat. */
+export const CALLS = {
+  /** More calls of the controller arrived than devloop can record. */
+  'calls.not-listed': warning<{ calls: number }>(
+    ({ calls }) =>
+      `devloop could not record ${counted(calls, 'call')} of the controller, because it makes more than devloop can record.`,
+  ),
+  /** The recording of calls cannot be written, so `devloop calls` lacks those that follow. */
+  'calls.not-recorded': warning<{ cause: string }>(
+    ({ cause }) => `The controller's calls are no longer recorded: ${cause}`,
+  ),
+  /** No recorded call or reconcile fits. `recorded`: how many there are. */
+  'calls.none': note<{ what: 'calls' | 'reconciles'; session: string; recorded: number }>(
+    ({ what, session, recorded }) =>
+      recorded === 0
+        ? `Session ${session} has recorded no ${what} yet.`
+        : `None of the ${recorded} ${what} that session ${session} has recorded fits.`,
+  ),
+  /** Nothing is recorded about this object. */
+  'timeline.none': note<{ object: ObjectName; session: string }>(
+    ({ object, session }) => `Session ${session} has recorded nothing about ${describe(object)}.`,
+  ),
+  /** The controller cannot tell which reconcile makes a call. */
+  'calls.no-reconciles': note<{ cause: string }>(
+    ({ cause }) => `devloop cannot show reconciles, only calls: ${cause}`,
+  ),
+  /**
+   * An object is reconciled again and again, each time because the reconcile before has written. `fields`: what it wrote, and how often; those of
+   * other objects after their names. All warnings of this kind are said again after ten minutes, with how often it happened since.
+   */
+  'reconciles.wake-themselves': warning<Repeated & { fields: FieldTimes[] }>(
+    ({ controller, object, fields, ...often }) =>
+      `${controllerText(controller)} has reconciled ${describe(object)} ${oftenText(often)}, each time after its own write${ofFields(fields, often.times)}.`,
+    () =>
+      'Write only if something is different from what is there (in Go: equality.Semantic.DeepEqual), and leave times and counters out of that. If only changes of the spec matter, let nothing else wake the controller (predicate.GenerationChangedPredicate).',
+  ),
+  /** The controller writes an object again and again, and nothing changes. `controller`: absent if it is not known. */
+  'calls.unchanged': warning<Repeated & { verb: string }>(
+    ({ controller, object, verb, ...often }) =>
+      `${controllerText(controller)} has written ${describe(object)} ${oftenText(often)} (${verb}), and nothing has changed.`,
+    () =>
+      'Compare with what is there before you write: in Go, controllerutil.CreateOrUpdate and CreateOrPatch do.',
+  ),
+  /** Writes of the same object are refused again and again, because somebody else has written it, or owns the fields that are applied. */
+  'calls.conflicts': warning<Repeated & { verb: string; cause: string }>(
+    ({ controller, object, cause, ...often }) =>
+      `${controllerText(controller)} has tried to write ${describe(object)} ${oftenText(often)}, and each time there was a conflict: ${cause}`,
+    ({ verb }) =>
+      verb === 'apply'
+        ? 'Apply only the fields that are yours, or take over the others (in Go: client.ForceOwnership).'
+        : 'Read the object again before each attempt (in Go: retry.RetryOnConflict), send a patch with only your fields, or end the reconcile and let it run again.',
+  ),
+  /** The controller and somebody else change the same fields of an object in turn. `by`: the other one, as managedFields name it. */
+  'calls.contested': warning<Repeated & { by: string; fields: FieldTimes[] }>(
+    ({ controller, object, by, fields, ...often }) =>
+      `${controllerText(controller)} and ${by} have changed ${describe(object)} in turn, ${oftenText(often)} each${ofFields(fields, often.times)}.`,
+    () =>
+      'Let only one of them write the field: leave it out of what the controller writes if it is not yours, as spec.replicas of a Deployment with a HorizontalPodAutoscaler.',
+  ),
+};
+
+interface Repeated {
+  controller?: string;
+  /** If the kind is not known, the plural that the path has. */
+  object: ObjectName;
+  times: number;
+  seconds: number;
+}
+
+/** How often a field was written. */
+export interface FieldTimes {
+  field: string;
+  times: number;
+}
+
+function controllerText(name: string | undefined): string {
+  return name === undefined ? 'The controller' : `Controller ${name}`;
+}
+
+function oftenText({ times, seconds }: { times: number; seconds: number }): string {
+  return `${times} times in ${seconds} s`;
+}
+
+/** `: status.seen, spec.replicas (4 times)` */
+function ofFields(fields: FieldTimes[], all: number): string {
+  const texts = fields.map(({ field, times }) =>
+    times === all ? field : `${field} (${counted(times, 'time')})`,
+  );
+  return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
+}

@@ -1,0 +1,94 @@
+import { sleep } from '../async.ts';
+import { type CallFilter, selectsCall, selectsReconcile } from '../calls/filter.ts';
+import { readCalls } from '../calls/read.ts';
+import {
+  type CallRecord,
+  callSummary,
+  isCall,
+  type ReconcileRecord,
+  reconcileSummary,
+} from '../calls/record.ts';
+import { DevloopError } from '../errors.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import type { ReviewSection } from '../report/review.ts';
+import { objectDiff, yaml } from '../reviews/objects.ts';
+import { checkoutRoot } from './context/checkout.ts';
+import { chooseSession, noteOther } from './context/choose-session.ts';
+import { thisMachine } from './context/local-machine.ts';
+import { withCrashed } from './context/local-sessions.ts';
+import type { Io } from './context/options.ts';
+
+const LOOK_EVERY_MS = 300;
+
+export interface CallsOptions {
+  what: 'calls' | 'reconciles';
+  /** Those to show; empty for a list. */
+  ids: string[];
+  filter: CallFilter;
+  follow: boolean;
+  /** The id of a session on this machine; by default, that of this checkout's session. */
+  session?: string;
+}
+
+type Item = CallRecord | ReconcileRecord;
+
+/** The calls or the reconciles of a session on this machine. Needs no cluster. */
+export async function calls({ what, ids, filter, follow, session }: CallsOptions, io: Io): Promise<void> {
+  const checkout = await checkoutRoot(io.cwd);
+  const all = await withCrashed(await thisMachine(io.env));
+  const chosen = chooseSession(all, checkout, { wanted: session, allowsCrashed: !follow });
+  noteOther(chosen, { here: checkout, wanted: session }, io.emit);
+  const read = async (): Promise<Item[]> =>
+    (await readCalls(chosen.directory)).filter((one) => isCall(one) === (what === 'calls'));
+  const records = await read();
+  if (ids.length > 0) return show(ids, records, what, io);
+  const wanted = (one: Item): boolean =>
+    isCall(one) ? selectsCall(filter, one) : selectsReconcile(filter, one);
+  const list = (some: Item[]): void => {
+    for (const one of some.filter(wanted)) io.emit(listed(one));
+  };
+  list(records);
+  if (!follow && !records.some(wanted))
+    io.emit(notice('calls.none', { what, session: chosen.id, recorded: records.length }));
+  let last = records.at(-1)?.id ?? '';
+  while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
+    const more = (await read()).filter(({ id }) => isAfter(id, last));
+    list(more);
+    last = more.at(-1)?.id ?? last;
+  }
+}
+
+/** Ids have six digits, and more only after a million. */
+function isAfter(id: string, last: string): boolean {
+  return id.length === last.length ? id > last : id.length > last.length;
+}
+
+function listed(record: Item): DevloopEvent {
+  return isCall(record)
+    ? { type: 'calls.listed', call: callSummary(record) }
+    : { type: 'reconciles.listed', reconcile: reconcileSummary(record) };
+}
+
+function shown(record: Item): DevloopEvent {
+  return isCall(record)
+    ? { type: 'calls.listed', call: callSummary(record), sections: sectionsOf(record) }
+    : { type: 'reconciles.listed', reconcile: reconcileSummary(record), log: record.log ?? [] };
+}
+
+function show(ids: string[], records: Item[], what: CallsOptions['what'], io: Io): void {
+  const letter = what === 'calls' ? 'c' : 'k';
+  for (const id of ids) {
+    const full = /^\d+$/.test(id) ? `${letter}-${id.padStart(6, '0')}` : id;
+    const found = records.find((one) => one.id === full);
+    if (found === undefined)
+      throw new DevloopError('call.not-found', `${full} is not recorded.`, { hint: `devloop ${what}` });
+    io.emit(shown(found));
+  }
+}
+
+function sectionsOf({ objectBefore: before, objectAfter: after }: CallRecord): ReviewSection[] {
+  if (after === undefined) return [];
+  if (before === undefined) return [{ title: 'Object after the call', text: yaml(after) }];
+  return [{ title: 'What it changed', text: objectDiff(before, after) }];
+}

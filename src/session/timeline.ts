@@ -1,0 +1,27 @@
+import { readCalls } from '../calls/read.ts';
+import { timelineOf, type Wanted } from '../calls/timeline.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { readRecording } from '../reviews/read.ts';
+import { checkoutRoot } from './context/checkout.ts';
+import { chooseSession, noteOther } from './context/choose-session.ts';
+import { thisMachine } from './context/local-machine.ts';
+import { withCrashed } from './context/local-sessions.ts';
+import type { Io } from './context/options.ts';
+
+export interface TimelineOptions {
+  object: Wanted;
+  /** The id of a session on this machine; by default, that of this checkout's session. */
+  session?: string;
+}
+
+/** What a session on this machine has recorded about one object. Needs no cluster. */
+export async function timeline({ object, session }: TimelineOptions, io: Io): Promise<void> {
+  const checkout = await checkoutRoot(io.cwd);
+  const all = await withCrashed(await thisMachine(io.env));
+  const chosen = chooseSession(all, checkout, { wanted: session, allowsCrashed: true });
+  noteOther(chosen, { here: checkout, wanted: session }, io.emit);
+  const { records: reviews } = await readRecording(chosen.directory, 'summaries');
+  const events = timelineOf(object, { reviews, recorded: await readCalls(chosen.directory) });
+  for (const event of events) io.emit(event);
+  if (events.length === 0) io.emit(notice('timeline.none', { object, session: chosen.id }));
+}

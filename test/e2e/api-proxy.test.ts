@@ -1,0 +1,162 @@
+/** What the controller asks of the API server passes devloop's API proxy, and what it writes only while the session's Lease is its own. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CATALOGUE } from '../../src/errors.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  application,
+  type Checkout,
+  checkoutSample,
+  DEPLOYMENT,
+  NAMESPACE,
+} from '../support/sample-operator.ts';
+import { sharedSample } from '../support/shared-sample.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+/** Longer than the session's Lease holds without a renewal. */
+const ASLEEP_MS = 17_000;
+const BUILT_MS = 240_000;
+
+let cluster: TestCluster;
+let checkout: Checkout;
+let before: Awaited<ReturnType<typeof snapshot>>;
+
+beforeAll(async () => {
+  [cluster, checkout] = await Promise.all([sharedSample(), checkoutSample()]);
+  before = await snapshot(cluster, NAMESPACE);
+});
+
+afterAll(() => checkout?.[Symbol.asyncDispose]());
+
+async function ready(...flags: string[]): Promise<{ up: DevloopRun; kubeconfig: string }> {
+  const env = { KUBECONFIG: cluster.kubeconfig };
+  const up = startDevloop(['up', ...flags], { cwd: checkout.directory, env });
+  await up.waitFor('session.ready', undefined, BUILT_MS);
+  const { pid } = up.events.find((event) => event.type === 'controller.started')!;
+  const variables = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+  return {
+    up,
+    kubeconfig: variables.find((one) => one.startsWith('KUBECONFIG='))!.slice('KUBECONFIG='.length),
+  };
+}
+
+const replicas = async (name: string): Promise<string> =>
+  await cluster.kubectl(['get', 'deployment', name, '-o', 'jsonpath={.spec.replicas}']);
+
+async function ended(up: DevloopRun): Promise<void> {
+  up.signal('SIGINT');
+  expect(await up.exited, up.log()).toBe(130);
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+}
+
+it('the controller works through the proxy, and each reconcile says what it did, and after what', async () => {
+  const { up, kubeconfig } = await ready();
+  await using _ = up;
+  const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
+  expect(config.clusters).toMatchObject([
+    { cluster: { server: expect.stringMatching(/^https:\/\/localhost:/) } },
+  ]);
+  await cluster.kubectl(['apply', '-f', '-'], { input: application('proxied', 'example.com/shop:1') });
+  await eventually(async () => expect(await replicas('proxied')).toBe('1'));
+  const created = await up.waitFor('reconcile', ({ calls }) => calls.some(({ verb }) => verb === 'create'));
+  expect(created).toMatchObject({
+    ...{ controller: 'application', kind: 'Application', name: 'proxied', namespace: 'default' },
+    calls: expect.arrayContaining([
+      expect.objectContaining({ verb: 'create', kind: 'Deployment', name: 'proxied', code: 201 }),
+    ]),
+  });
+  // Somebody else changes what the controller owns, and it puts that back.
+  await cluster.kubectl(['scale', 'deployment', 'proxied', '--replicas=3']);
+  const restored = await up.waitFor('reconcile', ({ calls }) =>
+    calls.some(({ changes = [] }) => changes.includes('~spec.replicas=1')),
+  );
+  // An attempt before that one may have met a conflict.
+  const causes = up.events.flatMap((event) => (event.type === 'reconcile' ? event.after : []));
+  expect(causes).toContainEqual(
+    expect.objectContaining({
+      ...{ kind: 'Deployment', by: 'kubectl' },
+      changes: expect.arrayContaining(['~spec.replicas=3']),
+    }),
+  );
+  const here = { cwd: checkout.directory, env: {} };
+  const { events: shown } = await runDevloop(['reconciles', restored.id], here);
+  expect(shown).toMatchObject([
+    { type: 'reconciles.listed', reconcile: { id: restored.id }, log: expect.any(Array) },
+  ]);
+  const { events: writes } = await runDevloop(['calls', '--writes', '--kind', 'Deployment'], here);
+  expect(writes).toContainEqual(
+    expect.objectContaining({
+      call: expect.objectContaining({ verb: 'update', reconcile: restored.reconcile }),
+    }),
+  );
+  const { events: owned } = await runDevloop(['timeline', 'deployments/proxied'], here);
+  const scaled = owned.findIndex(
+    (event) => event.type === 'timeline.changed' && event.change.by === 'kubectl',
+  );
+  expect(scaled).toBeGreaterThan(0);
+  const { reconcile } = restored;
+  for (const one of [
+    { type: 'calls.listed', call: expect.objectContaining({ verb: 'update', reconcile }) },
+    { type: 'timeline.logged', reconcile, line: expect.stringContaining('Updated Deployment proxied') },
+  ])
+    expect(owned.slice(scaled)).toContainEqual(expect.objectContaining(one));
+  const { events: life } = await runDevloop(['timeline', 'application/proxied', '-n', 'default'], here);
+  expect(life[0]).toMatchObject({ type: 'reviews.listed', review: { operation: 'CREATE' } });
+  const { id } = restored;
+  expect(life).toContainEqual(expect.objectContaining({ reconcile: expect.objectContaining({ id }) }));
+  const { events: nothing } = await runDevloop(['timeline', 'application/other'], here);
+  expect(nothing).toMatchObject([{ code: 'timeline.none' }]);
+  await cluster.kubectl(['delete', 'application', 'proxied', '--wait']);
+  await ended(up);
+});
+
+it('with the account of the user, other programs can use the kubeconfig of the controller, for exec, too', async () => {
+  const { up, kubeconfig } = await ready('--identity', 'me', '--pause', 'none');
+  await using _ = up;
+  const kubectl = (...args: string[]): Promise<string> => cluster.kubectl(args, { kubeconfig });
+  const names = await kubectl('-n', NAMESPACE, 'get', 'pods', '-o', 'name');
+  const [pod = ''] = names.split('\n').filter(Boolean);
+  const exec = kubectl('-n', NAMESPACE, 'exec', pod, '--', '/no-such-program');
+  // The runtime in the cluster says that, so the request has reached it over an upgraded connection.
+  await expect(exec).rejects.toThrow(/no such file/);
+  await ended(up);
+});
+
+it('with --api direct, it uses the kubeconfig of the user, and up says what is lost', async () => {
+  const { up, kubeconfig } = await ready('--api', 'direct');
+  await using _ = up;
+  expect(kubeconfig.split(':')).toContain(cluster.kubeconfig);
+  expect(up.events).toContainEqual(expect.objectContaining({ code: 'api.direct' }));
+  await ended(up);
+});
+
+it('after this machine was asleep, a controller whose Lease is gone writes nothing', async () => {
+  const { up } = await ready();
+  await using _ = up;
+  await cluster.kubectl(['apply', '-f', '-'], { input: application('asleep', 'example.com/shop:1') });
+  await eventually(async () => expect(await replicas('asleep')).toBe('1'));
+  up.signal('SIGSTOP');
+  await cluster.kubectl(['delete', 'lease', '-n', NAMESPACE, '-l', 'devloop.dev/session']);
+  await cluster.kubectl(['delete', 'deployment', 'asleep']);
+  await new Promise((resolve) => setTimeout(resolve, ASLEEP_MS));
+  up.signal('SIGCONT');
+  expect(await up.exited, up.log()).toBe(CATALOGUE['session.lost'].exit);
+  expect(up.events).toContainEqual(expect.objectContaining({ code: 'session.lost' }));
+  expect(up.events).toContainEqual(expect.objectContaining({ code: 'api.fenced', values: { isLost: true } }));
+  // The manager in the cluster is back, and makes what this controller was not allowed to make.
+  await eventually(async () => expect(await replicas('asleep')).toBe('1'));
+  expect(
+    await cluster.kubectl([
+      '-n',
+      NAMESPACE,
+      'get',
+      'deployment',
+      DEPLOYMENT,
+      '-o',
+      'jsonpath={.spec.replicas}',
+    ]),
+  ).toBe('1');
+  await cluster.kubectl(['delete', 'application', 'asleep', '--wait']);
+});

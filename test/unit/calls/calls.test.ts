@@ -1,0 +1,295 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { apiCall } from '../../../src/api-proxy/api-call.ts';
+import type { ServedCall } from '../../../src/api-proxy/observed.ts';
+import { readCalls } from '../../../src/calls/read.ts';
+import { CallRecorder } from '../../../src/calls/recorder.ts';
+import { listenForReports } from '../../../src/calls/reported.ts';
+import type { KubeObject } from '../../../src/cluster/api/objects.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { createRecording } from '../../../src/reviews/recording.ts';
+
+type Of<Type extends DevloopEvent['type']> = Extract<DevloopEvent, { type: Type }>;
+
+const APPS = '/apis/apps/v1/namespaces/shop/deployments';
+const WATCH = apiCall({ method: 'GET', url: `${APPS}?watch=true` });
+const now = (): number => performance.timeOrigin + performance.now();
+
+async function recorder() {
+  const directory = await mkdtemp(join(tmpdir(), 'calls-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const events: DevloopEvent[] = [];
+  const recording = createRecording(directory, 'calls');
+  const calls = new CallRecorder(
+    recording,
+    { paths: [], build: () => 'b2' },
+    (event) => void events.push(event),
+  );
+  const end = async () => {
+    await sleep(200);
+    await calls[Symbol.asyncDispose]();
+    return await readCalls(directory);
+  };
+  const of = <Type extends DevloopEvent['type']>(type: Type) =>
+    events.filter((one): one is Of<Type> => one.type === type);
+  return { calls, directory, end, of };
+}
+
+function deployment(version: number, replicas: number, more: object = {}): KubeObject {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: String(version), ...more };
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas } } as KubeObject;
+}
+
+function served(
+  line: string,
+  status: number,
+  answer: object,
+  { reconcile = '', at = now() } = {},
+): ServedCall {
+  const [method = '', url = ''] = line.split(' ');
+  const body = Buffer.from(JSON.stringify(answer));
+  return {
+    call: apiCall({ method, url }),
+    ...{ at, headers: reconcile ? { 'devloop-reconcile': reconcile } : {}, ms: 3 },
+    answer: { status, headers: { 'content-type': 'application/json' }, body, bytes: body.length },
+  };
+}
+
+function watchLine(type: string, object: KubeObject): Buffer {
+  return Buffer.from(JSON.stringify({ type, object }));
+}
+
+test('a write says what it changed, and one that changes nothing says so', async () => {
+  const { calls, end, of } = await recorder();
+  calls.hooks.served(served(`GET ${APPS}/web`, 200, deployment(1, 1)));
+  await sleep(5);
+  calls.hooks.served(served(`PATCH ${APPS}/web`, 200, deployment(2, 4)));
+  await sleep(5);
+  calls.hooks.served(served(`PUT ${APPS}/web`, 200, deployment(2, 4)));
+  const records = await end();
+  expect(of('call')).toMatchObject([
+    { verb: 'patch', kind: 'Deployment', name: 'web', changes: ['~spec.replicas=4'], build: 'b2' },
+    { verb: 'update', isUnchanged: true },
+  ]);
+  expect(records).toMatchObject([
+    { verb: 'get' },
+    { objectBefore: deployment(1, 1), objectAfter: deployment(2, 4) },
+    {},
+  ]);
+});
+
+test('the event of a write may pass before the answer to it', async () => {
+  const { calls, end, of } = await recorder();
+  calls.hooks.served(served(`GET ${APPS}/web`, 200, deployment(1, 1)));
+  await sleep(5);
+  const at = now();
+  await sleep(5);
+  calls.hooks.watched(watchLine('MODIFIED', deployment(2, 4)), now(), WATCH);
+  calls.hooks.served(served(`PATCH ${APPS}/web`, 200, deployment(2, 4), { at }));
+  await end();
+  expect(of('call')).toMatchObject([{ changes: ['~spec.replicas=4'] }]);
+});
+
+test('a reconcile has its calls, its log lines, its result, and the events that came before it', async () => {
+  const { calls, end, of } = await recorder();
+  const reconcile = '18c529d1-0000-4000-8000-000000000001';
+  const byAnn = { managedFields: [{ manager: 'ann', operation: 'Update', time: '2026-01-01T00:00:00Z' }] };
+  const owned = { ownerReferences: [{ kind: 'Shop', name: 'main', uid: 'u0', controller: true }] };
+  calls.hooks.watched(watchLine('ADDED', deployment(1, 1)), now(), WATCH);
+  await sleep(5);
+  calls.hooks.watched(watchLine('MODIFIED', deployment(2, 3, { ...byAnn, ...owned })), now(), WATCH);
+  const at = Date.now() + 1;
+  const begun = { reconcile, at, controller: 'shop', kind: 'Shop', namespace: 'shop', name: 'main' };
+  // Its lines arrive on another way than its begin.
+  calls.logged(`INFO scaled {"reconcileID": "${reconcile}"}`);
+  calls.reported.begun(begun);
+  calls.hooks.served(served(`PATCH ${APPS}/web`, 200, deployment(3, 1, owned), { reconcile }));
+  calls.hooks.served(
+    served(`GET ${APPS}/other`, 404, { kind: 'Status', message: 'not found' }, { reconcile }),
+  );
+  calls.reported.ended({ reconcile, at: at + 41, result: 'requeue_after', requeueAfterMs: 60_000 });
+  const records = await end();
+  expect(of('call')).toEqual([]);
+  expect(of('reconcile')).toMatchObject([
+    {
+      ...{
+        reconcile,
+        controller: 'shop',
+        kind: 'Shop',
+        name: 'main',
+        ms: 41,
+        requeueAfterMs: 60_000,
+        build: 'b2',
+      },
+      counts: { writes: 1, reads: 0, failed: 1 },
+      calls: [
+        { verb: 'patch', changes: expect.arrayContaining(['~spec.replicas=1']) },
+        { verb: 'get', code: 404 },
+      ],
+      after: [{ kind: 'Deployment', by: 'ann', changes: expect.arrayContaining(['~spec.replicas=3']) }],
+    },
+  ]);
+  expect(records.at(-1)).toMatchObject({ log: [expect.stringContaining('scaled')] });
+});
+
+test('a reconcile that follows its own write says so, and an event causes only the next one', async () => {
+  const { calls, end, of } = await recorder();
+  const run = (reconcile: string): void => {
+    calls.reported.begun({
+      reconcile,
+      at: Date.now() + 1,
+      controller: 'web',
+      kind: 'Deployment',
+      namespace: 'shop',
+      name: 'web',
+    });
+  };
+  calls.hooks.served(served(`GET ${APPS}/web`, 200, deployment(1, 1)));
+  await sleep(5);
+  const at = now();
+  await sleep(5);
+  calls.hooks.watched(watchLine('MODIFIED', deployment(2, 2)), now(), WATCH);
+  calls.hooks.served(served(`PATCH ${APPS}/web`, 200, deployment(2, 2), { at }));
+  run('a');
+  run('b');
+  for (const reconcile of ['a', 'b'])
+    calls.reported.ended({ reconcile, at: Date.now() + 2, result: 'success' });
+  await sleep(300);
+  await end();
+  expect(of('reconcile').map(({ after }) => after)).toMatchObject([
+    [{ isOwn: true, changes: ['~spec.replicas=2'] }],
+    [],
+  ]);
+});
+
+test('an event that passes after a reconcile has begun belongs to the next one, even if the begin is reported later', async () => {
+  const { calls, end, of } = await recorder();
+  const object = { controller: 'web', kind: 'Deployment', namespace: 'shop', name: 'web' };
+  calls.hooks.served(served(`GET ${APPS}/web`, 200, deployment(1, 1)));
+  const early = Date.now() - 10;
+  await sleep(5);
+  calls.hooks.watched(watchLine('MODIFIED', deployment(2, 2)), now(), WATCH);
+  calls.reported.begun({ reconcile: 'a', at: early, ...object });
+  calls.reported.begun({ reconcile: 'b', at: Date.now() + 1, ...object });
+  for (const reconcile of ['a', 'b'])
+    calls.reported.ended({ reconcile, at: Date.now() + 2, result: 'success' });
+  await sleep(300);
+  await end();
+  expect(of('reconcile').map(({ after }) => after.length)).toEqual([0, 1]);
+});
+
+test('what repeats is told with the controller whose reconciles did it', async () => {
+  const { calls, end, of } = await recorder();
+  const object = { kind: 'Deployment', namespace: 'shop', name: 'web' };
+  calls.reported.begun({ reconcile: 'a', at: Date.now(), controller: 'web', ...object });
+  for (let times = 0; times < 5; times++)
+    calls.hooks.served(
+      served(`PUT ${APPS}/web`, 409, { kind: 'Status', message: 'old' }, { reconcile: 'a' }),
+    );
+  await end();
+  expect(of('warning')).toMatchObject([
+    { code: 'calls.conflicts', values: { controller: 'web', times: 5, verb: 'update', cause: 'old' } },
+  ]);
+});
+
+test('values of Secrets are in no record, and heartbeats are not recorded', async () => {
+  const { calls, end } = await recorder();
+  const secret = (value: string, version: string) => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', data: { key: Buffer.from(value).toString('base64') } },
+    metadata: { name: 's', namespace: 'shop', uid: 'u2', resourceVersion: version },
+  });
+  const path = '/api/v1/namespaces/shop/secrets/s';
+  calls.hooks.served(served(`GET ${path}`, 200, secret('first-value', '1')));
+  await sleep(5);
+  calls.hooks.served(served(`PUT ${path}`, 200, secret('second-value', '2')));
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/shop/leases/leader';
+  calls.hooks.served(served(`PUT ${lease}`, 200, { kind: 'Lease', metadata: { name: 'leader' } }));
+  calls.hooks.served(served(`PUT ${lease}`, 409, { kind: 'Status', message: 'conflict' }));
+  const token = 'https://ann:s3cr3t-pass@git.example.com/x';
+  calls.reported.begun({ reconcile: 'a', at: Date.now(), controller: 'c', name: 'n' });
+  calls.reported.ended({ reconcile: 'a', at: Date.now(), result: 'error', error: `cannot clone ${token}` });
+  calls.hooks.served(served('POST /api/v1/pods', 422, { kind: 'Status', message: `bad url ${token}` }));
+  const all = await end();
+  expect(JSON.stringify(all)).not.toContain('s3cr3t-pass');
+  const records = all.filter(({ id }) => id.startsWith('c-') && id < 'c-000004');
+  const text = JSON.stringify(records);
+  for (const value of ['first-value', 'second-value'])
+    expect(text).not.toContain(Buffer.from(value).toString('base64'));
+  expect(records).toMatchObject([{ verb: 'get' }, { verb: 'update' }, { code: 409, message: 'conflict' }]);
+});
+
+test('what the controller reports is read line by line, and what is no report is ignored', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'calls-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const seen: unknown[] = [];
+  const path = join(directory, 's');
+  const note = (one: unknown): void => void seen.push(one);
+  await using _ = await listenForReports(path, { begun: note, ended: note });
+  const socket = connect(path);
+  const lines = [
+    '{"begin":"a","at":1.5,"controller":"c","name":"n"}',
+    'not JSON',
+    'null',
+    '{"begin":7,"at":1,"name":"n"}',
+    '{"end":"a","at":2,"result":"unheard of"}',
+    '{"end":"a","at":2.5,"result":"error","error":"boom"}',
+  ];
+  const text = `${lines.join('\n')}\n`;
+  socket.write(text.slice(0, 30));
+  await sleep(20);
+  socket.write(text.slice(30));
+  await expect.poll(() => seen.length).toBe(2);
+  expect(seen).toMatchObject([
+    { reconcile: 'a', at: 1.5, controller: 'c', name: 'n' },
+    { reconcile: 'a', at: 2.5, result: 'error', error: 'boom' },
+  ]);
+  socket.write('x'.repeat(100_000));
+  await new Promise((resolve) => socket.once('close', resolve));
+});
+
+test('what the cluster sends may have any shape', async () => {
+  const { calls, end } = await recorder();
+  const odd = { ...deployment(1, 1), metadata: { name: 'web', ownerReferences: {}, managedFields: 7 } };
+  calls.hooks.watched(watchLine('MODIFIED', odd as never), now(), WATCH);
+  for (const answer of [odd, null, [], { kind: 'X', metadata: null }, { items: [null, 7], kind: 'XList' }])
+    calls.hooks.served(served(`PUT ${APPS}/web`, 200, answer as never));
+  calls.hooks.served(served(`GET ${APPS}`, 200, { items: [null, 7], kind: 7 }));
+  expect((await end()).length).toBeGreaterThan(0);
+});
+
+test('the last reconciles are recorded although the session ends at once', async () => {
+  const { calls, directory } = await recorder();
+  const begun = { controller: 'c', name: 'n', at: Date.now() };
+  calls.reported.begun({ reconcile: 'a', ...begun });
+  calls.reported.begun({ reconcile: 'b', ...begun });
+  calls.reported.ended({ reconcile: 'a', at: Date.now(), result: 'success' });
+  calls.exited();
+  await calls[Symbol.asyncDispose]();
+  expect(await readCalls(directory)).toMatchObject([
+    { reconcile: 'a', result: 'success' },
+    { reconcile: 'b', result: 'ended' },
+  ]);
+});
+
+test('metadata of a Secret are as secret as the Secret itself', async () => {
+  const { calls, end } = await recorder();
+  const meta = (version: string, value: string): object => ({
+    ...{ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' },
+    metadata: {
+      name: 's',
+      namespace: 'shop',
+      uid: 'u3',
+      resourceVersion: version,
+      annotations: { copy: value },
+    },
+  });
+  const path = '/api/v1/namespaces/shop/secrets/s';
+  calls.hooks.served(served(`GET ${path}`, 200, meta('1', 'aHVudGVyMQ==')));
+  await sleep(5);
+  calls.hooks.served(served(`PATCH ${path}`, 200, meta('2', 'aHVudGVyMg==')));
+  expect(JSON.stringify(await end())).not.toContain('aHVudGVy');
+});

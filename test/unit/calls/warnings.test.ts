@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest';
+import { Warnings } from '../../../src/calls/warnings.ts';
+import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from '../../../src/report/call.ts';
+
+const START = Date.parse('2026-01-01T10:00:00Z');
+const at = (ms: number): string => new Date(START + ms).toISOString();
+const WEB = { kind: 'Deployment', namespace: 'shop', name: 'web' };
+const MAIN = { kind: 'Shop', namespace: 'shop', name: 'main' };
+
+function call(ms: number, more: Partial<CallSummary>): CallSummary {
+  return { id: 'c-000001', at: at(ms), verb: 'update', ...WEB, code: 200, isWrite: true, ms: 3, ...more };
+}
+
+function wrote(...changes: string[]): ReconcileCall {
+  return { id: 'c-000001', verb: 'update', ...MAIN, code: 200, changes };
+}
+
+const OWN: CauseEvent = {
+  at: at(0),
+  ...MAIN,
+  what: 'changed',
+  isOwn: true,
+  changes: ['~status.seen=1', '-status.old'],
+};
+const BY_ANN: CauseEvent = { at: at(0), ...WEB, what: 'changed', by: 'ann', changes: ['~spec.replicas=3'] };
+
+function reconcile(ms: number, more: Partial<ReconcileSummary>): ReconcileSummary {
+  return {
+    ...{ id: 'k-000001', reconcile: 'r', at: at(ms), controller: 'shop', ...MAIN, result: 'success', ms: 5 },
+    ...{ calls: [wrote('~status.seen=2')], counts: { writes: 1, reads: 0, failed: 0 }, after: [OWN] },
+    ...more,
+  };
+}
+
+/** The warnings after so many of them, one every `everyMs`. */
+function repeatedCalls(times: number, everyMs: number, more: Partial<CallSummary>, controller = 'shop') {
+  const warnings = new Warnings();
+  return Array.from({ length: times }, (_, index) =>
+    warnings.called(call(index * everyMs, more), controller),
+  ).flat();
+}
+
+function repeated(times: number, everyMs: number, more: Partial<ReconcileSummary> = {}) {
+  const warnings = new Warnings();
+  return Array.from({ length: times }, (_, index) =>
+    warnings.reconciled(reconcile(index * everyMs, more)),
+  ).flat();
+}
+
+test('ten writes within a minute that change nothing are told, with the controller', () => {
+  expect(repeatedCalls(10, 6_000, { isUnchanged: true })).toMatchObject([
+    {
+      type: 'warning',
+      code: 'calls.unchanged',
+      values: { controller: 'shop', object: WEB, verb: 'update', times: 10, seconds: 54 },
+    },
+  ]);
+  expect(repeatedCalls(9, 1_000, { isUnchanged: true })).toEqual([]);
+  expect(repeatedCalls(30, 7_000, { isUnchanged: true })).toEqual([]);
+  expect(repeatedCalls(30, 1_000, { changes: ['~spec.replicas=2'] })).toEqual([]);
+});
+
+test('writes of other objects, and of other controllers, are counted by themselves', () => {
+  const warnings = new Warnings();
+  const told = Array.from({ length: 27 }, (_, index) =>
+    warnings.called(
+      call(index * 100, { name: index % 3 === 0 ? 'web' : 'other', isUnchanged: true }),
+      index % 3 === 1 ? 'shop' : 'cart',
+    ),
+  );
+  expect(told.flat()).toEqual([]);
+});
+
+test('five conflicts within a minute are told, with their cause', () => {
+  const conflict = { code: 409, message: 'the object has been modified', resource: 'deployments/status' };
+  const { kind, ...object } = WEB;
+  expect(repeatedCalls(5, 15_000, { ...conflict, kind: undefined } as Partial<CallSummary>)).toMatchObject([
+    {
+      code: 'calls.conflicts',
+      values: { object: { kind: 'deployments', ...object }, times: 5, cause: 'the object has been modified' },
+    },
+  ]);
+  expect(repeatedCalls(4, 1_000, conflict)).toEqual([]);
+  expect(repeatedCalls(30, 16_000, conflict)).toEqual([]);
+  // The same status says that there is such an object already, and that devloop does not pass the write on.
+  expect(repeatedCalls(30, 1_000, { ...conflict, verb: 'create' })).toEqual([]);
+  expect(repeatedCalls(30, 1_000, { ...conflict, isOwn: true })).toEqual([]);
+});
+
+test('ten reconciles within 30 seconds that only their own writes can have caused are told, with the fields', () => {
+  // Nothing can have woken the first one.
+  expect(repeated(11, 200)).toMatchObject([
+    {
+      code: 'reconciles.wake-themselves',
+      values: {
+        ...{ controller: 'shop', object: MAIN, times: 10, seconds: 2 },
+        fields: [
+          { field: 'status.seen', times: 10 },
+          { field: 'status.old', times: 10 },
+        ],
+      },
+    },
+  ]);
+  expect(repeated(10, 200)).toEqual([]);
+  const ofOther = { ...OWN, ...WEB, changes: ['~metadata.annotations[a=b/c]=x]y'] };
+  expect(repeated(11, 200, { after: [ofOther] })).toMatchObject([
+    { values: { fields: [{ field: 'Deployment shop/web metadata.annotations[a=b/c]' }] } },
+  ]);
+});
+
+test.each<[string, number, Partial<ReconcileSummary>]>([
+  ['others have changed something, too', 200, { after: [OWN, BY_ANN] }],
+  ['no event came before it', 200, { after: [] }],
+  ['it writes nothing', 200, { calls: [] }],
+  ['what it writes changes nothing', 200, { calls: [{ ...wrote(), isUnchanged: true }] }],
+  ['what it writes is refused', 200, { calls: [{ ...wrote(), code: 409 }] }],
+  ['it is tried again after an error', 200, { result: 'error' }],
+  ['it has asked for the next one', 200, { result: 'requeue_after', requeueAfterMs: 100 }],
+  ['it comes later than an event wakes it', 1_100, {}],
+])('a reconcile after its own write is no loop if %s', (_, everyMs, more) => {
+  expect(repeated(40, everyMs, more)).toEqual([]);
+});
+
+test('a loop beside a timer that is not due is one', () => {
+  expect(repeated(11, 200, { result: 'requeue_after', requeueAfterMs: 60_000 })).toHaveLength(1);
+});
+
+const PUTS_BACK = { after: [BY_ANN], calls: [{ ...wrote('~spec.replicas=1'), ...WEB }] };
+
+test('who changes a field three times that the controller puts back is told, with the field', () => {
+  expect(repeated(3, 55_000, PUTS_BACK)).toMatchObject([
+    {
+      code: 'calls.contested',
+      values: {
+        ...{ controller: 'shop', object: WEB, by: 'ann', times: 3, seconds: 110 },
+        fields: [{ field: 'spec.replicas', times: 3 }],
+      },
+    },
+  ]);
+  expect(repeated(2, 1_000, PUTS_BACK)).toEqual([]);
+  expect(repeated(30, 61_000, PUTS_BACK)).toEqual([]);
+});
+
+test.each<[string, Partial<ReconcileSummary>]>([
+  ['another field', { after: [{ ...BY_ANN, changes: ['~spec.paused=true'] }] }],
+  ['another object', { after: [{ ...BY_ANN, name: 'other' }] }],
+  ['its own field', { after: [{ ...BY_ANN, isOwn: true }] }],
+])('nobody fights with a controller that writes after a change of %s', (_, more) => {
+  // An event before of the first that is no write of its own, so that no loop is seen.
+  const after = [{ ...BY_ANN, changes: ['~status.readyReplicas=1'] }, ...more.after!];
+  expect(repeated(30, 1_000, { ...PUTS_BACK, after })).toEqual([]);
+});
+
+test('what goes on is told again after ten minutes, with how often it has happened since', () => {
+  const told = repeatedCalls(1_300, 1_000, { isUnchanged: true });
+  expect(told.map(({ values }) => values)).toMatchObject([
+    { times: 10, seconds: 9 },
+    { times: 600, seconds: 600 },
+    { times: 600, seconds: 600 },
+  ]);
+});
+
+test('of several fields of an object, one warning names them', () => {
+  const changes = ['~spec.replicas=3', '~spec.paused=true'];
+  const both = { after: [{ ...BY_ANN, changes }], calls: [{ ...wrote(...changes), ...WEB }] };
+  expect(repeated(8, 1_000, both)).toMatchObject([
+    {
+      values: {
+        fields: [
+          { field: 'spec.replicas', times: 3 },
+          { field: 'spec.paused', times: 3 },
+        ],
+      },
+    },
+  ]);
+});

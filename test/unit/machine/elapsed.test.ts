@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { afterSleep, startElapsed } from '../../../src/machine/elapsed.ts';
+
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('time that passes while the process cannot run counts', () => {
+  const elapsed = startElapsed();
+  block(60);
+  expect(elapsed()).toBeGreaterThanOrEqual(60);
+});
+
+test('a process that could not run for a while hears of it once', async () => {
+  let woken = 0;
+  using _ = afterSleep(() => (woken += 1), { everyMs: 20, asleepMs: 2_000 });
+  await sleep(100);
+  expect(woken).toBe(0);
+  block(2_300);
+  await sleep(100);
+  expect(woken).toBe(1);
+});
