@@ -21,6 +21,8 @@ export interface Subjects extends AsyncDisposable {
   memoryOf(name: 'devloop' | 'silent'): Promise<number>;
   /** Resolves when as many calls are recorded. */
   recorded(calls: number): Promise<void>;
+  /** How many calls are recorded: each has the next number. */
+  lastRecorded(): Promise<number>;
 }
 
 interface Kubeconfig {
@@ -42,6 +44,8 @@ export async function startSubjects({ kubeconfig }: TestCluster): Promise<Subjec
   const silent = await startProxy([kubeconfig]);
   stack.use(silent);
   const pids = { devloop: devloop.pid, silent: silent.pid };
+  const lastRecorded = async (): Promise<number> =>
+    Number((await readCalls(recording)).at(-1)?.id.replace('c-', ''));
   const ways = join(dir, 'ways.json');
   const all = { direct: await directly(kubeconfig), devloop: devloop.way, silent: silent.way };
   await writeFile(ways, JSON.stringify(all), { mode: 0o600 });
@@ -55,10 +59,11 @@ export async function startSubjects({ kubeconfig }: TestCluster): Promise<Subjec
     },
     async recorded(calls) {
       await eventually(async () => {
-        const last = Number((await readCalls(recording)).at(-1)?.id.replace('c-', ''));
+        const last = await lastRecorded();
         if (!(last >= calls)) throw new Error(`${last} of ${calls} calls are recorded`);
       }, RECORDED_WITHIN_MS);
     },
+    lastRecorded,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
