@@ -1,4 +1,4 @@
-import type { ChangeAction } from '../report/events.ts';
+import type { ChangeAction } from '../report/change.ts';
 import type { ObjectRef } from './api/kinds.ts';
 import type { Permission } from './api/permissions.ts';
 import type { Work } from './work.ts';

@@ -1,6 +1,6 @@
 /** The messages between the page and its server. */
 import type { PageAction } from '../report/actions.ts';
-import type { FieldValues } from '../report/events.ts';
+import type { FieldValues } from '../report/change.ts';
 import type { ObjectName } from '../report/object-name.ts';
 import type { LateReview, ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
 import type { SessionState } from '../report/session-state.ts';

@@ -1,7 +1,9 @@
 import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
+import type { ChangeAction, FieldValues, Writer } from './change.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
+import type { Searched, SessionStatus } from './session-status.ts';
 
 /**
  * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` print them.
@@ -224,25 +226,6 @@ export interface Progress {
   total?: number;
 }
 
-/** A field's value now and after a restore; null stands for absent. */
-export interface FieldValues {
-  /** `spec.selector` */
-  path: string;
-  now: unknown;
-  after: unknown;
-}
-
-/** Who wrote a field, as the API server recorded it in managedFields; the manager is `unknown` if it recorded nothing. */
-export interface Writer {
-  manager: string;
-  /** `Update` or `Apply`. */
-  operation: string;
-  /** The subresource, if the writer did not write the object as a whole: `scale`. */
-  subresource?: string;
-  /** When the field was written, as an ISO time. */
-  time?: string;
-}
-
 export type Discovered =
   | 'cluster'
   | 'service'
@@ -261,39 +244,11 @@ export type Discovered =
   | 'command'
   | 'setting';
 
-export type ChangeAction = 'create' | 'update' | 'delete' | 'restore';
-
 /**
  * ok: as it should be; warn: works, but may cause trouble; fail: `up` would fail; info: `up` does not need it; unknown: could not be
  * checked.
  */
 export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
-
-export interface SessionStatus {
-  session: string;
-  holder: string;
-  /** When the session began, as an ISO time; empty if the Lease is missing. */
-  since: string;
-  route: string;
-  targets: ObjectName[];
-  /** live: the Lease was renewed within its duration; stale: it was not; unknown: there is no Lease. */
-  state: 'live' | 'stale' | 'unknown';
-  health: string;
-  /** What the session changed or created, except Leases. */
-  objects: ObjectName[];
-}
-
-/** Where sessions were looked for: in these namespaces, or in the whole cluster. */
-export interface Searched {
-  context: string;
-  namespaces?: string[];
-  /** The account is not allowed to list all the objects that a session can change. */
-  incomplete?: true;
-  /** The objects that the user named; only sessions that hold one of them are listed. */
-  names?: string[];
-  /** What other sessions hold, if no session holds one of `names`. */
-  others?: ObjectName[];
-}
 
 /** `deployment`: the Deployment whose session the event is about, as the user named it; absent if there is only one session. */
 export type Emit = (event: DevloopEvent, deployment?: string) => void;

@@ -1,6 +1,7 @@
 import { inNamespaces } from '../phrases.ts';
-import type { DevloopEvent, SessionStatus } from './events.ts';
+import type { DevloopEvent } from './events.ts';
 import type { ObjectName } from './object-name.ts';
+import type { SessionStatus } from './session-status.ts';
 import { type Colour, objectText, oneLine, type Paint } from './text.ts';
 
 const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {

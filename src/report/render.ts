@@ -1,5 +1,6 @@
 import { counted } from '../phrases.ts';
-import type { ChangeAction, DevloopEvent, Verdict } from './events.ts';
+import type { ChangeAction } from './change.ts';
+import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
 import { isAboutCalls, renderCall } from './render-call.ts';
 import {

@@ -1,6 +1,7 @@
 import { resourcesOf, type SearchResult } from '../../cluster/takeover/find-marked.ts';
-import type { DevloopEvent, Searched } from '../../report/events.ts';
+import type { DevloopEvent } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
+import type { Searched } from '../../report/session-status.ts';
 import type { CommandContext } from './context.ts';
 
 /** Where sessions were looked for. `namespace`: the only namespace that the user asked about. */

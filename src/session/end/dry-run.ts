@@ -5,7 +5,7 @@ import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { isChanged, ownChangeOf, type RestoreResult } from '../../cluster/takeover/restore-steps.ts';
 import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
-import type { FieldValues } from '../../report/events.ts';
+import type { FieldValues } from '../../report/change.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { takenBy } from '../context/named.ts';
 import { refusePart } from './refuse-part.ts';

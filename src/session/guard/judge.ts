@@ -5,7 +5,7 @@ import { isSameOwner, OWN_MANAGER, type Owner, ownerId } from '../../cluster/mar
 import { valueAt } from '../../cluster/marks/paths.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
-import type { Writer } from '../../report/events.ts';
+import type { Writer } from '../../report/change.ts';
 
 /** A field that somebody else changed: what this session had written, and what is there now. */
 export interface OverwrittenField {

@@ -105,12 +105,14 @@ const GROUND = [
   ...[
     'report/actions',
     'report/call',
+    'report/change',
     'report/events',
     'report/object-name',
     'report/manifest',
     'report/notices',
     'report/review',
     'report/session-state',
+    'report/session-status',
   ],
 ];
 
