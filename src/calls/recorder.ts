@@ -5,7 +5,7 @@ import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { notice } from '../report/notices/catalogue.ts';
+import { notice, type Told } from '../report/notices/catalogue.ts';
 import type { Recording } from '../reviews/recording.ts';
 import { callRecord } from './call-record.ts';
 import { Causes } from './causes.ts';
@@ -13,6 +13,7 @@ import { type Begun, type Ended, namesReconcile, Reconciles } from './reconciles
 import { callSummary, reconcileSummary } from './record.ts';
 import { withoutSecrets } from './redacted.ts';
 import type { ReportedHooks } from './reported.ts';
+import { saysThrottled, Throttled } from './throttled.ts';
 import { Versions } from './versions.ts';
 import { Warnings } from './warnings.ts';
 import { watchedEvent } from './watched.ts';
@@ -33,6 +34,8 @@ type Item =
   | { begun: Begun; build: string | undefined }
   | { ended: Ended }
   | { line: string }
+  /** A line of the log that says that client-go held a call back. */
+  | { throttled: string; at: number }
   | { exitedAt: number };
 
 export interface CallRecorderOptions {
@@ -53,6 +56,7 @@ export class CallRecorder implements AsyncDisposable {
   #causes = new Causes();
   #reconciles = new Reconciles();
   #warnings = new Warnings();
+  #throttled = new Throttled();
   #calls = 0;
   #ended = 0;
   #written = Promise.resolve();
@@ -96,6 +100,7 @@ export class CallRecorder implements AsyncDisposable {
   /** A line of the controller's log. It can arrive before the begin of its reconcile, which is reported on another way. */
   logged(line: string): void {
     if (namesReconcile(line)) this.#later({ line }, LATE_MS / 2);
+    if (saysThrottled(line)) this.#backlog.push({ throttled: line, at: Date.now() });
   }
 
   /** The process has ended, and so have the reconciles that it ran. */
@@ -126,6 +131,7 @@ export class CallRecorder implements AsyncDisposable {
     else if ('watched' in item) this.#watched(item);
     else if ('begun' in item) this.#begun(item.begun, item.build);
     else if ('line' in item) this.#reconciles.logged(item.line);
+    else if ('throttled' in item) this.#tell(this.#throttled.logged(item.throttled, item.at));
     else if ('ended' in item) this.#end(item.ended);
     else
       for (const reconcile of this.#reconciles.runningSince(item.exitedAt))
@@ -137,6 +143,7 @@ export class CallRecorder implements AsyncDisposable {
     const context = { id, versions: this.#versions, paths: this.#options.paths, build };
     const { record, answered } = callRecord(served, context);
     const hasFailed = record.code === undefined || record.code >= 400;
+    this.#throttled.called(record);
     if (!hasFailed && HEARTBEATS.has(`${record.group}/${record.resource}`)) return;
     this.#calls += 1;
     const written = record.isWrite ? answered : undefined;
@@ -150,7 +157,7 @@ export class CallRecorder implements AsyncDisposable {
     }
     const part = this.#reconciles.called(record);
     if (!part && record.isWrite) this.#emit({ type: 'call', ...callSummary(record) });
-    for (const one of this.#warnings.called(record, part?.controller)) this.#emit(one);
+    this.#tell(this.#warnings.called(record, part?.controller));
   }
 
   #watched({ watched: line, at, wall, call }: Extract<Item, { watched: Buffer }>): void {
@@ -174,7 +181,11 @@ export class CallRecorder implements AsyncDisposable {
     this.#ended += 1;
     this.#recording.add(record);
     this.#emit({ type: 'reconcile', ...reconcileSummary(record) });
-    for (const one of this.#warnings.reconciled(record)) this.#emit(one);
+    this.#tell(this.#warnings.reconciled(record));
+  }
+
+  #tell(warnings: Told<'warning'>[]): void {
+    for (const one of warnings) this.#emit(one);
   }
 }
 

@@ -61,6 +61,21 @@ export const CALLS = {
     () =>
       'Let only one of them write the field: leave it out of what the controller writes if it is not yours, as spec.replicas of a Deployment with a HorizontalPodAutoscaler.',
   ),
+  /**
+   * client-go holds calls of the controller back, as its log says, because they are more than its rest.Config allows. `times`: how often
+   * devloop has seen that, at most once in ten seconds. `calls`: the most frequent ones of the last two minutes.
+   */
+  'calls.throttled': warning<{
+    times: number;
+    seconds: number;
+    longestSeconds: number;
+    calls: { call: string; times: number }[];
+  }>(
+    ({ longestSeconds, calls, ...often }) =>
+      `client-go has held back calls of the controller for up to ${longestSeconds} s, because they exceed the limit that it sets itself (seen ${oftenText(often)})${ofCalls(calls)}.`,
+    () =>
+      "Make fewer calls (`devloop calls --since 2m` lists them): read from the manager's cache, and write only what differs. Or raise the limit (in Go: QPS and Burst of the rest.Config; QPS -1 leaves it to the API server's priority and fairness).",
+  ),
 };
 
 interface Repeated {
@@ -83,6 +98,11 @@ function controllerText(name: string | undefined): string {
 
 function oftenText({ times, seconds }: { times: number; seconds: number }): string {
   return `${times} times in ${seconds} s`;
+}
+
+function ofCalls(calls: { call: string; times: number }[]): string {
+  const texts = calls.map(({ call, times }) => `${call} (${counted(times, 'time')})`);
+  return texts.length === 0 ? '' : `; the most frequent ones: ${texts.join(', ')}`;
 }
 
 /** `: status.seen, spec.replicas (4 times)` */
