@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { NONE } from '../config/forms.ts';
 import type { Given } from '../config/table.ts';
 import type { CommonOptions } from '../session/context/options.ts';
+import { FLAG_GROUPS } from './flag-groups.ts';
 import { addSettingFlags } from './setting-flags.ts';
 import type { OutputOptions } from './shell.ts';
 import { invalid } from './usage.ts';
@@ -39,10 +40,10 @@ export function addTrustFlag(command: Command): Command {
 
 /** Adds the flags of every command that talks to a cluster. */
 export function addCommonFlags(command: Command): Command {
-  command.optionsGroup('Cluster and operator (discovered by default):');
+  command.optionsGroup(FLAG_GROUPS.cluster);
   return addSettingFlags(command, 'of the cluster')
     .option('--kubeconfig <file>', 'kubeconfig to use')
-    .optionsGroup('Output:')
+    .optionsGroup(FLAG_GROUPS.output)
     .option('--json', 'print one JSON event per line')
     .addOption(new Option('-q, --quiet', 'print only results, warnings and errors').conflicts('verbose'))
     .option('-v, --verbose', 'print every step')

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addExamples, outputOptions, present } from './common.ts';
+import { FLAG_GROUPS } from './flag-groups.ts';
 import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
 
@@ -15,9 +16,8 @@ export function configCommand(shell: Shell): Command {
       'Prints every setting as `up` would use it with these flags, and whether it comes from a flag, an environment variable, devloop.yaml or its default. Hides the values of controller.env. Needs no cluster.',
     )
     .option('--schema', 'print the JSON Schema of devloop.yaml instead');
-  addSettingFlags(command, 'others').optionsGroup('Cluster and operator (discovered by default):');
-  addSettingFlags(command, 'of the cluster')
-    .optionsGroup('Output:')
+  addSettingFlags(addSettingFlags(command, 'others'), 'of the cluster')
+    .optionsGroup(FLAG_GROUPS.output)
     .option('--json', 'print one JSON event per line')
     .helpOption('-h, --help', 'show this help')
     .action(async (flags: ConfigFlags) => {

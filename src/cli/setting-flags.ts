@@ -11,6 +11,7 @@ import {
   type SettingFlag,
 } from '../config/table.ts';
 import { notAmong } from './choices.ts';
+import { FLAG_GROUPS } from './flag-groups.ts';
 
 interface FlagOfSetting {
   key: Key;
@@ -21,7 +22,7 @@ interface FlagOfSetting {
 /** Adds the flags of the settings that this command takes: those that choose the cluster and the operator, or the others. */
 export function addSettingFlags(command: Command, which: 'of the cluster' | 'others'): Command {
   for (const { flag, option } of flagsOf(commandOf(command)))
-    if ((flag.isOfCluster === true) === (which === 'of the cluster')) command.addOption(option);
+    if ((flag.group === 'cluster') === (which === 'of the cluster')) command.addOption(option);
   return command;
 }
 
@@ -57,6 +58,7 @@ function optionFor(key: Key, flag: SettingFlag, command: CommandWithSettings): O
     ...(otherwise === undefined ? [] : [`default: ${otherwise}`]),
   ].join('; ');
   const option = new Option(flag.spelled, more === '' ? about : `${about} (${more})`);
+  if (flag.group !== undefined) option.helpGroup(FLAG_GROUPS[flag.group]);
   if (shape.is === 'choice') return option.choices(shape.choices);
   return option.argParser((text: string, earlier: unknown) => {
     const value = parse(shape, text);

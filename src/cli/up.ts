@@ -13,6 +13,7 @@ import {
   requireFittingPause,
   type TrustFlags,
 } from './common.ts';
+import { FLAG_GROUPS } from './flag-groups.ts';
 import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
@@ -42,18 +43,12 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       'Takes over the operator: redirects its webhooks to this machine, pauses its manager, and builds and runs the controller here. Rebuilds and restarts it after every change. Ctrl-C restores everything.',
     )
     .usage('[options] [-- command...]')
-    .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
+    .optionsGroup(FLAG_GROUPS.takeOver)
+    .option('--dry-run', 'print what would change, and stop')
     .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
-    .option('--no-webhooks', 'run a program without webhooks, even if nothing in the cluster matches it')
-    .option('--take-over', 'take over even if a live session holds the operator')
-    .option('--open', 'open a page that shows each review and the session, in the browser')
-    .option(
-      '--fail-fast',
-      'exit if the first build fails, as without a terminal, instead of waiting for the fix',
-    )
-    .option('--dry-run', 'print what would change, and stop');
-  addDebugFlags(addReviewFlags(addAdoptFlag(command)));
-  addCommonFlags(addTrustFlag(addSettingFlags(command, 'others'))).action(async (flags: UpFlags) => {
+    .option('--take-over', 'take over even if a live session holds the operator');
+  addDebugFlags(addReviewFlags(addControllerFlags(addTrustFlag(addAdoptFlag(command)))));
+  addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
     const given = { ...givenBy('up', flags), ...present({ 'controller.run': own }) };
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
@@ -89,9 +84,22 @@ function addAdoptFlag(command: Command): Command {
   );
 }
 
+function addControllerFlags(command: Command): Command {
+  return command
+    .optionsGroup(FLAG_GROUPS.controller)
+    .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
+    .option('--no-webhooks', 'run a program without webhooks, even if nothing in the cluster matches it')
+    .option(
+      '--fail-fast',
+      'exit if the first build fails, as without a terminal, instead of waiting for the fix',
+    );
+}
+
 /** Adds the flags for the recording of reviews, and for what is done with the recorded ones. */
 function addReviewFlags(command: Command): Command {
   return command
+    .optionsGroup(FLAG_GROUPS.reviews)
+    .option('--open', 'open a page that shows each review and the session, in the browser')
     .option('--stamp', 'add to each answer a warning that names the build')
     .option(
       '--replay',
@@ -101,6 +109,7 @@ function addReviewFlags(command: Command): Command {
 
 function addDebugFlags(command: Command): Command {
   return command
+    .optionsGroup(FLAG_GROUPS.debugger)
     .option(
       '--debug [port]',
       `run the controller under delve; editors connect to this port (default ${DEBUG_PORT})`,

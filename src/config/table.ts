@@ -44,12 +44,15 @@ interface Details<D> {
   isSecret?: true;
 }
 
+/** A group of flags in the help; `cluster` has those that choose the cluster and the operator. */
+export type FlagGroup = 'takeOver' | 'controller' | 'reviews' | 'route' | 'cluster';
+
 export interface SettingFlag {
   /** As the help spells it: `-n, --namespace <name>`. */
   spelled: string;
   of: readonly CommandWithSettings[];
-  /** Whether it is among the flags that choose the cluster and the operator. */
-  isOfCluster?: true;
+  /** Where the help lists it; absent if its command has no groups. */
+  group?: FlagGroup;
   /** The command for which a flag of one value can be repeated: each value is for a session of its own. */
   severalFor?: CommandWithSettings;
 }
@@ -66,12 +69,12 @@ const EVERYWHERE = ['up', 'down', 'status', 'doctor', 'certs'] as const;
 
 /** A flag of each command that talks to a cluster. */
 function everywhere(spelled: string): SettingFlag {
-  return { spelled, of: EVERYWHERE, isOfCluster: true };
+  return { spelled, of: EVERYWHERE, group: 'cluster' };
 }
 
 /** A flag of `up` and of the command that checks whether `up` would work. */
-function planned(spelled: string): SettingFlag {
-  return { spelled, of: ['up', 'doctor'] };
+function planned(spelled: string, group: FlagGroup): SettingFlag {
+  return { spelled, of: ['up', 'doctor'], group };
 }
 
 function row<T, const D extends T | undefined = undefined>(
@@ -113,12 +116,16 @@ export const SETTINGS = {
   onTimeout: row(
     choice(ON_TIMEOUT_CHOICES),
     'how to answer reviews that the controller does not answer in time: with an error (fail), or a verdict',
-    { example: 'fail', default: 'fail', flag: { spelled: '--on-timeout <answer>', of: ['up'] } },
+    {
+      example: 'fail',
+      default: 'fail',
+      flag: { spelled: '--on-timeout <answer>', of: ['up'], group: 'reviews' },
+    },
   ),
   api: row(
     choice(API_CHOICES),
     "how the controller reaches the API server: through devloop's API proxy, or by itself",
-    { example: 'proxy', default: 'proxy', flag: { spelled: '--api <how>', of: ['up'] } },
+    { example: 'proxy', default: 'proxy', flag: { spelled: '--api <how>', of: ['up'], group: 'controller' } },
   ),
   identity: row(
     one(IDENTITY),
@@ -126,7 +133,7 @@ export const SETTINGS = {
     {
       example: 'me',
       otherwise: 'serviceaccount for a program that devloop builds, me for a command',
-      flag: { spelled: '--identity <who>', of: ['up'] },
+      flag: { spelled: '--identity <who>', of: ['up'], group: 'controller' },
     },
   ),
   redact: row(
@@ -135,14 +142,14 @@ export const SETTINGS = {
     {
       example: '.spec.card.number',
       otherwise: 'only what looks secret',
-      flag: { spelled: '--redact <jsonpath>', of: ['up'] },
+      flag: { spelled: '--redact <jsonpath>', of: ['up'], group: 'reviews' },
       isAdded: true,
     },
   ),
   pause: row(
     choice(PAUSE_CHOICES),
     'pause the in-cluster manager according to the owner of its Pods (auto), by its leader Lease, or not at all',
-    { example: 'auto', default: 'auto', flag: planned('--pause <how>') },
+    { example: 'auto', default: 'auto', flag: planned('--pause <how>', 'takeOver') },
   ),
   alsoPause: row(
     oneOrMore(ALSO_PAUSE),
@@ -150,32 +157,32 @@ export const SETTINGS = {
     {
       example: '[my-hub/operator]',
       more: 'For those that devloop.yaml names, `up` asks once.',
-      flag: planned('--also-pause <ns/name>'),
+      flag: planned('--also-pause <ns/name>', 'takeOver'),
     },
   ),
   route: row(ROUTE, `route from the cluster to this machine: ${EXPECTED_ROUTE}`, {
     example: 'direct',
     default: 'auto',
-    flag: planned('--route <route>'),
+    flag: planned('--route <route>', 'route'),
   }),
   address: row(one(ADDRESS), 'address of this machine, or of the SSH host, for the cluster to call', {
     example: '192.168.1.20',
-    flag: planned('--address <ip>'),
+    flag: planned('--address <ip>', 'route'),
   }),
   port: row(upTo(65_535), 'port for the cluster to call', {
     example: '30443',
     otherwise: 'any free one',
-    flag: planned('--port <n>'),
+    flag: planned('--port <n>', 'route'),
     isOfOneController: true,
   }),
   allowFrom: row(oneOrMore(NETWORK), 'network that is allowed to connect to that port', {
     example: '10.0.0.0/8',
     otherwise: 'all',
-    flag: planned('--allow-from <cidr>'),
+    flag: planned('--allow-from <cidr>', 'route'),
   }),
   relayImage: row(one(IMAGE), 'image for the relay Pod; it must contain Node 20 or newer', {
     example: 'registry.example.com/node:24-alpine',
-    flag: planned('--relay-image <image>'),
+    flag: planned('--relay-image <image>', 'route'),
   }),
   'certificates.secret': row(
     one(OBJECT_NAME),
@@ -194,7 +201,7 @@ export const SETTINGS = {
     {
       example: './cmd/manager',
       otherwise: 'discovered',
-      flag: planned('--package <dir>'),
+      flag: planned('--package <dir>', 'controller'),
       flagReplaces: ['controller.run', 'controller.build'],
       isOfOneController: true,
     },
@@ -229,7 +236,7 @@ export const SETTINGS = {
     {
       example: 'warnings',
       default: 'all',
-      flag: { spelled: '--controller-log <lines>', of: ['up'] },
+      flag: { spelled: '--controller-log <lines>', of: ['up'], group: 'controller' },
     },
   ),
   'controller.readySeconds': row(upTo(3600), 'how long it can take to answer on its webhook port', {

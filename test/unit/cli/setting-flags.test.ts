@@ -33,3 +33,9 @@ it('takes the first value of a flag that is repeated for several sessions', () =
   const flags = { deployment: ['shop/a', 'shop/b'], service: ['a', 'b'] };
   expect(givenBy('up', flags)).toEqual({ deployment: 'shop/a', service: ['a', 'b'] });
 });
+
+it.each(['up', 'doctor'])('the help of `%s` has each flag in a group', (name) => {
+  const program = createProgram({ name: 'devloop', version: '', write() {}, run: async () => {} });
+  const { options } = program.commands.find((one) => one.name() === name)!;
+  expect(options.filter(({ helpGroupHeading }) => helpGroupHeading === undefined)).toEqual([]);
+});
