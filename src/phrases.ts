@@ -4,6 +4,11 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** `840 KiB`, `12.4 MiB` */
+export function sizeText(bytes: number): string {
+  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 2 ** 10)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
+
 /** `port 80`, `ports 80, 443` */
 export function withNames(noun: string, names: readonly (string | number)[]): string {
   return `${noun}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;

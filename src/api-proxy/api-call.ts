@@ -3,6 +3,7 @@ export interface ApiCall {
   verb: ApiVerb;
   /** The path without the query. */
   path: string;
+  query: URLSearchParams;
   /** What it is about; absent for paths that name no resource, such as `/version` and those of discovery. */
   resource?: CalledResource;
   /** Whether it changes nothing, because it asks for that (`?dryRun=All`). */
@@ -56,7 +57,7 @@ export function apiCall(
   const isWatch = resource?.name === undefined && ['true', '1'].includes(query.get('watch') ?? '');
   const verb = isUpgrade && !isWatch ? 'connect' : verbOf(method, { resource, isWatch, contentType });
   return {
-    ...{ verb, path },
+    ...{ verb, path, query },
     ...(resource === undefined ? {} : { resource }),
     // Of a deletion with a body, kube-apiserver reads the options from there alone.
     isDryRun: CAN_BE_DRY.has(verb) && resource !== undefined && query.getAll('dryRun').includes('All'),

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { ApiCall } from './api-call.ts';
 
-/** A call whose answer has ended, as far as it is kept. */
+/** A call whose answer has ended, as far as it is kept; or a watch that goes on, when it has sent each object that there was. */
 export interface ServedCall {
   call: ApiCall;
   /** When it arrived, in milliseconds since 1970, with fractions. */
@@ -12,6 +12,8 @@ export interface ServedCall {
   answer?: ServedAnswer;
   /** Whether devloop answered in place of the API server. */
   isOwn?: true;
+  /** It goes on, and is served again when it ends. */
+  isOpen?: true;
   ms: number;
 }
 
@@ -21,6 +23,10 @@ export interface ServedAnswer {
   /** Absent if it was larger than what is kept, or a watch. */
   body?: Buffer;
   bytes: number;
+  /** How large it is if it was compressed. */
+  unpackedBytes?: number;
+  /** Of a watch: how many events it has sent. */
+  events?: number;
   /** The connection ended before the answer did. */
   isCut?: true;
 }
@@ -36,6 +42,11 @@ export interface CallHooks {
 export const LARGEST_KEPT = 2 ** 20;
 const LINE_END = 0x0a;
 const JSON_TYPE = 'application/json';
+/** The bookmark that says so has it among its annotations, and little else. */
+const LISTED = 'k8s.io/initial-events-end';
+const LARGEST_BOOKMARK = 4_096;
+/** The end of gzip's format: how large the content is. */
+const SIZE_BYTES = 4;
 
 /** What devloop's addition to the controller says about a call. The API server does not get it. */
 export const TAGS = /^devloop-/;
@@ -65,6 +76,8 @@ export class CallTrace {
   #startedAt = performance.now();
   #kept: Buffer[] | undefined = [];
   #isTold = false;
+  #isListed = false;
+  #end: Buffer = Buffer.alloc(0);
 
   constructor(hooks: CallHooks, call: ApiCall, headers: IncomingHttpHeaders) {
     this.#hooks = hooks;
@@ -80,12 +93,11 @@ export class CallTrace {
     if (isWatch) this.#kept = undefined;
     const isReadable =
       headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('json');
-    const lines =
-      isWatch && isReadable
-        ? new Lines((line) => this.#hooks.watched(line, now(), this.#served.call))
-        : undefined;
+    const lines = isWatch && isReadable ? new Lines((line) => this.#watched(line, served)) : undefined;
+    const isPacked = headers['content-encoding'] === 'gzip';
     answer.on('data', (chunk: Buffer) => {
       served.bytes += chunk.length;
+      if (isPacked) this.#keepEnd(chunk);
       if (served.bytes > LARGEST_KEPT) this.#kept = undefined;
       this.#kept?.push(chunk);
       lines?.add(chunk);
@@ -104,8 +116,24 @@ export class CallTrace {
     const { answer } = this.#served;
     if (answer && isCut) answer.isCut = true;
     else if (answer && this.#kept) answer.body ??= Buffer.concat(this.#kept);
+    if (answer && !isCut && this.#end.length === SIZE_BYTES) answer.unpackedBytes = this.#end.readUInt32LE();
     this.#served.ms = performance.now() - this.#startedAt;
     this.#hooks.served(this.#served);
+  }
+
+  #watched(line: Buffer, answer: ServedAnswer): void {
+    const { call } = this.#served;
+    this.#hooks.watched(line, now(), call);
+    answer.events = (answer.events ?? 0) + 1;
+    if (this.#isListed || line.length > LARGEST_BOOKMARK || !line.includes(LISTED)) return;
+    this.#isListed = true;
+    const ms = performance.now() - this.#startedAt;
+    this.#hooks.served({ ...this.#served, answer: { ...answer }, isOpen: true, ms });
+  }
+
+  #keepEnd(chunk: Buffer): void {
+    const end = chunk.length < SIZE_BYTES ? Buffer.concat([this.#end, chunk]) : chunk;
+    this.#end = end.subarray(-SIZE_BYTES);
   }
 }
 

@@ -2,6 +2,7 @@ import { type ApiCall, isWrite } from '../api-proxy/api-call.ts';
 import type { ServedAnswer, ServedCall } from '../api-proxy/observed.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { PathStep } from '../config/json-path.ts';
+import { shortened } from '../phrases.ts';
 import { changesBetween } from './changes.ts';
 import { CALLS_VERSION, type CallRecord } from './record.ts';
 import { isOfSecrets, withoutSecrets } from './redacted.ts';
@@ -10,6 +11,7 @@ import { objectIn, type Versions } from './versions.ts';
 /** Larger objects are not kept with a write, only the fields that it changed. */
 const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
+const LONGEST_SELECTOR = 500;
 
 export interface CallContext {
   id: string;
@@ -35,7 +37,7 @@ export function callRecord(served: ServedCall, { id, versions, paths, build }: C
   const { kind, ...what } = { ...subjectOf(call), ...nameOf(written) };
   const record: CallRecord = {
     v: CALLS_VERSION,
-    ...{ id, at: new Date(at).toISOString(), verb: call.verb, ...what },
+    ...{ id, at: new Date(at).toISOString(), verb: call.verb, ...what, ...ofMany(served, said) },
     ...(kind === undefined ? {} : { kind }),
     ...(isWrite(call) ? { isWrite: true as const } : {}),
     ...(call.isDryRun ? { isDryRun: true as const } : {}),
@@ -48,6 +50,25 @@ export function callRecord(served: ServedCall, { id, versions, paths, build }: C
     ...(isFailure || call.isDryRun ? {} : stateOf(served, { said, written }, { versions, paths })),
   };
   return { record, answered: isVersion(call) ? written : undefined };
+}
+
+/** What a list or a watch asks for, and how much it got. */
+function ofMany(
+  { call, answer, isOpen }: ServedCall,
+  said: unknown,
+): Partial<Pick<CallRecord, 'selector' | 'bytes' | 'items' | 'isOpen'>> {
+  if (call.verb !== 'list' && call.verb !== 'watch') return {};
+  const selector = ['labelSelector', 'fieldSelector'].flatMap((name) => call.query.get(name) || []).join(' ');
+  const bytes = answer && (answer.unpackedBytes ?? answer.bytes);
+  // The last event of the objects that there were is a bookmark.
+  const { items: listed } = (said ?? {}) as { items?: unknown };
+  const items = isOpen ? (answer?.events ?? 1) - 1 : Array.isArray(listed) ? listed.length : undefined;
+  return {
+    ...(selector === '' ? {} : { selector: shortened(selector, LONGEST_SELECTOR) }),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(items === undefined ? {} : { items }),
+    ...(isOpen ? { isOpen } : {}),
+  };
 }
 
 /** The answer to a subresource such as scale or eviction is no version of the object, and behind a proxy anything can answer. */

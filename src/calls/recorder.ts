@@ -9,6 +9,7 @@ import { notice, type Told } from '../report/notices/catalogue.ts';
 import type { Recording } from '../reviews/recording.ts';
 import { callRecord } from './call-record.ts';
 import { Causes } from './causes.ts';
+import { Lists } from './lists.ts';
 import { type Begun, type Ended, namesReconcile, Reconciles } from './reconciles.ts';
 import { callSummary, reconcileSummary } from './record.ts';
 import { withoutSecrets } from './redacted.ts';
@@ -57,6 +58,7 @@ export class CallRecorder implements AsyncDisposable {
   #reconciles = new Reconciles();
   #warnings = new Warnings();
   #throttled = new Throttled();
+  #lists = new Lists();
   #calls = 0;
   #ended = 0;
   #written = Promise.resolve();
@@ -144,7 +146,9 @@ export class CallRecorder implements AsyncDisposable {
     const { record, answered } = callRecord(served, context);
     const hasFailed = record.code === undefined || record.code >= 400;
     this.#throttled.called(record);
-    if (!hasFailed && HEARTBEATS.has(`${record.group}/${record.resource}`)) return;
+    this.#tell(this.#lists.called(served, record));
+    const isOfMany = record.verb === 'list' || record.verb === 'watch';
+    if (!hasFailed && !isOfMany && HEARTBEATS.has(`${record.group}/${record.resource}`)) return;
     this.#calls += 1;
     const written = record.isWrite ? answered : undefined;
     if (written && record.reconcile === undefined)

@@ -10,6 +10,13 @@ export interface CallSummary {
   group?: string;
   /** The plural, with a subresource as RBAC writes it: `deployments/status`. */
   resource?: string;
+  /** Of a list or a watch: which labels and fields it asks for. Absent if it asks for all objects. */
+  selector?: string;
+  /** How large the answer to a list or a watch was, in bytes, and how many objects it had, if that is known. */
+  bytes?: number;
+  items?: number;
+  /** A watch that goes on, when it has sent each object that there was. It is recorded again when it ends. */
+  isOpen?: true;
   /** What it was about. For a list, only its namespace is known. */
   namespace?: string;
   name?: string;

@@ -1,4 +1,4 @@
-import { counted } from '../phrases.ts';
+import { counted, sizeText } from '../phrases.ts';
 import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
 import type { DevloopEvent } from './events.ts';
 import type { ReviewSection } from './review.ts';
@@ -132,7 +132,7 @@ function reconcileText(reconcile: ReconcileSummary, paint: Paint): string {
 
 function callText(call: CallSummary, paint: Paint): string {
   const { ms, build, message, isDryRun, after: [cause] = [] } = call;
-  const facts = [duration(ms), ...(build === undefined ? [] : [build])].join(', ');
+  const facts = [...amountOf(call), duration(ms), ...(build === undefined ? [] : [build])].join(', ');
   const dry = isDryRun ? ' (dry run)' : '';
   const failed = message === undefined ? '' : `  ${paint('red', message)}`;
   const after = cause === undefined ? '' : `; shortly after: ${causeWords(cause, call)}`;
@@ -141,13 +141,22 @@ function callText(call: CallSummary, paint: Paint): string {
   );
 }
 
+/** How much a list or a watch got. */
+function amountOf({ items, bytes }: CallSummary): string[] {
+  return [
+    ...(items === undefined ? [] : [counted(items, 'object')]),
+    ...(bytes === undefined ? [] : [sizeText(bytes)]),
+  ];
+}
+
 /** `create Deployment default/web`, `list pods in shop`, `get /version`. */
-function subjectOf({ verb, path, resource = '', kind, namespace, name }: CallSummary): string {
+function subjectOf({ verb, path, resource = '', kind, namespace, name, selector }: CallSummary): string {
   if (path !== undefined) return `${verb} ${path}`;
   const [, subresource] = resource.split('/');
   const what = kind === undefined ? resource : [kind, subresource].filter(Boolean).join('/');
   if (name !== undefined) return `${verb} ${nameIn({ kind: what, namespace, name })}`;
-  return `${verb} ${what}${namespace === undefined ? '' : ` in ${namespace}`}`;
+  const which = selector === undefined ? '' : ` with ${selector}`;
+  return `${verb} ${what}${namespace === undefined ? '' : ` in ${namespace}`}${which}`;
 }
 
 type Changed = Pick<CallSummary, 'changes' | 'more' | 'isUnchanged'>;

@@ -1,4 +1,4 @@
-import { counted } from '../../phrases.ts';
+import { counted, shellWord, sizeText } from '../../phrases.ts';
 import { describe, type ObjectName } from '../object-name.ts';
 import { note, warning } from './notice.ts';
 
@@ -75,6 +75,29 @@ export const CALLS = {
       `client-go has held back calls of the controller for up to ${longestSeconds} s, because they exceed the limit that it sets itself (seen ${oftenText(often)})${ofCalls(calls)}.`,
     () =>
       "Make fewer calls (`devloop calls --since 2m` lists them): read from the manager's cache, and write only what differs. Or raise the limit (in Go: QPS and Burst of the rest.Config; QPS -1 leaves it to the API server's priority and fairness).",
+  ),
+  /**
+   * The controller has listed all objects of a resource, in all namespaces and without a selector, and these were more than 10 MiB. `items`: how
+   * many objects, if that is known. `hasObjects`: more than their metadata.
+   */
+  'calls.large-list': warning<{
+    group: string;
+    resource: string;
+    bytes: number;
+    items?: number | undefined;
+    hasObjects: boolean;
+    times: number;
+    seconds: number;
+  }>(
+    ({ resource, bytes, items, times, seconds }) => {
+      const all = items === undefined ? `all ${resource}` : `all ${items} ${resource}`;
+      const often = times === 1 ? '' : `, ${oftenText({ times, seconds })}`;
+      return `The controller has listed ${all} of the cluster, ${sizeText(bytes)}${often}. In its memory, they take several times as much.`;
+    },
+    ({ resource, hasObjects }) => {
+      const metadata = hasObjects ? ', only for their metadata (metav1.PartialObjectMetadata)' : '';
+      return `Ask only for those that the controller needs, with a selector or in some namespaces (in Go: cache.Options.ByObject)${metadata}, or for single objects without a cache (client.CacheOptions.DisableFor). \`devloop calls --kind ${shellWord(resource)}\` lists these calls.`;
+    },
   ),
 };
 

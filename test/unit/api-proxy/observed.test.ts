@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { apiCall } from '../../../src/api-proxy/api-call.ts';
+import { CallTrace, type ServedCall } from '../../../src/api-proxy/observed.ts';
+
+/** What the hooks get of an answer that arrives in these chunks. */
+async function traced(url: string, chunks: Buffer[], headers: Record<string, string> = {}) {
+  const served: ServedCall[] = [];
+  const hooks = { served: (one: ServedCall) => void served.push(one), watched: () => {} };
+  const trace = new CallTrace(hooks, apiCall({ method: 'GET', url }), {});
+  const answer = Readable.from(chunks) as IncomingMessage;
+  trace.answered(Object.assign(answer, { statusCode: 200, headers }));
+  await new Promise((resolve) => answer.once('end', resolve));
+  trace.ended();
+  return served;
+}
+
+test('of a compressed list, the size of its content is known without unpacking it', async () => {
+  const packed = gzipSync(Buffer.alloc(3_000_000, 'a'));
+  const chunks = [packed.subarray(0, -2), packed.subarray(-2, -1), packed.subarray(-1)];
+  expect(await traced('/api/v1/secrets', chunks, { 'content-encoding': 'gzip' })).toMatchObject([
+    { answer: { bytes: packed.length, unpackedBytes: 3_000_000 } },
+  ]);
+});
+
+test('a watch is served when it has sent all objects, and when it ends', async () => {
+  const lines = [
+    { type: 'ADDED', object: { kind: 'Secret', metadata: { name: 'a' } } },
+    { type: 'ADDED', object: { kind: 'Secret', metadata: { name: 'b' } } },
+    {
+      type: 'BOOKMARK',
+      object: { kind: 'Secret', metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } },
+    },
+    { type: 'MODIFIED', object: { kind: 'Secret', metadata: { name: 'b' } } },
+  ].map((line) => Buffer.from(`${JSON.stringify(line)}\n`));
+  const bytes = lines.slice(0, 3).reduce((sum, { length }) => sum + length, 0);
+  const url = '/api/v1/secrets?watch=true&sendInitialEvents=true';
+  const served = await traced(url, lines, { 'content-type': 'application/json' });
+  expect(served).toMatchObject([{ isOpen: true, answer: { bytes, events: 3 } }, { answer: { events: 4 } }]);
+  expect(served[1]).not.toHaveProperty('isOpen');
+});
