@@ -64,10 +64,15 @@ export function apiCall(
   };
 }
 
+export function isRead({ verb }: ApiCall): boolean {
+  return READS.has(verb);
+}
+
 /** Whether the cluster can be another one after this call. What is not known for sure counts as a write. */
-export function isWrite({ verb, resource, isDryRun }: ApiCall): boolean {
+export function isWrite(call: ApiCall): boolean {
+  const { resource, isDryRun } = call;
   const isOpaque = BEHIND_PROXY.test(resource?.subresource ?? '');
-  return isOpaque || (!READS.has(verb) && !isDryRun && !QUESTIONS.has(resource?.group ?? ''));
+  return isOpaque || (!isRead(call) && !isDryRun && !QUESTIONS.has(resource?.group ?? ''));
 }
 
 function verbOf(

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type SaidBesides, takeWarnings } from './answer-warnings.ts';
 import type { ApiCall } from './api-call.ts';
 
 /** A call whose answer has ended, as far as it is kept; or a watch that goes on, when it has sent each object that there was. */
@@ -17,7 +18,7 @@ export interface ServedCall {
   ms: number;
 }
 
-export interface ServedAnswer {
+export interface ServedAnswer extends Partial<SaidBesides> {
   status: number;
   headers: IncomingHttpHeaders;
   /** Absent if it was larger than what is kept, or a watch. */
@@ -33,6 +34,8 @@ export interface ServedAnswer {
 
 /** Gets what passes the proxy. It only notes it, since nothing waits for it. */
 export interface CallHooks {
+  /** `served` follows in any case. */
+  begun?(call: ApiCall): void;
   served(call: ServedCall): void;
   /** One event of a watch, as JSON, and when it passed. */
   watched(event: Buffer, at: number, call: ApiCall): void;
@@ -82,12 +85,13 @@ export class CallTrace {
   constructor(hooks: CallHooks, call: ApiCall, headers: IncomingHttpHeaders) {
     this.#hooks = hooks;
     this.#served = { call, at: now(), headers, ms: 0 };
+    hooks.begun?.(call);
   }
 
-  /** The answer has begun, and `answer` has not been read from yet. */
+  /** The answer has begun, and `answer` has not been read from yet. Removes from its headers what is not for the controller. */
   answered(answer: IncomingMessage): void {
     const { statusCode: status = 0, headers } = answer;
-    const served: ServedAnswer = { status, headers, bytes: 0 };
+    const served: ServedAnswer = { status, headers, bytes: 0, ...takeWarnings(headers) };
     this.#served.answer = served;
     const isWatch = this.#served.call.verb === 'watch' && status === 200;
     if (isWatch) this.#kept = undefined;

@@ -45,6 +45,7 @@ export function callRecord(served: ServedCall, { id, versions, paths, build }: C
     ...(isFailure ? withoutSecrets({ message: messageOf(said, answer) }, false, paths) : {}),
     ...(isOwn ? { isOwn } : {}),
     ...(typeof reconcile === 'string' ? { reconcile } : {}),
+    ...(answer?.reviews?.length ? { reviews: answer.reviews } : {}),
     ms: Math.round(ms * 10) / 10,
     ...(build === undefined ? {} : { build }),
     ...(isFailure || call.isDryRun ? {} : stateOf(served, { said, written }, { versions, paths })),

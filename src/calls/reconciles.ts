@@ -106,6 +106,7 @@ export function namesReconcile(line: string): boolean {
 }
 
 function shownOf(record: CallRecord): ReconcileCall {
-  const { id, verb, resource, kind, namespace, name, code, message, changes, more, isUnchanged } = record;
-  return { id, verb, resource, kind, namespace, name, code, message, changes, more, isUnchanged };
+  const { id, verb, resource, kind, namespace, name, code, message } = record;
+  const { changes, more, isUnchanged, reviews } = record;
+  return { id, verb, resource, kind, namespace, name, code, message, changes, more, isUnchanged, reviews };
 }

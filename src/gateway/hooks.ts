@@ -10,8 +10,8 @@ export interface ReviewHooks {
   served?(review: ServedReview): void;
   /** Called with the controller's answers that come after devloop's; if absent, devloop does not wait for them. */
   late?: ((late: LateAnswer) => void) | undefined;
-  /** The warning that is added to the controller's answers to admission reviews; if absent, they are passed on unchanged. */
-  stamp?: (() => string | undefined) | undefined;
+  /** The warnings that are added to the controller's answer to an admission review; without any, it is passed on unchanged. */
+  stamps?(review: Buffer): string[];
   /** The answer to reviews that the controller does not answer in time; by default an error. */
   onTimeout?: OnTimeout;
   /** Where a debugger has stopped the controller, if it has. */

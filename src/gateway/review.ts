@@ -104,8 +104,7 @@ export async function serveReview(
     // When the session ends, the failurePolicy applies again.
     const { onTimeout = 'fail' } = gate.lastTry === undefined ? hooks : {};
     const answer = given && inPlaceOf(given, trace.body, onTimeout);
-    if (answer !== undefined)
-      send(context, { request, trace }, response, hooks.stamp ? stamped(answer, hooks.stamp()) : answer);
+    if (answer !== undefined) send(context, { request, trace }, response, answer);
     if (trace.body) {
       const { body } = trace;
       const port = podPortOf(context.controller);
@@ -222,8 +221,9 @@ function send(
   { warn, hooks, answers }: ReviewContext,
   { request, trace }: { request: IncomingMessage; trace: Trace },
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  answer: Answer,
 ): void {
+  const { status, headers, body } = stamped(answer, (trace.body && hooks.stamps?.(trace.body)) ?? []);
   // Whoever receives the review through `served` also reports its answer.
   const isListed = trace.body !== undefined && hooks.served !== undefined;
   if (typeof body === 'string' && status >= 500 && !isListed) {

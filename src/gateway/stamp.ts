@@ -1,15 +1,15 @@
 import { type Answer, jsonOf, plainBody, without } from './http.ts';
 
 /**
- * The controller's answer with one more warning for the caller. Anything other than a well-formed answer to an admission review stays as
+ * The controller's answer with more warnings for the caller. Anything other than a well-formed answer to an admission review stays as
  * it is, byte for byte, so that kube-apiserver sees what the controller sent.
  */
-export function stamped(answer: Answer, warning: string | undefined): Answer {
-  if (warning === undefined || typeof answer.body === 'string' || answer.status !== 200) return answer;
+export function stamped(answer: Answer, more: string[]): Answer {
+  if (more.length === 0 || typeof answer.body === 'string' || answer.status !== 200) return answer;
   const review = jsonOf(plainBody(answer));
   if (!isAdmissionAnswer(review)) return answer;
   const { response } = review;
-  const warnings = [...(response.warnings ?? []), warning];
+  const warnings = [...(response.warnings ?? []), ...more];
   const body = Buffer.from(JSON.stringify({ ...review, response: { ...response, warnings } }));
   return { ...answer, headers: without(answer.headers, ['content-encoding']), body };
 }

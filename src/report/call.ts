@@ -40,6 +40,8 @@ export interface CallSummary {
   reconcile?: string;
   /** For a write without one: the events of the last seconds about its object, or about what controls that; the newest first. */
   after?: CauseEvent[];
+  /** The uids of the reviews by this session that it has caused, as the API server's answer shows. */
+  reviews?: string[];
   ms: number;
   /** The build that made it. */
   build?: string;
@@ -83,6 +85,7 @@ export interface ReconcileCall {
   changes?: string[];
   more?: number;
   isUnchanged?: true;
+  reviews?: string[];
 }
 
 /** A change of an object that the controller watches. */

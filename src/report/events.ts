@@ -2,7 +2,7 @@ import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
 import type { ChangeAction, FieldValues, Writer } from './change.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
-import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
+import type { LateAnswer, ReviewCause, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
 import type { Searched, SessionStatus } from './session-status.ts';
 
 /**
@@ -141,10 +141,10 @@ export type DevloopEvent =
   | ({ type: 'call' } & CallSummary)
   /** A reconcile of the controller that has ended. */
   | ({ type: 'reconcile' } & ReconcileSummary)
-  /** One call of a list, or with `sections` one that was asked for. */
-  | { type: 'calls.listed'; call: CallSummary; sections?: ReviewSection[] }
-  /** One reconcile of a list, or one that was asked for, with the lines that were logged in it. */
-  | { type: 'reconciles.listed'; reconcile: ReconcileSummary; log?: string[] }
+  /** One call of a list, or with `sections` one that was asked for, with the `reviews` that it caused. */
+  | { type: 'calls.listed'; call: CallSummary; sections?: ReviewSection[]; reviews?: ReviewSummary[] }
+  /** One reconcile of a list, or one that was asked for, with the lines that were logged in it, and the reviews that it caused. */
+  | { type: 'reconciles.listed'; reconcile: ReconcileSummary; log?: string[]; reviews?: ReviewSummary[] }
   /** `devloop timeline`: what others changed in the object, in between its reviews, calls and reconciles. */
   | { type: 'timeline.changed'; change: CauseEvent }
   /** `devloop timeline`: a line that was logged about the object. `reconcile`: in which reconcile, with the time of that. */
@@ -171,8 +171,8 @@ export type DevloopEvent =
   | { type: 'reviews.waiting'; review: WaitingReview }
   /** A saved set of the checkout, in `file`. `devloop reviews verify` without a name lists all sets, and then ends with an `error`. */
   | { type: 'reviews.set'; name: string; file: string; reviews: number }
-  /** The result of `devloop reviews show`: one review, with its objects and its answer as `sections`. */
-  | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
+  /** The result of `devloop reviews show`: one review, with its objects and its answer as `sections`. `cause`: the controller's own call. */
+  | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[]; cause?: ReviewCause }
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: why it was left out.
    * `isRedacted`: values in it had been replaced. `alike`: how many more answers differ in the same way (`up --replay` does not list them).

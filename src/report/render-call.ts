@@ -1,7 +1,8 @@
 import { counted, sizeText } from '../phrases.ts';
 import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
 import type { DevloopEvent } from './events.ts';
-import type { ReviewSection } from './review.ts';
+import { listedReview } from './render-review.ts';
+import type { ReviewSection, ReviewSummary } from './review.ts';
 import { clock } from './review-words.ts';
 import { type Colour, duration, firstColumn, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
@@ -29,9 +30,9 @@ export function renderCall(event: CallEvent, paint: Paint): string {
     case 'reconcile':
       return liveReconcile(event, paint);
     case 'calls.listed':
-      return listedCall(event.call, paint, event.sections);
+      return listedCall(event, paint);
     case 'reconciles.listed':
-      return listedReconcile(event.reconcile, paint, event.log);
+      return listedReconcile(event, paint);
     case 'timeline.changed':
       return changedLine(event.change, paint);
     case 'timeline.logged':
@@ -60,11 +61,15 @@ export function reconcileCount(
   );
 }
 
-function listedReconcile(reconcile: ReconcileSummary, paint: Paint, log?: string[]): string {
+function listedReconcile(
+  { reconcile, log, reviews }: Extract<CallEvent, { type: 'reconciles.listed' }>,
+  paint: Paint,
+): string {
   const { id, at, controller } = reconcile;
   const first = `${id}  ${paint('dim', clock(at))}  ${firstColumn(paint, colourOf(reconcile), wordOf(reconcile))}`;
   const line = `${first} ${reconcileText(reconcile, paint)}  ${paint('dim', oneLine(controller))}`;
-  return log === undefined ? line : withSections(line, shownSections(reconcile, log), paint);
+  const sections = log === undefined ? [] : shownSections(reconcile, log);
+  return withSections(line, [...sections, ...causedSection(reviews, paint)], paint);
 }
 
 /** A change of others, in the columns of a list. */
@@ -101,10 +106,19 @@ function liveCall(call: CallSummary, paint: Paint): string {
   return paintedRow(paint, callColour(call), callWord(call), text);
 }
 
-function listedCall(call: CallSummary, paint: Paint, sections: ReviewSection[] = []): string {
+function listedCall(
+  { call, sections = [], reviews }: Extract<CallEvent, { type: 'calls.listed' }>,
+  paint: Paint,
+): string {
   const first = `${call.id}  ${paint('dim', clock(call.at))}  ${firstColumn(paint, callColour(call), callWord(call))}`;
   const reconcile = call.reconcile === undefined ? '' : `  ${paint('dim', `in ${oneLine(call.reconcile)}`)}`;
-  return withSections(`${first} ${callText(call, paint)}${reconcile}`, sections, paint);
+  const line = `${first} ${callText(call, paint)}${reconcile}`;
+  return withSections(line, [...sections, ...causedSection(reviews, paint)], paint);
+}
+
+function causedSection(reviews: ReviewSummary[] = [], paint: Paint): ReviewSection[] {
+  const text = reviews.map((one) => listedReview(one, paint)).join('\n');
+  return text === '' ? [] : [{ title: 'Reviews that it caused', text }];
 }
 
 function withSections(line: string, sections: ReviewSection[], paint: Paint): string {

@@ -1,6 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
-import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
+import { describe } from './object-name.ts';
+import type { LateAnswer, ReviewCause, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
 import {
   byAnyUser,
   byUser,
@@ -54,6 +55,8 @@ function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)):
 
 const NONE: string[] = [];
 
+type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+
 /** A review as it is printed while `up` runs, with the id that `devloop reviews show` takes. */
 export function liveReview(review: ReviewSummary, paint: Paint): string {
   const { verdict, id, at } = review;
@@ -90,7 +93,7 @@ export function waitingReview(review: WaitingReview, paint: Paint): string {
   return `${' '.repeat('r-000041'.length)}  ${paint('dim', clock(review.at))}  ${line}`;
 }
 
-export function shownReview(review: ReviewSummary, sections: ReviewSection[], paint: Paint): string {
+export function shownReview({ review, sections, cause }: Of<'reviews.shown'>, paint: Paint): string {
   const { ms, user, path } = review;
   const { build, isOldBuild } = review;
   const old = isOldBuild ? ', the old one: newer sources did not build or start' : '';
@@ -99,6 +102,7 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
     `on ${path}`,
     `held ${duration(ms.held)}, answered after ${duration(ms.controller)} of ${limitText(ms.budget)}`,
     ...(build === undefined ? [] : [`by build ${build}${old}`]),
+    ...(cause === undefined ? [] : [causeText(cause)]),
   ];
   return [
     listedReview(review, paint),
@@ -107,7 +111,11 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
   ].join('\n');
 }
 
-type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+/** `for call c-000041 (update), in reconcile k-000012 of Application default/web` */
+function causeText({ call, verb, reconcile, of }: ReviewCause): string {
+  const made = reconcile === undefined ? '' : `, in reconcile ${reconcile}${of ? ` of ${describe(of)}` : ''}`;
+  return `for call ${call} (${verb}) of the controller${made}`;
+}
 
 /** One line about the review, and below it how its answer differs now. */
 export function replayedReview(

@@ -63,7 +63,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'reviews.compared':
       return comparedReviews(event, paint);
     case 'reviews.shown':
-      return shownReview(event.review, event.sections, paint);
+      return shownReview(event, paint);
     case 'status':
       return renderStatus(event, paint);
     case 'error':

@@ -1,6 +1,10 @@
+import type { ObjectName } from './object-name.ts';
+
 /** One review without its objects. Values that look secret are replaced. */
 export interface ReviewSummary {
   id: string;
+  /** That of the AdmissionReview. */
+  uid?: string;
   /** When it arrived, as an ISO time. */
   at: string;
   kind: ReviewKind;
@@ -56,6 +60,17 @@ export interface ReviewSummary {
 export interface PrunedField {
   field: string;
   why: 'not-in-crd' | 'status-subresource';
+}
+
+/** The call of the controller for which kube-apiserver asked for a review, and the reconcile that made it. */
+export interface ReviewCause {
+  /** `c-000041` */
+  call: string;
+  verb: string;
+  /** `k-000012`; absent if the call belongs to none, or to one that has not ended. */
+  reconcile?: string;
+  /** What that reconciled: `Application default/web`. */
+  of?: ObjectName;
 }
 
 /** unreadable: the request was not a review. */

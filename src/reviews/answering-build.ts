@@ -31,11 +31,11 @@ export function createAnswering(): Answering {
 /** kube-apiserver truncates longer warnings. */
 const LONGEST_WARNING = 120;
 
-/** The warning that names the build that answered. */
-export function stampOf({ build, isOldBuild }: AnsweringBuild): string | undefined {
-  if (build === undefined) return undefined;
+/** The warning that names the build that answered, if that is known. */
+export function stampOf({ build, isOldBuild }: AnsweringBuild): string[] {
+  if (build === undefined) return [];
   const text = isOldBuild
     ? `devloop: the old build ${build} answered; the newest does not build or start`
     : `devloop: build ${build} answered`;
-  return text.slice(0, LONGEST_WARNING);
+  return [text.slice(0, LONGEST_WARNING)];
 }

@@ -43,8 +43,10 @@ export function recordOf(
   const asked = factsOf(request, path, calls);
   const isSecret = asked.resource?.kind === 'Secret';
   const redacting = { isSecret, paths, object: fieldOf(fieldOf(request, 'request'), 'object') };
+  const uid = textOf(fieldOf(request, 'request'), 'uid');
   const summary: ReviewSummary = {
     id,
+    ...(uid === '' ? {} : { uid }),
     at: new Date(at).toISOString(),
     path,
     port,

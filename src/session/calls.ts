@@ -1,5 +1,6 @@
 import { sleep } from '../async.ts';
 import { type CallFilter, selectsCall, selectsReconcile } from '../calls/filter.ts';
+import { reviewsCausedBy } from '../calls/links.ts';
 import { readCalls } from '../calls/read.ts';
 import {
   type CallRecord,
@@ -13,6 +14,8 @@ import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { ReviewSection } from '../report/review.ts';
 import { objectDiff, yaml } from '../reviews/objects.ts';
+import { readRecording } from '../reviews/read.ts';
+import type { ReviewRecord } from '../reviews/record.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSession, noteOther } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -42,7 +45,11 @@ export async function calls({ what, ids, filter, follow, session }: CallsOptions
   const read = async (): Promise<Item[]> =>
     (await readCalls(chosen.directory)).filter((one) => isCall(one) === (what === 'calls'));
   const records = await read();
-  if (ids.length > 0) return show(ids, records, what, io);
+  if (ids.length > 0) {
+    const { records: reviews } = await readRecording(chosen.directory, 'summaries');
+    for (const one of chosenOf(ids, records, what)) io.emit(shown(one, reviews));
+    return;
+  }
   const wanted = (one: Item): boolean =>
     isCall(one) ? selectsCall(filter, one) : selectsReconcile(filter, one);
   const list = (some: Item[]): void => {
@@ -70,21 +77,22 @@ function listed(record: Item): DevloopEvent {
     : { type: 'reconciles.listed', reconcile: reconcileSummary(record) };
 }
 
-function shown(record: Item): DevloopEvent {
+function shown(record: Item, recorded: ReviewRecord[]): DevloopEvent {
+  const reviews = reviewsCausedBy(record, recorded);
   return isCall(record)
-    ? { type: 'calls.listed', call: callSummary(record), sections: sectionsOf(record) }
-    : { type: 'reconciles.listed', reconcile: reconcileSummary(record), log: record.log ?? [] };
+    ? { type: 'calls.listed', call: callSummary(record), sections: sectionsOf(record), reviews }
+    : { type: 'reconciles.listed', reconcile: reconcileSummary(record), log: record.log ?? [], reviews };
 }
 
-function show(ids: string[], records: Item[], what: CallsOptions['what'], io: Io): void {
+function chosenOf(ids: string[], records: Item[], what: CallsOptions['what']): Item[] {
   const letter = what === 'calls' ? 'c' : 'k';
-  for (const id of ids) {
+  return ids.map((id) => {
     const full = /^\d+$/.test(id) ? `${letter}-${id.padStart(6, '0')}` : id;
     const found = records.find((one) => one.id === full);
     if (found === undefined)
       throw new DevloopError('call.not-found', `${full} is not recorded.`, { hint: `devloop ${what}` });
-    io.emit(shown(found));
-  }
+    return found;
+  });
 }
 
 function sectionsOf({ objectBefore: before, objectAfter: after }: CallRecord): ReviewSection[] {

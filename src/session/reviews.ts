@@ -37,14 +37,18 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
       return '';
     case 'show': {
       const { sectionsOf } = await import('../reviews/show.ts');
+      const { causeOf } = await import('../calls/links.ts');
       const { changesBefore, isOfSameObject, wasChangedBy } = await import('../reviews/earlier.ts');
+      const recorded = (await source.calls?.()) ?? [];
       for (const record of chosen(options.ids, records, source)) {
+        const cause = causeOf(record, recorded);
         const ofSame = records.filter((one) => isOfSameObject(one, record));
         const earlier = changesBefore(ofSame).find((one) => wasChangedBy(one, record));
         io.emit({
           type: 'reviews.shown',
           review: summaryOf(record),
           sections: sectionsOf(record, earlier?.id),
+          ...(cause ? { cause } : {}),
         });
       }
       return '';
@@ -197,10 +201,10 @@ async function save(
 ): Promise<void> {
   const [name = '', ...wanted] = ids;
   chosen(wanted, records, source);
-  // A set does not record whose account the session used.
+  // A set does not record whose account the session used, nor which call a review was for.
   const kept = wantedOf({ ids: wanted, filter }, records)
     .filter(({ request }) => request !== undefined)
-    .map(({ isOwnUser: _, ...record }) => record);
+    .map(({ isOwnUser: _, uid: __, ...record }) => record);
   if (kept.length === 0) throw noneOf('saved');
   const { saveSet } = await import('./reviews/saved-set.ts');
   // If the set were outside any checkout, no test would find it.

@@ -277,16 +277,19 @@ async function pointServices(
 }
 
 function routeWorkOf(session: RunningSession): RouteWork {
-  const { work, answered, context, target, options, moved, io } = session;
+  const { work, answered, calls, context, target, options, moved, io } = session;
   const { recorder, answering } = answered;
   const settings = routeSettings(context.settings, options);
-  const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
+  const stamps = (review: Buffer): string[] => [
+    ...(options.stamp ? stampOf(answering.now()) : []),
+    ...calls.marks(review),
+  ];
   const onTimeout = context.settings.onTimeout.value;
   // While the controller is debugged, its answer can still be recorded after devloop has answered in its place.
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
   const stoppedAt = (): string | undefined => session.standing.debug?.stoppedAt;
-  const hooks: ReviewHooks = { arrived, served, late, stamp, onTimeout, stoppedAt };
+  const hooks: ReviewHooks = { arrived, served, late, stamps, onTimeout, stoppedAt };
   const removing = (removed: Promise<void>): void => {
     // Objects that cannot be removed now are found by their label at the end of the session.
     const settled = removed.catch(() => {});

@@ -96,7 +96,7 @@ async function run(session: Session): Promise<void> {
   const identity = followers.use(createIdentity(session, work));
   const answered = followers.use(createAnswered(session, work, identity));
   const seen = { directory: session.files.directory, redact: context.settings.redact.value ?? [] };
-  const calls = followers.use(await observeCalls(seen, answered.answering, emit));
+  const calls = followers.use(await observeCalls(seen, answered, emit));
   const { recorder } = answered;
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
   const controlled = controlledOf(standing, answered);

@@ -85,6 +85,32 @@ it('the controller works through the proxy, and each reconcile says what it did,
   expect(shown).toMatchObject([
     { type: 'reconciles.listed', reconcile: { id: restored.id }, log: expect.any(Array) },
   ]);
+  // The finalizer and the status that it writes are reviewed, too.
+  const { events: listed } = await runDevloop(['calls', '--writes', '--kind', 'Application'], here);
+  const linked = listed.find((event) => event.type === 'calls.listed' && event.call.reviews !== undefined);
+  const { call } = linked as Extract<typeof linked, { type: 'calls.listed' }>;
+  const { events: caused } = await runDevloop(['calls', call.id], here);
+  expect(caused).toMatchObject([
+    {
+      call: { verb: expect.stringMatching(/update|patch/), kind: 'Application' },
+      reviews: expect.arrayContaining([
+        expect.objectContaining({ operation: 'UPDATE', uid: call.reviews![0], isOwnUser: true }),
+      ]),
+    },
+  ]);
+  const [{ reviews: [review] = [] }] = caused as [Extract<typeof linked, { type: 'calls.listed' }>];
+  const { events: why } = await runDevloop(['reviews', 'show', review!.id], here);
+  expect(why).toMatchObject([
+    { review: { id: review!.id }, cause: { call: call.id, reconcile: expect.stringMatching(/^k-/) } },
+  ]);
+  // Those of others are not linked, and nobody sees the marks.
+  const { events: all } = await runDevloop(['reviews'], here);
+  const other = all.find((event) => event.type === 'reviews.listed' && event.review.operation === 'CREATE');
+  const { id: foreign } = (other as Extract<typeof other, { type: 'reviews.listed' }>).review;
+  const { events: without } = await runDevloop(['reviews', 'show', foreign], here);
+  expect(without).toMatchObject([{ review: { id: foreign } }]);
+  expect(without).not.toMatchObject([{ cause: expect.anything() }]);
+  expect(up.log()).not.toContain('devloop: review');
   const { events: writes } = await runDevloop(['calls', '--writes', '--kind', 'Deployment'], here);
   expect(writes).toContainEqual(
     expect.objectContaining({

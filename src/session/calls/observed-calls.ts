@@ -1,4 +1,6 @@
+import { reviewMark } from '../../api-proxy/answer-warnings.ts';
 import type { CallHooks } from '../../api-proxy/observed.ts';
+import { InFlight } from '../../calls/in-flight.ts';
 import { CallRecorder } from '../../calls/recorder.ts';
 import { listenForReports } from '../../calls/reported.ts';
 import { jsonPath } from '../../config/json-path.ts';
@@ -14,12 +16,17 @@ export interface ObservedCalls extends AsyncDisposable {
   /** Where the controller reports its reconciles; absent if it cannot. */
   socket: string | undefined;
   observe(event: DevloopEvent): void;
+  /** What the gateway adds to its answer to a review that a call of the controller may have caused. */
+  marks(review: Buffer): string[];
 }
 
-/** Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. */
+/**
+ * Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. `isControllers`: whether
+ * the controller works as this user.
+ */
 export async function observeCalls(
   { directory, redact }: { directory: string; redact: string[] },
-  answering: Answering,
+  { answering, isControllers }: { answering: Answering; isControllers: (user: string) => boolean },
   emit: Emit,
 ): Promise<ObservedCalls> {
   await using stack = new AsyncDisposableStack();
@@ -32,13 +39,25 @@ export async function observeCalls(
     return undefined;
   });
   if (listening) stack.use(listening);
+  const inFlight = new InFlight(isControllers);
   const owned = stack.move();
   return {
-    hooks: recorder.hooks,
+    hooks: {
+      ...recorder.hooks,
+      begun: (call) => inFlight.begun(call),
+      served(served) {
+        inFlight.ended(served.call);
+        recorder.hooks.served(served);
+      },
+    },
     socket: listening && socket,
     observe(event) {
       if (event.type === 'controller.output') recorder.logged(event.line);
       if (event.type === 'controller.exited') recorder.exited();
+    },
+    marks(review) {
+      const uid = inFlight.uidIfCaused(review);
+      return uid === undefined ? [] : [reviewMark(uid)];
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -17,6 +17,8 @@ import { createReplaying } from './replay-after-restart.ts';
 export interface AnsweredReviews extends AsyncDisposable {
   recorder: Recorder;
   answering: Answering;
+  /** Whether the controller works as this user. */
+  isControllers(user: string): boolean;
   observe(event: DevloopEvent): void;
   facts(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
@@ -37,7 +39,11 @@ export function createAnswered(
   const onRecord = replaying && { onRecord: replaying.keep };
   const isUser = ownUser(context.api, signal);
   // The controller's own writes are reviewed, too.
-  const isOwn = (user: string): boolean => isUser(user) || user === identity.username();
+  const isControllers = (user: string): boolean => {
+    const account = identity.username();
+    return account === undefined ? isUser(user) : user === account;
+  };
+  const isOwn = (user: string): boolean => isUser(user) || isControllers(user);
   const recorder = new Recorder(
     createRecording(files.directory),
     { answering, paths, isOwn, ...onRecord },
@@ -46,6 +52,7 @@ export function createAnswered(
   return {
     recorder,
     answering,
+    isControllers,
     observe(event) {
       answering.observe(event);
       replaying?.observe(event);

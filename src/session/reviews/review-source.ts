@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { CallRecord, ReconcileRecord } from '../../calls/record.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import { notice } from '../../report/notices/catalogue.ts';
@@ -30,6 +31,8 @@ export interface ReviewSource {
    * Ports for which reviews are recorded, each with the port on which the controller listens instead; empty if the session cannot be asked.
    */
   moved?(): Promise<ReadonlyMap<number, number>>;
+  /** The recorded calls and reconciles of the controller that answered these reviews. */
+  calls?(): Promise<(CallRecord | ReconcileRecord)[]>;
 }
 
 /** The saved set that was named, or the recording of a session on this machine. Throws 'session.not-found' or 'review.not-found'. */
@@ -60,6 +63,7 @@ export async function sourceOf(
     version,
     waiting,
     moved,
+    calls: async () => (await import('../../calls/read.ts')).readCalls(directory),
   };
 }
 

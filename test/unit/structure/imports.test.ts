@@ -77,7 +77,7 @@ const ROOMS = {
   ].join(' '),
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
   'session/reviews': [
-    'checkout cluster/api config controller languages operator reviews session/context',
+    'calls checkout cluster/api config controller languages operator reviews session/context',
     'session/control session/start session/verify',
   ].join(' '),
   'session/route': [
