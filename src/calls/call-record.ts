@@ -19,6 +19,8 @@ export interface CallContext {
   /** The fields that the user wants replaced. */
   paths: PathStep[][];
   build?: string | undefined;
+  /** The status with which the API server ended a watch. */
+  watchError?: object | undefined;
 }
 
 /** A call, and the version of an object that its answer has, unless it failed. */
@@ -28,10 +30,13 @@ export interface RecordedCall {
 }
 
 /** The record of a call; what its answer reveals of objects is remembered. */
-export function callRecord(served: ServedCall, { id, versions, paths, build }: CallContext): RecordedCall {
-  const { call, at, headers, answer, isOwn, ms } = served;
-  const said = answer && parsed(answer);
-  const isFailure = answer === undefined || answer.status >= 400;
+export function callRecord(
+  served: ServedCall,
+  { id, versions, paths, build, watchError }: CallContext,
+): RecordedCall {
+  const { call, at, headers, answer, ms } = served;
+  const said = watchError ?? parsed(answer);
+  const isFailure = (answer?.status ?? 500) >= 400;
   const written = isFailure ? undefined : objectIn(said);
   const reconcile = headers['devloop-reconcile'];
   const { kind, ...what } = { ...subjectOf(call), ...nameOf(written) };
@@ -39,11 +44,8 @@ export function callRecord(served: ServedCall, { id, versions, paths, build }: C
     v: CALLS_VERSION,
     ...{ id, at: new Date(at).toISOString(), verb: call.verb, ...what, ...ofMany(served, said) },
     ...(kind === undefined ? {} : { kind }),
-    ...(isWrite(call) ? { isWrite: true as const } : {}),
-    ...(call.isDryRun ? { isDryRun: true as const } : {}),
-    ...(answer === undefined ? {} : { code: answer.status }),
-    ...(isFailure ? withoutSecrets({ message: messageOf(said, answer) }, false, paths) : {}),
-    ...(isOwn ? { isOwn } : {}),
+    ...resultOf(served),
+    ...withoutSecrets(isFailure || watchError ? { message: messageOf(said, answer) } : {}, false, paths),
     ...(typeof reconcile === 'string' ? { reconcile } : {}),
     ...(answer?.reviews?.length ? { reviews: answer.reviews } : {}),
     ms: Math.round(ms * 10) / 10,
@@ -51,6 +53,19 @@ export function callRecord(served: ServedCall, { id, versions, paths, build }: C
     ...(isFailure || call.isDryRun ? {} : stateOf(served, { said, written }, { versions, paths })),
   };
   return { record, answered: isVersion(call) ? written : undefined };
+}
+
+function resultOf({
+  call,
+  answer,
+  isOwn,
+}: ServedCall): Pick<CallRecord, 'isWrite' | 'isDryRun' | 'code' | 'isOwn'> {
+  return {
+    ...(isWrite(call) ? { isWrite: true as const } : {}),
+    ...(call.isDryRun ? { isDryRun: true as const } : {}),
+    ...(answer === undefined ? {} : { code: answer.status }),
+    ...(isOwn ? { isOwn } : {}),
+  };
 }
 
 /** What a list or a watch asks for, and how much it got. */
@@ -144,9 +159,9 @@ function messageOf(said: unknown, answer: ServedAnswer | undefined): string {
   return text.slice(0, LONGEST_MESSAGE);
 }
 
-function parsed({ headers, body }: ServedAnswer): unknown {
+function parsed({ headers, body }: Partial<ServedAnswer> = {}): unknown {
   const isReadable =
-    headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('json');
+    headers?.['content-encoding'] === undefined && (headers?.['content-type'] ?? '').includes('json');
   if (body === undefined || !isReadable) return undefined;
   try {
     return JSON.parse(body.toString('utf8'));

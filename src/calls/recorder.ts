@@ -18,6 +18,7 @@ import { saysThrottled, Throttled } from './throttled.ts';
 import { Versions } from './versions.ts';
 import { Warnings } from './warnings.ts';
 import { watchedEvent } from './watched.ts';
+import { Watches } from './watches.ts';
 
 /** The limit for what waits to be recorded, in bytes. Above it, calls are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
@@ -59,6 +60,7 @@ export class CallRecorder implements AsyncDisposable {
   #warnings = new Warnings();
   #throttled = new Throttled();
   #lists = new Lists();
+  #watches = new Watches();
   #calls = 0;
   #ended = 0;
   #written = Promise.resolve();
@@ -142,11 +144,13 @@ export class CallRecorder implements AsyncDisposable {
 
   #served(served: ServedCall, build: string | undefined): void {
     const id = `c-${String(this.#calls + 1).padStart(6, '0')}`;
-    const context = { id, versions: this.#versions, paths: this.#options.paths, build };
+    const watchError = this.#watches.errorOf(served.call);
+    const context = { id, versions: this.#versions, paths: this.#options.paths, build, watchError };
     const { record, answered } = callRecord(served, context);
     const hasFailed = record.code === undefined || record.code >= 400;
     this.#throttled.called(record);
     this.#tell(this.#lists.called(served, record));
+    this.#tell(this.#watches.called(served, record));
     const isOfMany = record.verb === 'list' || record.verb === 'watch';
     if (!hasFailed && !isOfMany && HEARTBEATS.has(`${record.group}/${record.resource}`)) return;
     this.#calls += 1;
@@ -165,6 +169,7 @@ export class CallRecorder implements AsyncDisposable {
   }
 
   #watched({ watched: line, at, wall, call }: Extract<Item, { watched: Buffer }>): void {
+    this.#watches.watched(line, call);
     const watched = watchedEvent(
       { line, at, call },
       { versions: this.#versions, paths: this.#options.paths },

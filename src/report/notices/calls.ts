@@ -99,7 +99,40 @@ export const CALLS = {
       return `Ask only for those that the controller needs, with a selector or in some namespaces (in Go: cache.Options.ByObject)${metadata}, or for single objects without a cache (client.CacheOptions.DisableFor). \`devloop calls --kind ${shellWord(resource)}\` lists these calls.`;
     },
   ),
+  /**
+   * A watch of the controller ends early and is opened again, again and again, although the API server is there. `code`, `cause`: the status
+   * with which the API server ended it last; 200 without a cause if it just ended.
+   */
+  'calls.watch-restarts': warning<{
+    group: string;
+    resource: string;
+    namespace?: string | undefined;
+    times: number;
+    seconds: number;
+    code: number | undefined;
+    cause?: string | undefined;
+  }>(
+    ({ resource, namespace, code, cause, ...often }) => {
+      const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+      const why = cause === undefined ? '' : `: ${cause} (${code})`;
+      return `kube-apiserver has ended the controller's watch of ${resource}${where} early, ${oftenText(often)}, and the controller has opened it again${why}.`;
+    },
+    ({ resource, code }) =>
+      `${restartCure(code)} \`devloop calls --verb watch --kind ${shellWord(resource)}\` lists these watches.`,
+  ),
 };
+
+/** What to do about a watch that ends early with this status. */
+function restartCure(code: number | undefined): string {
+  if (code === 410)
+    return 'The version at which the watch begins is no longer there: list again, and watch from the version of that list, as informers do.';
+  if (code === 404)
+    return 'kube-apiserver does not serve it: check the version that the controller asks for, and whether the CustomResourceDefinition is there.';
+  if (code === 405)
+    return 'Objects of this resource cannot be watched: read them without a cache (in Go: client.CacheOptions.DisableFor, or mgr.GetAPIReader).';
+  if (code !== 200) return 'Correct what the watch asks for.';
+  return 'A watch ends when its CustomResourceDefinition changes (its managedFields say who writes it), or when the controller does not read its events.';
+}
 
 interface Repeated {
   controller?: string;
