@@ -1,5 +1,6 @@
 /** One request of the controller to the API server, as kube-apiserver itself understands its method and path. */
 export interface ApiCall {
+  method: string;
   verb: ApiVerb;
   /** The path without the query. */
   path: string;
@@ -57,7 +58,7 @@ export function apiCall(
   const isWatch = resource?.name === undefined && ['true', '1'].includes(query.get('watch') ?? '');
   const verb = isUpgrade && !isWatch ? 'connect' : verbOf(method, { resource, isWatch, contentType });
   return {
-    ...{ verb, path, query },
+    ...{ method, verb, path, query },
     ...(resource === undefined ? {} : { resource }),
     // Of a deletion with a body, kube-apiserver reads the options from there alone.
     isDryRun: CAN_BE_DRY.has(verb) && resource !== undefined && query.getAll('dryRun').includes('All'),

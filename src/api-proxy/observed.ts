@@ -37,6 +37,8 @@ export interface CallHooks {
   /** `served` follows in any case. */
   begun?(call: ApiCall): void;
   served(call: ServedCall): void;
+  /** A watch was accepted, which is served only when it ends. `headers`: those of the request. */
+  opened?(call: ApiCall, headers: IncomingHttpHeaders): void;
   /** One event of a watch, as JSON, and when it passed. */
   watched(event: Buffer, at: number, call: ApiCall): void;
 }
@@ -94,7 +96,10 @@ export class CallTrace {
     const served: ServedAnswer = { status, headers, bytes: 0, ...takeWarnings(headers) };
     this.#served.answer = served;
     const isWatch = this.#served.call.verb === 'watch' && status === 200;
-    if (isWatch) this.#kept = undefined;
+    if (isWatch) {
+      this.#kept = undefined;
+      this.#hooks.opened?.(this.#served.call, this.#served.headers);
+    }
     const isReadable =
       headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('json');
     const lines = isWatch && isReadable ? new Lines((line) => this.#watched(line, served)) : undefined;

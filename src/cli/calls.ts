@@ -21,7 +21,8 @@ interface TimelineFlags {
   json?: true;
 }
 
-const SESSION = 'session on this machine (default: the session of this checkout, or the only session)';
+/** Of the commands that read what a session has recorded. */
+export const SESSION = 'session on this machine (default: the session of this checkout, or the only session)';
 
 export function callsCommand(shell: Shell): Command {
   const command = new Command('calls')

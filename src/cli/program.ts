@@ -11,6 +11,7 @@ import { downCommand } from './down.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
 import { initCommand } from './init.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
+import { rbacCommand } from './rbac.ts';
 import { reviewsCommand } from './reviews.ts';
 import type { Shell } from './shell.ts';
 import { statusCommand } from './status.ts';
@@ -69,6 +70,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
     calls: callsCommand,
     reconciles: reconcilesCommand,
     timeline: timelineCommand,
+    rbac: rbacCommand,
     doctor: doctorCommand,
     config: configCommand,
   },

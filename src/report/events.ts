@@ -2,6 +2,7 @@ import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
 import type { ChangeAction, FieldValues, Writer } from './change.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
+import type { BroadRule, ComparedRoles, MissingRule, RbacCure, UnseenRule } from './rbac.ts';
 import type { LateAnswer, ReviewCause, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
 import type { Searched, SessionStatus } from './session-status.ts';
 
@@ -149,6 +150,14 @@ export type DevloopEvent =
   | { type: 'timeline.changed'; change: CauseEvent }
   /** `devloop timeline`: a line that was logged about the object. `reconcile`: in which reconcile, with the time of that. */
   | { type: 'timeline.logged'; at: string; reconcile: string; line: string }
+  /** `devloop rbac`: what was compared, before the findings. */
+  | ({ type: 'rbac.compared' } & ComparedRoles)
+  /** `devloop rbac`: the controller's calls need it, and its roles do not allow it. `cure`: how to add it. */
+  | ({ type: 'rbac.missing'; cure: RbacCure } & MissingRule)
+  /** `devloop rbac`: roles allow it, and no call of this session used it. Other sessions may: a controller also calls when something fails. */
+  | ({ type: 'rbac.unseen' } & UnseenRule)
+  /** `devloop rbac`: a rule allows more than the calls of this session used. */
+  | ({ type: 'rbac.broad' } & BroadRule)
   /**
    * Reviews wait within their budget until they are released, because somebody asked for it: with the key h, on the page, or with
    * `devloop hold`.

@@ -3,6 +3,7 @@ import type { ChangeAction } from './change.ts';
 import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
 import { isAboutCalls, renderCall } from './render-call.ts';
+import { isAboutRbac, renderRbac } from './render-rbac.ts';
 import {
   comparedReviews,
   lateLine,
@@ -14,7 +15,17 @@ import {
 } from './render-review.ts';
 import { renderSession } from './render-session.ts';
 import { renderStatus } from './render-status.ts';
-import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
+import {
+  type Colour,
+  duration,
+  indented,
+  objectText,
+  oneLine,
+  type Paint,
+  paintedRow,
+  row,
+  withHint,
+} from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
@@ -69,6 +80,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'error':
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
     default:
+      if (isAboutRbac(event)) return renderRbac(event, paint);
       return isAboutCalls(event) ? renderCall(event, paint) : renderSession(event, paint);
   }
 }
@@ -105,10 +117,6 @@ function fieldsText({ fields = [] }: Of<'change'>): string {
 
 function certificateFacts({ notAfter, source }: Of<'certificate.written'>): string {
   return oneLine(`(${source}, valid until ${notAfter.slice(0, 'yyyy-mm-dd'.length)})`);
-}
-
-function withHint(text: string, hint: string | undefined, paint: Paint): string {
-  return hint === undefined ? text : `${text}\n${paint('bold', '→ next:')} ${indented(hint, 2)}`;
 }
 
 const VERDICT_COLOURS: Record<Verdict, Colour> = {

@@ -26,6 +26,11 @@ export function indented(text: string, column: number): string {
   return text.trimEnd().replaceAll('\n', `\n${' '.repeat(column)}`);
 }
 
+/** The text, and below it what to do next. */
+export function withHint(text: string, hint: string | undefined, paint: Paint): string {
+  return hint === undefined ? text : `${text}\n${paint('bold', '→ next:')} ${indented(hint, 2)}`;
+}
+
 /**
  * Line ends, with the space around them, become one space. This uses no regular expression, because one would scan long spaces again and
  * again.

@@ -26,7 +26,7 @@ import { noticeUnserved } from './route/user-process.ts';
 import { agreeTo, questionFor } from './start/consent.ts';
 import { localFilesOf, prepareProgram } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
-import { createIdentity } from './start/identity.ts';
+import { accountOf, createIdentity } from './start/identity.ts';
 import { createSessionLeases } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
 import type { Proposal, Session, UpCommand } from './start/session.ts';
@@ -95,8 +95,7 @@ async function run(session: Session): Promise<void> {
   const work: Work = { api: context.api, sessionId, emit, signal };
   const identity = followers.use(createIdentity(session, work));
   const answered = followers.use(createAnswered(session, work, identity));
-  const seen = { directory: session.files.directory, redact: context.settings.redact.value ?? [] };
-  const calls = followers.use(await observeCalls(seen, answered, emit));
+  const calls = followers.use(await observeCalls(callsOf(session), answered, emit));
   const { recorder } = answered;
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
   const controlled = controlledOf(standing, answered);
@@ -128,6 +127,17 @@ async function run(session: Session): Promise<void> {
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
+}
+
+/** Where the controller's calls are recorded, and whose they are. */
+function callsOf(session: Session): Parameters<typeof observeCalls>[0] {
+  const { context, target, files } = session;
+  const { context: name, server, kubeconfigFiles: kubeconfig } = context.api;
+  const account = accountOf(session);
+  const cluster = { context: name, server, kubeconfig };
+  const { namespace } = target;
+  const of = { since: new Date().toISOString(), cluster, namespace, ...(account && { account }) };
+  return { directory: files.directory, redact: context.settings.redact.value ?? [], of };
 }
 
 /** What reacts to the events of a session. */

@@ -75,6 +75,18 @@ const KINDS = {
     plural: 'clusterroles',
     namespaced: false,
   },
+  RoleBinding: {
+    root: '/apis/rbac.authorization.k8s.io/v1',
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    plural: 'rolebindings',
+    namespaced: true,
+  },
+  ClusterRoleBinding: {
+    root: '/apis/rbac.authorization.k8s.io/v1',
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    plural: 'clusterrolebindings',
+    namespaced: false,
+  },
   APIService: {
     root: '/apis/apiregistration.k8s.io/v1',
     apiVersion: 'apiregistration.k8s.io/v1',

@@ -19,6 +19,12 @@ export function usernameOf({ namespace, name }: ServiceAccountName): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
+/** The account that the API server calls so; undefined for other users. */
+export function accountIn(username: string | undefined): ServiceAccountName | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username ?? '') ?? [];
+  return namespace === undefined ? undefined : { namespace, name: name! };
+}
+
 /**
  * Asks for a token for the API server itself: one for another audience would be issued, and then refused. This changes nothing in the cluster,
  * but must never be asked for in a dry run, which answers with a token that works.
@@ -66,9 +72,9 @@ export async function proveAccount(
 export interface WantedAccess {
   group: string;
   resource: string;
-  subresource?: string;
-  namespace?: string;
-  name?: string;
+  subresource?: string | undefined;
+  namespace?: string | undefined;
+  name?: string | undefined;
 }
 
 /** The verbs that the account of this forwarder is not allowed. Rejects if the API server does not say. */

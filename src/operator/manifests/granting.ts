@@ -1,51 +1,82 @@
 import { manifestFiles } from '../../checkout/files.ts';
+import type { Access, RbacSubject, RoleName } from '../../report/rbac.ts';
 import { type Manifest, readManifests } from './read.ts';
-import type { PolicyRule } from './rules.ts';
+import { allows, type PolicyRule } from './rules.ts';
 
-/** Permissions on one resource, as a rule of a Role names them: `deployments/status`. */
-export interface WantedRule {
-  group: string;
-  resource: string;
+/** Permissions on one resource or path. */
+export interface WantedRule extends RbacSubject {
   verbs: string[];
+  /** The objects; absent if it is about all of them. */
+  names?: string[];
 }
 
-/** What a checkout says about permissions of its controller. */
-export interface Granting {
-  /** The roles that it binds to a ServiceAccount, the one with the most rules first: others are for leader election and metrics. */
-  roles: Manifest[];
-  /** The first of them that allows all that is wanted. */
-  allowing?: Manifest;
+/** The rules of a role that is bound to an account. */
+export interface Grant {
+  role: RoleName;
+  rules: PolicyRule[];
+  /** Where it is bound; absent for the whole cluster. */
+  namespace?: string;
+}
+
+/** A role of the checkout that it binds to a ServiceAccount. */
+export interface BoundRole extends Manifest {
+  /** Whether it is bound in the whole cluster, or only in namespaces. */
+  isClusterWide: boolean;
 }
 
 const BINDS = /^[ \t]*kind:[ \t]*["']?(?:Cluster)?RoleBinding["']?[ \t]*\r?$/m;
 const TEMPLATE = /\{\{/;
 
-/** Roles that are bound to nobody are for people, so they allow the controller nothing. Templates of charts are not read. */
-export async function grantingRoles(root: string, wanted: WantedRule): Promise<Granting> {
-  const [{ manifests }, bound] = await Promise.all([readManifests(root), boundRoles(root)]);
-  const roles = manifests
-    .filter(({ kind, object }) => bound.has(`${kind} ${object.metadata.name}`))
-    .sort((a, b) => rulesOf(b).length - rulesOf(a).length);
-  const allowing = roles.find((role) => allowsAll(rulesOf(role), wanted));
-  return { roles, ...(allowing && { allowing }) };
+export interface CheckoutRoles {
+  /** The one with the most rules first: others are for leader election and metrics. */
+  roles: BoundRole[];
+  /** Whether it binds further roles, which it does not declare, or whose rules others aggregate. */
+  hasOthers: boolean;
+  /** Files that are templates of a chart. */
+  templates: string[];
 }
 
-function rulesOf({ object }: Manifest): PolicyRule[] {
+/** Roles that are bound to nobody are for people, so they allow the controller nothing. Templates of charts are not read. */
+export async function checkoutRoles(root: string): Promise<CheckoutRoles> {
+  const [{ manifests, templates }, bound] = await Promise.all([readManifests(root), boundRoles(root)]);
+  const roles = manifests
+    .flatMap((one) => {
+      const isClusterWide = bound.get(`${one.kind} ${one.object.metadata.name}`);
+      return isClusterWide === undefined ? [] : [{ ...one, isClusterWide }];
+    })
+    .sort((a, b) => rulesOf(b).length - rulesOf(a).length);
+  const isAggregated = ({ object }: BoundRole): boolean => 'aggregationRule' in object;
+  return { roles, hasOthers: roles.length < bound.size || roles.some(isAggregated), templates };
+}
+
+/** `accountNamespace`: that of the ServiceAccount, where a checkout binds what it does not bind in the whole cluster. */
+export function grantOf({ kind, file, object, isClusterWide }: BoundRole, accountNamespace: string): Grant {
+  const role = { kind, name: object.metadata.name, file };
+  return { role, rules: rulesOf({ object }), ...(!isClusterWide && { namespace: accountNamespace }) };
+}
+
+function rulesOf({ object }: Pick<Manifest, 'object'>): PolicyRule[] {
   return object.rules ?? [];
 }
 
-export function allowsAll(rules: PolicyRule[], { group, resource, verbs }: WantedRule): boolean {
-  const has = (list: string[] = [], one: string): boolean => list.includes(one) || list.includes('*');
-  const [, subresource] = resource.split('/');
-  const fits = ({ apiGroups, resources = [], resourceNames = [] }: PolicyRule): boolean =>
-    resourceNames.length === 0 &&
-    has(apiGroups, group) &&
-    (has(resources, resource) || (subresource !== undefined && resources.includes(`*/${subresource}`)));
-  return verbs.every((verb) => rules.some((rule) => fits(rule) && has(rule.verbs, verb)));
+/** Whether the role allows all of the verbs in the namespace, or without one in the whole cluster. */
+export function grantsAll(
+  grant: Grant,
+  { verbs, names = [''], ...what }: WantedRule,
+  where?: string,
+): boolean {
+  const place = where === undefined ? {} : { namespace: where };
+  return verbs.every((verb) => names.every((name) => grants(grant, { ...what, ...place, verb, name })));
 }
 
-/** `ClusterRole manager-role`, for each role that a binding of the checkout gives to a ServiceAccount. */
-async function boundRoles(root: string): Promise<Set<string>> {
+/** Whether the role allows this where it is bound. What has no namespace is granted only in the whole cluster. */
+export function grants({ rules, namespace }: Grant, access: Access): boolean {
+  const isInPlace = namespace === undefined || (namespace === access.namespace && access.path === undefined);
+  return isInPlace && rules.some((rule) => allows(rule, access));
+}
+
+/** `ClusterRole manager-role`, for each role that a binding of the checkout gives to a ServiceAccount; whether in the whole cluster. */
+async function boundRoles(root: string): Promise<Map<string, boolean>> {
   const { parseAllDocuments } = await import('yaml');
   const files = (await manifestFiles(root, BINDS)).filter(({ text }) => !TEMPLATE.test(text));
   const objects = files.flatMap(({ text }) =>
@@ -54,10 +85,16 @@ async function boundRoles(root: string): Promise<Set<string>> {
   const ofAccounts = objects.filter(
     (one) => isList(one?.subjects) && one.subjects.some((subject) => subject?.kind === 'ServiceAccount'),
   );
-  return new Set(ofAccounts.map((one) => `${one?.roleRef?.kind} ${one?.roleRef?.name}`));
+  const bound = new Map<string, boolean>();
+  for (const one of ofAccounts) {
+    const key = `${one?.roleRef?.kind} ${one?.roleRef?.name}`;
+    bound.set(key, bound.get(key) === true || one?.kind === 'ClusterRoleBinding');
+  }
+  return bound;
 }
 
 interface Binding {
+  kind?: unknown;
   subjects?: ({ kind?: unknown } | null)[];
   roleRef?: { kind?: unknown; name?: unknown };
 }

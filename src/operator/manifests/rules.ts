@@ -1,3 +1,5 @@
+import type { Access } from '../../report/rbac.ts';
+
 /** A rule of a Role, as in the RBAC API. */
 export interface PolicyRule {
   apiGroups?: string[];
@@ -5,6 +7,25 @@ export interface PolicyRule {
   resourceNames?: string[];
   nonResourceURLs?: string[];
   verbs: string[];
+}
+
+/** Whether a rule allows this, where it is bound: as Kubernetes' RBAC authorizer decides it. */
+export function allows(rule: PolicyRule, { verb, group, resource, path, name = '' }: Access): boolean {
+  const { verbs, apiGroups, resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  if (!has(verbs, verb)) return false;
+  if (path !== undefined) return nonResourceURLs.some((url) => isBelow(path, url));
+  const [, subresource] = resource!.split('/');
+  return (
+    has(apiGroups, group!) &&
+    (has(resources, resource!) || (subresource !== undefined && resources.includes(`*/${subresource}`))) &&
+    (resourceNames.length === 0 || resourceNames.includes(name))
+  );
+}
+
+const has = (list: string[] = [], one: string): boolean => list.includes(one) || list.includes('*');
+
+function isBelow(path: string, url: string): boolean {
+  return url.endsWith('*') ? path.startsWith(url.replace(/\*+$/, '')) : path === url;
 }
 
 /** More permissions than any role needs one by one. */

@@ -1,3 +1,4 @@
+import type { RbacCure } from '../rbac.ts';
 import { warning } from './notice.ts';
 
 interface Account {
@@ -5,7 +6,7 @@ interface Account {
   name: string;
 }
 
-interface Forbidden {
+interface Forbidden extends Partial<RbacCure> {
   verbs: string[];
   group: string;
   resource: string;
@@ -13,14 +14,10 @@ interface Forbidden {
   name: string | undefined;
   account: string | undefined;
   times: number;
-  marker?: string;
-  yaml?: string;
-  file?: string;
-  command?: string;
 }
 
-function cureText({ account, yaml = '', marker, file, command, times }: Forbidden): string | undefined {
-  if (account === undefined || times > 1) return undefined;
+/** How to add a rule that the controller's role lacks. */
+export function cureText({ yaml = '', marker, file, command }: Partial<RbacCure>): string {
   const atOnce = command === undefined ? '' : `\nIn the cluster, at once: ${command}`;
   if (file !== undefined)
     return `The rule is in ${file}, but not applied: apply it as this project does.${atOnce}`;
@@ -56,7 +53,7 @@ export const IDENTITY = {
       const count = times === 1 ? '' : ` (refused ${times} times)`;
       return `The controller is not allowed to ${what}${where}: ${account ?? 'your account'} may not${count}.`;
     },
-    (values) => cureText(values),
+    (values) => (values.account === undefined || values.times > 1 ? undefined : cureText(values)),
   ),
   /** The API server issues no more tokens for the ServiceAccount, often because that was deleted. `status`: that of its answer. */
   'identity.no-token': warning<{ account: Account; status: number; cause: string }>(

@@ -1,6 +1,9 @@
 import { reviewMark } from '../../api-proxy/answer-warnings.ts';
 import type { CallHooks } from '../../api-proxy/observed.ts';
+import { createWarner } from '../../async.ts';
 import { InFlight } from '../../calls/in-flight.ts';
+import { Needs } from '../../calls/needs.ts';
+import { NeedsFile, type NeedsOf } from '../../calls/needs-file.ts';
 import { CallRecorder } from '../../calls/recorder.ts';
 import { listenForReports } from '../../calls/reported.ts';
 import { jsonPath } from '../../config/json-path.ts';
@@ -22,17 +25,21 @@ export interface ObservedCalls extends AsyncDisposable {
 
 /**
  * Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. `isControllers`: whether
- * the controller works as this user.
+ * the controller works as this user. `of`: whose calls they are.
  */
 export async function observeCalls(
-  { directory, redact }: { directory: string; redact: string[] },
+  { directory, redact, of }: { directory: string; redact: string[]; of: NeedsOf },
   { answering, isControllers }: { answering: Answering; isControllers: (user: string) => boolean },
   emit: Emit,
 ): Promise<ObservedCalls> {
   await using stack = new AsyncDisposableStack();
+  const warn = createWarner(emit);
   const paths = redact.map((path) => jsonPath(path)!);
   const options = { paths, build: () => answering.now().build };
   const recorder = stack.use(new CallRecorder(createRecording(directory, 'calls'), options, emit));
+  const needs = new Needs();
+  const onError = (error: unknown): void => warn(notice('rbac.not-recorded', { cause: messageOf(error) }));
+  const needsFile = stack.use(new NeedsFile(directory, { of, needs }, onError));
   const socket = `${directory}/reconciles.sock`;
   const listening = await listenForReports(socket, recorder.reported).catch((error: unknown) => {
     emit(notice('calls.no-reconciles', { cause: messageOf(error) }));
@@ -48,6 +55,12 @@ export async function observeCalls(
       served(served) {
         inFlight.ended(served.call);
         recorder.hooks.served(served);
+        needs.served(served);
+        needsFile.changed();
+      },
+      opened(call, headers) {
+        needs.opened(call, headers);
+        needsFile.changed();
       },
     },
     socket: listening && socket,

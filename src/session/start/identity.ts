@@ -108,7 +108,7 @@ export const IDENTITY_HINT =
 export function wantedAccount(
   session: Pick<Session, 'target'> & Parameters<typeof buildsProgram>[0],
 ): Wanted | undefined {
-  const { context, target } = session;
+  const { context } = session;
   const { value } = context.settings.identity;
   if (value === 'me' || (value === undefined && !buildsProgram(session))) return undefined;
   const isDemanded = value !== undefined;
@@ -116,15 +116,25 @@ export function wantedAccount(
     if (isDemanded) throw needsProxy(value);
     return undefined;
   }
-  if (value !== undefined && value !== 'serviceaccount')
-    return { account: splitName(value, target.namespace), isDemanded };
-  if (target.manager === undefined) {
-    if (isDemanded) throw noManager();
-    return undefined;
-  }
+  const account = accountOf(session);
+  if (account === undefined && isDemanded) throw noManager();
+  return account && { account, isDemanded };
+}
+
+/** The account that the operator has in the cluster, or that was named for it, also if its controller works as the user. */
+export function accountOf({
+  context,
+  target,
+}: Pick<Session, 'target'> & Pick<Parameters<typeof buildsProgram>[0], 'context'>):
+  | ServiceAccountName
+  | undefined {
+  const { value } = context.settings.identity;
+  if (value !== undefined && value !== 'serviceaccount' && value !== 'me')
+    return splitName(value, target.namespace);
+  if (target.manager === undefined) return undefined;
   const { ref, object } = target.manager;
   const { serviceAccountName: name = 'default' } = object.spec.template.spec;
-  return { account: { namespace: ref.namespace ?? target.namespace, name }, isDemanded };
+  return { namespace: ref.namespace ?? target.namespace, name };
 }
 
 /** Opens one way to work as the account, and proves it. Rejects if it does not work. */

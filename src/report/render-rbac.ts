@@ -1,0 +1,90 @@
+import { counted } from '../phrases.ts';
+import type { DevloopEvent } from './events.ts';
+import { cureText } from './notices/identity.ts';
+import type { RbacSubject, RoleName } from './rbac.ts';
+import { clock } from './review-words.ts';
+import { oneLine, type Paint, paintedRow, withHint } from './text.ts';
+
+const TYPES = ['rbac.compared', 'rbac.missing', 'rbac.unseen', 'rbac.broad'] as const;
+type RbacEvent = Extract<DevloopEvent, { type: (typeof TYPES)[number] }>;
+type Of<Type extends RbacEvent['type']> = Extract<RbacEvent, { type: Type }>;
+
+export function isAboutRbac(event: DevloopEvent): event is RbacEvent {
+  return TYPES.some((type) => type === event.type);
+}
+
+export function renderRbac(event: RbacEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'rbac.compared':
+      return comparedText(event, paint);
+    case 'rbac.missing':
+      return withHint(
+        paintedRow(paint, 'red', 'missing', oneLine(missingText(event))),
+        cureText(event.cure),
+        paint,
+      );
+    case 'rbac.unseen':
+      return paintedRow(
+        paint,
+        'dim',
+        'not seen',
+        oneLine(`${ruleText(event)}  ${paint('dim', rolesText(event.roles))}`),
+      );
+    case 'rbac.broad':
+      return paintedRow(paint, 'yellow', 'broad', oneLine(broadText(event, paint)));
+  }
+}
+
+function comparedText(event: Of<'rbac.compared'>, paint: Paint): string {
+  const { calls, since, account, cluster, checkout, missing } = event;
+  const of =
+    account === undefined ? '' : ` of ServiceAccount ${account.namespace}/${account.name} in the cluster`;
+  const sides = [
+    ...(cluster === undefined ? [] : [`${rolesText(cluster)}${of}`]),
+    ...(checkout.length === 0 ? [] : [rolesText(checkout)]),
+  ];
+  const lacks =
+    missing === 0 ? 'They allow all that it needed.' : `${counted(missing, 'rule')} missing, see below.`;
+  const text = `${counted(calls, 'call')} of the controller since ${clock(since)} with ${sides.join(', and with ') || 'no role'}. ${lacks}`;
+  return paintedRow(paint, missing === 0 ? 'green' : 'red', 'compared', oneLine(text));
+}
+
+function missingText(event: Of<'rbac.missing'>): string {
+  const { namespaces, names, calls, refused, cluster } = event;
+  const what = names === undefined ? '' : ` ${names.join(', ')}`;
+  const where = namespaces === undefined ? '' : ` in namespace ${namespaces.join(', ')}`;
+  const often =
+    refused > 0
+      ? `refused ${refused} of ${calls} times`
+      : calls > 0
+        ? `called ${counted(calls, 'time')}`
+        : 'caches need list and watch';
+  const only = cluster === 'granted' ? '  only in the checkout: the cluster allows it' : '';
+  return `${ruleText(event)}${what}${where}  (${often})${only}`;
+}
+
+function broadText(
+  { what, rule, seen, moreSeen, names = [], roles }: Of<'rbac.broad'>,
+  paint: Paint,
+): string {
+  const { apiGroups, resources, verbs } = rule;
+  const allowed = `${verbs.join(', ')} ${resources.join(', ')} (${apiGroups.map((one) => one || 'core').join(', ')})`;
+  const more = moreSeen === undefined ? '' : ` and ${moreSeen} more`;
+  const used = `${seen.map(ruleText).join('; ')}${more}`;
+  const only =
+    what === 'names' ? `seen: only ${names.join(', ')} (resourceNames can say so)` : `seen: ${used}`;
+  return `${allowed}  ${only}  ${paint('dim', rolesText(roles))}`;
+}
+
+/** `get, list deployments.apps` */
+function ruleText({ verbs, names, ...subject }: RbacSubject & { verbs: string[]; names?: string[] }): string {
+  const { group, resource = '', path } = subject;
+  return `${verbs.join(', ')} ${path ?? `${resource}${group ? `.${group}` : ''}`}`;
+}
+
+function rolesText(roles: RoleName[]): string {
+  const names = roles.map(({ kind, namespace, name, file }) =>
+    file === undefined ? `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}` : file,
+  );
+  return names.length === 0 ? 'no role' : [...new Set(names)].join(', ');
+}
