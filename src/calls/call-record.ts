@@ -23,10 +23,11 @@ export interface CallContext {
   watchError?: object | undefined;
 }
 
-/** A call, and the version of an object that its answer has, unless it failed. */
+/** A call, and the version of an object that its answer has, or the versions of a list, unless it failed. */
 export interface RecordedCall {
   record: CallRecord;
   answered: KubeObject | undefined;
+  listed: KubeObject[];
 }
 
 /** The record of a call; what its answer reveals of objects is remembered. */
@@ -38,6 +39,7 @@ export function callRecord(
   const said = watchError ?? parsed(answer);
   const isFailure = (answer?.status ?? 500) >= 400;
   const written = isFailure ? undefined : objectIn(said);
+  const listed = isFailure || call.verb !== 'list' ? [] : itemsOf(said);
   const reconcile = headers['devloop-reconcile'];
   const { kind, ...what } = { ...subjectOf(call), ...nameOf(written) };
   const record: CallRecord = {
@@ -50,9 +52,9 @@ export function callRecord(
     ...(answer?.reviews?.length ? { reviews: answer.reviews } : {}),
     ms: Math.round(ms * 10) / 10,
     ...(build === undefined ? {} : { build }),
-    ...(isFailure || call.isDryRun ? {} : stateOf(served, { said, written }, { versions, paths })),
+    ...(isFailure || call.isDryRun ? {} : stateOf(served, { written, listed }, { versions, paths })),
   };
-  return { record, answered: isVersion(call) ? written : undefined };
+  return { record, answered: isVersion(call) ? written : undefined, listed };
 }
 
 function resultOf({
@@ -97,10 +99,10 @@ type State = Partial<Pick<CallRecord, 'changes' | 'more' | 'isUnchanged' | 'obje
 /** What the answer says about objects: after a write, also what it changed. */
 function stateOf(
   { call, at, ms, answer }: ServedCall,
-  { said, written }: { said: unknown; written: KubeObject | undefined },
+  { written, listed }: { written: KubeObject | undefined; listed: KubeObject[] },
   { versions, paths }: Pick<CallContext, 'versions' | 'paths'>,
 ): State {
-  if (call.verb === 'list') for (const object of itemsOf(said)) versions.add({ object, at: at + ms });
+  for (const object of listed) versions.add({ object, at: at + ms });
   if (written === undefined) return {};
   if (!isVersion(call)) return {};
   if (call.verb === 'delete') {

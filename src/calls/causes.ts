@@ -107,7 +107,7 @@ export class Causes {
   }
 }
 
-function isSame(one: Reconciled, other: Reconciled): boolean {
+export function isSame(one: Reconciled, other: Reconciled): boolean {
   return (
     one.name === other.name &&
     (one.namespace ?? '') === (other.namespace ?? '') &&
@@ -119,6 +119,6 @@ function versionOf({ metadata: { uid, resourceVersion } }: KubeObject): string {
   return `${uid} ${resourceVersion}`;
 }
 
-function ownersOf({ ownerReferences }: KubeObject['metadata']): OwnerReference[] {
+export function ownersOf({ ownerReferences }: KubeObject['metadata']): OwnerReference[] {
   return Array.isArray(ownerReferences) ? ownerReferences : [];
 }

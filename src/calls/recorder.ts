@@ -5,20 +5,18 @@ import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { notice, type Told } from '../report/notices/catalogue.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { Recording } from '../reviews/recording.ts';
-import { callRecord } from './call-record.ts';
+import { callRecord, type RecordedCall } from './call-record.ts';
 import { Causes } from './causes.ts';
-import { Lists } from './lists.ts';
+import { Findings } from './findings.ts';
 import { type Begun, type Ended, namesReconcile, Reconciles } from './reconciles.ts';
-import { callSummary, reconcileSummary } from './record.ts';
+import { type CallRecord, callSummary, reconcileSummary } from './record.ts';
 import { withoutSecrets } from './redacted.ts';
 import type { ReportedHooks } from './reported.ts';
-import { saysThrottled, Throttled } from './throttled.ts';
+import { saysThrottled } from './throttled.ts';
 import { Versions } from './versions.ts';
-import { Warnings } from './warnings.ts';
-import { watchedEvent } from './watched.ts';
-import { Watches } from './watches.ts';
+import { passedEvent, watchedEvent } from './watched.ts';
 
 /** The limit for what waits to be recorded, in bytes. Above it, calls are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
@@ -26,6 +24,7 @@ const MOST_WAITING = 32 * 2 ** 20;
 const EACH_BYTES = 1_000;
 /** An answer that the controller has read can be noted a moment after the end of the reconcile that asked. */
 const LATE_MS = 150;
+const LOOK_EVERY_MS = 10_000;
 /** What an idle controller writes again and again: it is counted by nobody, unless it fails. */
 const HEARTBEATS = new Set(['coordination.k8s.io/leases', 'events.k8s.io/events', '/events']);
 
@@ -38,6 +37,8 @@ type Item =
   | { line: string }
   /** A line of the log that says that client-go held a call back. */
   | { throttled: string; at: number }
+  /** To look whether something has not happened. */
+  | { look: true }
   | { exitedAt: number };
 
 export interface CallRecorderOptions {
@@ -57,10 +58,8 @@ export class CallRecorder implements AsyncDisposable {
   #versions = new Versions();
   #causes = new Causes();
   #reconciles = new Reconciles();
-  #warnings = new Warnings();
-  #throttled = new Throttled();
-  #lists = new Lists();
-  #watches = new Watches();
+  #findings: Findings;
+  #isLooking = false;
   #calls = 0;
   #ended = 0;
   #written = Promise.resolve();
@@ -71,6 +70,7 @@ export class CallRecorder implements AsyncDisposable {
     this.#recording = recording;
     this.#options = options;
     this.#emit = emit;
+    this.#findings = new Findings(emit);
     this.#warn = createWarner(emit);
     this.#backlog = new Backlog({
       ...{ mostBytes: MOST_WAITING, sizeOf },
@@ -119,6 +119,7 @@ export class CallRecorder implements AsyncDisposable {
     }
     this.#late.clear();
     await this.#backlog[Symbol.asyncDispose]();
+    for (const timer of this.#late.keys()) clearTimeout(timer);
     await this.#written;
   }
 
@@ -135,8 +136,9 @@ export class CallRecorder implements AsyncDisposable {
     else if ('watched' in item) this.#watched(item);
     else if ('begun' in item) this.#begun(item.begun, item.build);
     else if ('line' in item) this.#reconciles.logged(item.line);
-    else if ('throttled' in item) this.#tell(this.#throttled.logged(item.throttled, item.at));
+    else if ('throttled' in item) this.#findings.logged(item.throttled, item.at);
     else if ('ended' in item) this.#end(item.ended);
+    else if ('look' in item) this.#look();
     else
       for (const reconcile of this.#reconciles.runningSince(item.exitedAt))
         this.#end({ reconcile, at: item.exitedAt, result: 'ended' });
@@ -144,19 +146,19 @@ export class CallRecorder implements AsyncDisposable {
 
   #served(served: ServedCall, build: string | undefined): void {
     const id = `c-${String(this.#calls + 1).padStart(6, '0')}`;
-    const watchError = this.#watches.errorOf(served.call);
+    const watchError = this.#findings.watchError(served.call);
     const context = { id, versions: this.#versions, paths: this.#options.paths, build, watchError };
-    const { record, answered } = callRecord(served, context);
-    const hasFailed = record.code === undefined || record.code >= 400;
-    this.#throttled.called(record);
-    this.#tell(this.#lists.called(served, record));
-    this.#tell(this.#watches.called(served, record));
-    const isOfMany = record.verb === 'list' || record.verb === 'watch';
-    if (!hasFailed && !isOfMany && HEARTBEATS.has(`${record.group}/${record.resource}`)) return;
+    const recorded = callRecord(served, context);
+    const part = isHeartbeat(recorded.record) ? undefined : this.#called(recorded, served.at);
+    this.#findings.served(served, recorded, part);
+    this.#lookLater();
+  }
+
+  /** Returns the reconcile that made the call, if that is known. */
+  #called({ record, answered }: RecordedCall, at: number): Begun | undefined {
     this.#calls += 1;
     const written = record.isWrite ? answered : undefined;
-    if (written && record.reconcile === undefined)
-      record.after = this.#causes.shortlyBefore(written, served.at);
+    if (written && record.reconcile === undefined) record.after = this.#causes.shortlyBefore(written, at);
     this.#recording.add(record);
     if (written && !record.isUnchanged) {
       const { changes, more } = record;
@@ -165,19 +167,34 @@ export class CallRecorder implements AsyncDisposable {
     }
     const part = this.#reconciles.called(record);
     if (!part && record.isWrite) this.#emit({ type: 'call', ...callSummary(record) });
-    this.#tell(this.#warnings.called(record, part?.controller));
+    return part;
   }
 
   #watched({ watched: line, at, wall, call }: Extract<Item, { watched: Buffer }>): void {
-    this.#watches.watched(line, call);
+    const passed = passedEvent(line);
+    this.#findings.watched(passed, call, wall);
+    this.#lookLater();
     const watched = watchedEvent(
-      { line, at, call },
+      { passed, at, call },
       { versions: this.#versions, paths: this.#options.paths },
     );
     if (watched) this.#causes.add(watched.object, watched.event, wall);
   }
 
+  #lookLater(): void {
+    if (this.#isLooking || !this.#findings.isWaiting) return;
+    this.#isLooking = true;
+    this.#later({ look: true }, LOOK_EVERY_MS);
+  }
+
+  #look(): void {
+    this.#isLooking = false;
+    this.#findings.look(Date.now());
+    this.#lookLater();
+  }
+
   #begun(begun: Begun, build: string | undefined): void {
+    this.#findings.begun(begun);
     this.#reconciles.begin(begun, this.#causes.before(begun.controller, begun, begun.at), build);
   }
 
@@ -190,12 +207,13 @@ export class CallRecorder implements AsyncDisposable {
     this.#ended += 1;
     this.#recording.add(record);
     this.#emit({ type: 'reconcile', ...reconcileSummary(record) });
-    this.#tell(this.#warnings.reconciled(record));
+    this.#findings.reconciled(record);
   }
+}
 
-  #tell(warnings: Told<'warning'>[]): void {
-    for (const one of warnings) this.#emit(one);
-  }
+function isHeartbeat({ verb, code = 500, group, resource }: CallRecord): boolean {
+  const isOfMany = verb === 'list' || verb === 'watch';
+  return code < 400 && !isOfMany && HEARTBEATS.has(`${group}/${resource}`);
 }
 
 function sizeOf(item: Item): number {

@@ -17,14 +17,20 @@ export interface WatchedEvent {
   event: CauseEvent;
 }
 
-/** What an event of a watch says; undefined for one that nothing happened with. Never throws. */
+/** What passed in a watch. */
+export interface PassedEvent {
+  type: unknown;
+  /** As it was sent: an object, or the status of an error. */
+  object: unknown;
+}
+
+/** What an event of a watch says; undefined for one that nothing happened with. */
 export function watchedEvent(
-  { line, at, call }: { line: Buffer; at: number; call: ApiCall },
+  { passed, at, call }: { passed: PassedEvent; at: number; call: ApiCall },
   { versions, paths }: { versions: Versions; paths: PathStep[][] },
 ): WatchedEvent | undefined {
-  const { type, object: value } = parsed(line);
-  const object = objectIn(value);
-  const what = WORDS[type as keyof typeof WORDS];
+  const object = objectIn(passed.object);
+  const what = WORDS[passed.type as keyof typeof WORDS];
   if (object === undefined || what === undefined) return undefined;
   if (what === 'deleted') versions.remove(object);
   const before = what === 'deleted' ? undefined : versions.add({ object, at });
@@ -54,10 +60,12 @@ function nameOfWriter(object: KubeObject, change: PatchOperation | undefined): s
   return (ofField ?? latest(object.metadata.managedFields ?? []))?.manager;
 }
 
-function parsed(line: Buffer): { type?: unknown; object?: unknown } {
+/** The event in a line of a watch. Never throws. */
+export function passedEvent(line: Buffer): PassedEvent {
   try {
-    return (JSON.parse(line.toString('utf8')) ?? {}) as object;
+    const { type, object } = (JSON.parse(line.toString('utf8')) ?? {}) as Partial<PassedEvent>;
+    return { type, object };
   } catch {
-    return {};
+    return { type: undefined, object: undefined };
   }
 }

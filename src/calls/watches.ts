@@ -4,6 +4,7 @@ import type { CallSummary } from '../report/call.ts';
 import { notice, type Told } from '../report/notices/catalogue.ts';
 import { keepNewest } from './newest.ts';
 import { Repetitions } from './repetitions.ts';
+import type { PassedEvent } from './watched.ts';
 
 /** Nobody asks for watches as short as this: client-go for five to ten minutes, and the API server by itself ends none for thirty. */
 const EARLY_MS = 20_000;
@@ -13,7 +14,6 @@ const MINUTE_MS = 60_000;
 const MOST = 1_000;
 /** With these the API server says that it cannot answer now, and with 422 that it cannot send what was there before. RBAC's refusals are told at once. */
 const NO_END = new Set([401, 403, 408, 422, 429]);
-const ERROR_EVENT = '"ERROR"';
 
 /** The status in the event with which the API server ends a watch. */
 interface WatchError {
@@ -29,10 +29,8 @@ export class Watches {
   #awayAt = -Infinity;
 
   /** An event of a watch. */
-  watched(line: Buffer, call: ApiCall): void {
-    if (!line.subarray(0, 30).includes(ERROR_EVENT)) return;
-    const error = statusIn(line);
-    if (error) this.#errors.set(call, error);
+  watched({ type, object }: PassedEvent, call: ApiCall): void {
+    if (type === 'ERROR' && typeof object === 'object' && object !== null) this.#errors.set(call, object);
   }
 
   errorOf(call: ApiCall): WatchError | undefined {
@@ -72,14 +70,5 @@ export class Watches {
     const isDue = seconds > 0 && ms > seconds * 1_000 - ABOUT_MS;
     // The controller can end its watches as it likes, and a lost connection is nobody's fault.
     return status === 200 && !isCut && !isDue && ms < EARLY_MS;
-  }
-}
-
-function statusIn(line: Buffer): WatchError | undefined {
-  try {
-    const { type, object } = JSON.parse(line.toString('utf8')) as { type?: unknown; object?: unknown };
-    return type === 'ERROR' && typeof object === 'object' && object !== null ? object : undefined;
-  } catch {
-    return undefined;
   }
 }

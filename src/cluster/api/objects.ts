@@ -8,6 +8,7 @@ export interface Metadata {
   resourceVersion?: string;
   creationTimestamp?: string;
   deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
   generation?: number;
   finalizers?: string[];
   labels?: Record<string, string>;

@@ -1,4 +1,4 @@
-import { counted, shellWord, sizeText } from '../../phrases.ts';
+import { counted, shellWord, sizeText, withNames } from '../../phrases.ts';
 import { describe, type ObjectName } from '../object-name.ts';
 import { note, warning } from './notice.ts';
 
@@ -85,6 +85,24 @@ export const CALLS = {
       `${controllerText(controller)} and ${by} have changed ${describe(object)} in turn, ${oftenText(often)} each${ofFields(fields, often.times)}.`,
     () =>
       'Let only one of them write the field: leave it out of what the controller writes if it is not yours, as spec.replicas of a Deployment with a HorizontalPodAutoscaler.',
+  ),
+  /**
+   * A deleted object waits for a finalizer of the controller, which has reconciled it, will not come back by itself, and waits for nothing that
+   * devloop sees. `seconds`: since it was deleted. It is said for one object of those with the same finalizer, in ten minutes.
+   */
+  'reconciles.finalizer-left': warning<{
+    controller?: string;
+    object: ObjectName;
+    finalizers: string[];
+    reconciles: number;
+    seconds: number;
+  }>(
+    ({ controller, object, finalizers, reconciles, seconds }) =>
+      `${describe(object)} was deleted ${seconds} s ago and is still there: ${controllerText(controller)} has reconciled it ${counted(reconciles, 'time')} since without an error, and has not removed its ${withNames('finalizer', finalizers)}. Nothing has happened to it for a minute.`,
+    ({ object: { kind, namespace, name } }) => {
+      const where = namespace === undefined ? '' : ` -n ${shellWord(namespace)}`;
+      return `Remove the finalizer when the clean-up is done (in Go: controllerutil.RemoveFinalizer, and then Update or Patch), or let the reconcile run again until then (RequeueAfter). \`devloop timeline ${shellWord(`${kind}/${name}`)}${where}\` shows what the controller did.`;
+    },
   ),
   /**
    * client-go holds calls of the controller back, as its log says, because they are more than its rest.Config allows. `times`: how often

@@ -24,7 +24,7 @@ function told(all: Watch[]) {
   const watches = new Watches();
   return all.flatMap(({ at, ms, url = PODS, status = 200, isCut, error, isOwn }) => {
     const call = apiCall({ method: 'GET', url });
-    if (error) watches.watched(Buffer.from(JSON.stringify({ type: 'ERROR', object: error })), call);
+    if (error) watches.watched({ type: 'ERROR', object: error }, call);
     const answer = { status, headers: {}, bytes: 0, ...(isCut && { isCut }) };
     const served: ServedCall = { call, at: START + at, headers: {}, ms, answer, ...(isOwn && { isOwn }) };
     const watchError = watches.errorOf(call);

@@ -1,0 +1,193 @@
+import type { ServedCall } from '../api-proxy/observed.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
+import type { CallSummary, ReconcileSummary } from '../report/call.ts';
+import { notice, type Told } from '../report/notices/catalogue.ts';
+import { isSame, ownersOf } from './causes.ts';
+import { keepNewest } from './newest.ts';
+import type { Begun } from './reconciles.ts';
+import { Repetitions } from './repetitions.ts';
+
+/** So long nothing has happened to a deleted object that only its controller can release. */
+const STILL_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const MOST = 1_000;
+const MOST_NAMES = 20;
+
+type Last = Pick<ReconcileSummary, 'result' | 'requeueAfterMs'>;
+
+/** A deleted object that waits for the controller. */
+interface Waiting {
+  object: KubeObject;
+  /** `group/resource` */
+  resource: string;
+  finalizers: string[];
+  /** When its deletion was seen, and when something happened last, in milliseconds since 1970. */
+  since: number;
+  lastAt: number;
+  reconciles: number;
+  /** The last result of each controller that has reconciled it since; undefined while a reconcile runs. */
+  last: Map<string, Last | undefined>;
+  /** The controller has written it since, so it knows that it waits. */
+  isReported: boolean;
+  isTold: boolean;
+}
+
+/** A deleted object that is still there. */
+interface Ending {
+  resource: string;
+  /** The uids of those that own it, and the object whose reconcile deleted it. */
+  owners: string[];
+  deletedFor: Begun | undefined;
+}
+
+/**
+ * Finds deleted objects with a finalizer of the controller that it has done with, and that are still there. A controller that waits for
+ * something says so: with an error or a timer, in the status, or by deleting what has to go first.
+ */
+export class Finalizers {
+  #waiting = new Map<string, Waiting>();
+  #ending = new Map<string, Ending>();
+  /** How managedFields name the controller. */
+  #names = new Map<string, true>();
+  #repetitions = new Repetitions({ least: 1, withinMs: HOUR_MS });
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** `by`: the reconcile that made the call. */
+  called({ call, headers }: ServedCall, record: CallSummary, by: Begun | undefined): void {
+    // kube-apiserver names those who write like this, too, if they do not name themselves.
+    const name = call.query.get('fieldManager') ?? headers['user-agent']?.split('/')[0];
+    if (name) keepNewest(this.#names, MOST_NAMES, name, true);
+    const key = `${record.group}/${record.resource}`;
+    // What has happened since is not known.
+    if (call.verb === 'watch' && !record.isOpen) this.#forget(key);
+    const isChange = record.isWrite && (record.code ?? 500) < 400 && !record.isUnchanged;
+    if (!isChange) return;
+    const at = Date.parse(record.at) + record.ms;
+    for (const one of this.#waiting.values()) {
+      if (isOf(one, record)) one.isReported = true;
+      if (isOf(one, record) || (by && isOf(one, by))) one.lastAt = Math.max(one.lastAt, at);
+    }
+  }
+
+  /** A version of an object has passed. `deletedFor`: the reconcile that has just deleted it. */
+  passed(
+    object: KubeObject,
+    resource: string,
+    { at, deletedFor }: { at: number; deletedFor?: Begun | undefined },
+  ): void {
+    const { uid, finalizers = [], deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata;
+    if (uid === undefined) return;
+    this.#happened(object, at);
+    const isThere =
+      deletionTimestamp !== undefined && (finalizers.length > 0 || deletionGracePeriodSeconds > 0);
+    if (!isThere) {
+      this.gone(object, at);
+      return;
+    }
+    const owners = ownersOf(object.metadata).map((one) => one.uid);
+    const before = this.#ending.get(uid)?.deletedFor;
+    keepNewest(this.#ending, MOST, uid, { resource, owners, deletedFor: deletedFor ?? before });
+    const own = this.#ownFinalizers(object);
+    if (own.length === 0) {
+      this.#waiting.delete(uid);
+      return;
+    }
+    const known = this.#waiting.get(uid) ?? {
+      ...{ since: at, lastAt: at, reconciles: 0, last: new Map(), isReported: false, isTold: false },
+    };
+    keepNewest(this.#waiting, MOST, uid, { ...known, object, resource, finalizers: own });
+  }
+
+  gone(object: KubeObject, at: number): void {
+    const { uid = '' } = object.metadata;
+    this.#happened(object, at);
+    this.#waiting.delete(uid);
+    this.#ending.delete(uid);
+  }
+
+  begun(begun: Begun): void {
+    for (const one of this.#waiting.values())
+      if (isOf(one, begun) && begun.at >= one.since) one.last.set(begun.controller, undefined);
+  }
+
+  reconciled(reconcile: ReconcileSummary): void {
+    const { at, ms, controller, result, requeueAfterMs } = reconcile;
+    for (const one of this.#waiting.values()) {
+      // A reconcile that began before may not have known.
+      if (!isOf(one, reconcile) || Date.parse(at) < one.since) continue;
+      one.last.set(controller, { result, ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }) });
+      one.reconciles += 1;
+      one.lastAt = Math.max(one.lastAt, Date.parse(at) + ms);
+    }
+  }
+
+  /** What is to be told now, in milliseconds since 1970. */
+  due(now: number): Told<'warning'>[] {
+    return [...this.#waiting].flatMap(([uid, one]) => {
+      if (one.isTold || one.isReported || now - one.lastAt < STILL_MS || !isDone(one)) return [];
+      if ([...this.#ending].some(([other, ending]) => other !== uid && isFor(ending, uid, one))) return [];
+      one.isTold = true;
+      return this.#warning(one, now);
+    });
+  }
+
+  #warning({ object, finalizers, since, reconciles, last }: Waiting, now: number): Told<'warning'>[] {
+    const { namespace, name, deletionTimestamp = '' } = object.metadata;
+    const [controller, ...others] = [...last.keys()];
+    const subject = JSON.stringify([controller, finalizers]);
+    // A clean-up that forgets it does so for each object.
+    if (!this.#repetitions.add({ about: subject, subject, at: now, details: [] })) return [];
+    const deletedMs = Math.max(now - since, now - (Date.parse(deletionTimestamp) || now));
+    return [
+      notice('reconciles.finalizer-left', {
+        ...(others.length === 0 && controller ? { controller } : {}),
+        object: { kind: object.kind!, ...(namespace ? { namespace } : {}), name },
+        ...{ finalizers, reconciles, seconds: Math.round(deletedMs / 1_000) },
+      }),
+    ];
+  }
+
+  /** Something has happened to an object, and so to those that own it. */
+  #happened({ metadata }: KubeObject, at: number): void {
+    for (const uid of [metadata.uid, ...ownersOf(metadata).map((one) => one.uid)]) {
+      const one = this.#waiting.get(uid ?? '');
+      if (one) one.lastAt = Math.max(one.lastAt, at);
+    }
+  }
+
+  #forget(resource: string): void {
+    for (const all of [this.#waiting, this.#ending])
+      for (const [uid, one] of all) if (one.resource === resource) all.delete(uid);
+  }
+
+  #ownFinalizers({ metadata }: KubeObject): string[] {
+    const own = (metadata.managedFields ?? []).filter(({ manager }) => this.#names.has(manager));
+    return (metadata.finalizers ?? []).filter((one) => own.some(({ fieldsV1 }) => hasSet(fieldsV1, one)));
+  }
+}
+
+function hasSet(fields: unknown, finalizer: string): boolean {
+  const { 'f:metadata': metadata } = (fields ?? {}) as { 'f:metadata'?: { 'f:finalizers'?: object } };
+  return Object.hasOwn(metadata?.['f:finalizers'] ?? {}, `v:${JSON.stringify(finalizer)}`);
+}
+
+/** Each controller has reconciled it to the end, and none of them will come back by itself. */
+function isDone({ last }: Waiting): boolean {
+  const results = [...last.values()];
+  return results.length > 0 && results.every((one) => one?.result === 'success' && !one.requeueAfterMs);
+}
+
+function isFor({ owners, deletedFor }: Ending, uid: string, waiting: Waiting): boolean {
+  return owners.includes(uid) || (deletedFor !== undefined && isOf(waiting, deletedFor));
+}
+
+function isOf(
+  { object: { kind = '', metadata } }: Waiting,
+  { kind: of, namespace, name }: { kind?: string | undefined; namespace?: string | undefined; name?: string },
+): boolean {
+  const { namespace: where, name: own } = metadata;
+  return name !== undefined && isSame({ kind, namespace: where, name: own }, { kind: of, namespace, name });
+}
