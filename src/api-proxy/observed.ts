@@ -39,6 +39,11 @@ export interface CallHooks {
   served(call: ServedCall): void;
   /** A watch was accepted, which is served only when it ends. `headers`: those of the request. */
   opened?(call: ApiCall, headers: IncomingHttpHeaders): void;
+  /**
+   * Called before a write is sent, and may delay it for a short time, to learn what it changes. Undefined if there is nothing to wait for;
+   * never rejects.
+   */
+  beforeWrite?(call: ApiCall, signal: AbortSignal): Promise<void> | undefined;
   /** One event of a watch, as JSON, and when it passed. */
   watched(event: Buffer, at: number, call: ApiCall): void;
 }

@@ -37,13 +37,15 @@ export async function passOn(
   const call = apiCall({ method, url: path, contentType: request.headers['content-type'] });
   const writes = isWrite(call);
   const headers = upstreamHeaders(headersOf(request), call, hooks !== undefined);
+  const isBad = leavesPrefix(path);
+  if (writes && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   const answerRefusal = (refusal: Refusal): void => {
     const answer = refuse(response, refusal);
     trace?.refused(refusal.code, answer);
   };
   try {
-    if (leavesPrefix(path)) return answerRefusal(BAD_PATH);
+    if (isBad) return answerRefusal(BAD_PATH);
     const { kept: body, rest } = await readBody(request, REPEATABLE_BYTES);
     const mayStart = writes ? startingWith(mayWrite, gone.signal) : undefined;
     const { signal } = gone;

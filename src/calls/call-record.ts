@@ -6,7 +6,7 @@ import { shortened } from '../phrases.ts';
 import { changesBetween } from './changes.ts';
 import { CALLS_VERSION, type CallRecord } from './record.ts';
 import { isOfSecrets, withoutSecrets } from './redacted.ts';
-import { objectIn, type Versions } from './versions.ts';
+import { jsonIn, objectIn, type Versions } from './versions.ts';
 
 /** Larger objects are not kept with a write, only the fields that it changed. */
 const LARGEST_KEPT = 256 * 1024;
@@ -90,7 +90,7 @@ function ofMany(
 }
 
 /** The answer to a subresource such as scale or eviction is no version of the object, and behind a proxy anything can answer. */
-function isVersion({ resource }: ApiCall): boolean {
+export function isVersion({ resource }: ApiCall): boolean {
   return ['status', undefined].includes(resource?.subresource);
 }
 
@@ -102,14 +102,11 @@ function stateOf(
   { written, listed }: { written: KubeObject | undefined; listed: KubeObject[] },
   { versions, paths }: Pick<CallContext, 'versions' | 'paths'>,
 ): State {
-  for (const object of listed) versions.add({ object, at: at + ms });
-  if (written === undefined) return {};
+  for (const object of listed) versions.add({ of: call.resource, object, at: at + ms });
   if (!isVersion(call)) return {};
-  if (call.verb === 'delete') {
-    versions.remove(written);
-    return {};
-  }
-  const before = versions.add({ object: written, at: at + ms }, at);
+  if (call.verb === 'delete') return deleted(call, call.resource && versions.at(call.resource, at), paths);
+  if (written === undefined) return {};
+  const before = versions.add({ of: call.resource, object: written, at: at + ms }, at);
   if (!isWrite(call)) return {};
   if (before?.metadata.resourceVersion === written.metadata.resourceVersion) return { isUnchanged: true };
   const isLarge = (answer?.bytes ?? 0) > LARGEST_KEPT;
@@ -120,6 +117,11 @@ function stateOf(
   const known =
     call.verb === 'create' || before === undefined ? {} : changesBetween(before, written, shown?.objectAfter);
   return { ...known, ...(before === undefined ? { objectAfter: shown?.objectAfter } : shown) };
+}
+
+function deleted(call: ApiCall, before: KubeObject | undefined, paths: PathStep[][]): State {
+  if (before === undefined || JSON.stringify(before).length > LARGEST_KEPT) return {};
+  return { objectBefore: withoutSecrets(before, isOfSecrets(call), paths) };
 }
 
 /** The objects of a list, with the type that they have in common. */
@@ -164,10 +166,5 @@ function messageOf(said: unknown, answer: ServedAnswer | undefined): string {
 function parsed({ headers, body }: Partial<ServedAnswer> = {}): unknown {
   const isReadable =
     headers?.['content-encoding'] === undefined && (headers?.['content-type'] ?? '').includes('json');
-  if (body === undefined || !isReadable) return undefined;
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return body === undefined || !isReadable ? undefined : jsonIn(body);
 }

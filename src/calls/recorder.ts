@@ -1,4 +1,4 @@
-import type { ApiCall } from '../api-proxy/api-call.ts';
+import type { ApiCall, CalledResource } from '../api-proxy/api-call.ts';
 import type { CallHooks, ServedCall } from '../api-proxy/observed.ts';
 import { createWarner } from '../async.ts';
 import { Backlog } from '../backlog.ts';
@@ -7,15 +7,16 @@ import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { Recording } from '../reviews/recording.ts';
-import { callRecord, type RecordedCall } from './call-record.ts';
+import { callRecord, isVersion, type RecordedCall } from './call-record.ts';
 import { Causes } from './causes.ts';
 import { Findings } from './findings.ts';
+import { keepNewest } from './newest.ts';
 import { type Begun, type Ended, namesReconcile, Reconciles } from './reconciles.ts';
 import { type CallRecord, callSummary, reconcileSummary } from './record.ts';
 import { withoutSecrets } from './redacted.ts';
 import type { ReportedHooks } from './reported.ts';
 import { saysThrottled } from './throttled.ts';
-import { Versions } from './versions.ts';
+import { jsonIn, objectIn, Versions } from './versions.ts';
 import { passedEvent, watchedEvent } from './watched.ts';
 
 /** The limit for what waits to be recorded, in bytes. Above it, calls are not recorded. */
@@ -28,9 +29,16 @@ const LOOK_EVERY_MS = 10_000;
 /** What an idle controller writes again and again: it is counted by nobody, unless it fails. */
 const HEARTBEATS = new Set(['coordination.k8s.io/leases', 'events.k8s.io/events', '/events']);
 
+/** The verbs that change an object of this name. */
+const CHANGING = new Set(['update', 'patch', 'apply', 'delete']);
+const MOST_ASKED = 10_000;
+const MOST_LOOKED_AT = 100;
+
 type Item =
   | { served: ServedCall; build: string | undefined }
   /** `wall`: by the clock that the controller has, too. */
+  /** What devloop itself has read before a write. */
+  | { read: Buffer; at: number; call: ApiCall }
   | { watched: Buffer; at: number; wall: number; call: ApiCall }
   | { begun: Begun; build: string | undefined }
   | { ended: Ended }
@@ -62,6 +70,7 @@ export class CallRecorder implements AsyncDisposable {
   #isLooking = false;
   #calls = 0;
   #ended = 0;
+  #asked = new Map<string, true>();
   #written = Promise.resolve();
   /** What is worked on a moment later. */
   #late = new Map<NodeJS.Timeout, Item>();
@@ -101,6 +110,31 @@ export class CallRecorder implements AsyncDisposable {
     ended: (ended) => this.#later({ ended }, LATE_MS),
   };
 
+  /** Whether the object of a write is to be read before, because no version of it has passed; only once for each. */
+  asksBefore(call: ApiCall): boolean {
+    const { verb, path, resource } = call;
+    if (resource?.name === undefined || !CHANGING.has(verb) || !isVersion(call)) return false;
+    if (HEARTBEATS.has(`${resource.group}/${resource.resource}`)) return false;
+    if (this.#asked.has(path) || this.#versions.has(resource) || this.#isWaiting(resource)) return false;
+    keepNewest(this.#asked, MOST_ASKED, path, true);
+    return true;
+  }
+
+  /** Whether it has just passed, and is not worked on yet, as an object that is created and written at once. */
+  #isWaiting({ group, version, resource, name }: CalledResource): boolean {
+    const named = `"name":${JSON.stringify(name)}`;
+    return this.#backlog.items.slice(-MOST_LOOKED_AT).some((item) => {
+      const { body, of } = passedWith(item);
+      const isOf = of?.resource === resource && of.group === group && of.version === version;
+      return isOf && body?.includes(named) === true;
+    });
+  }
+
+  /** What devloop has read for that. */
+  read(read: Buffer, call: ApiCall): void {
+    this.#backlog.push({ read, at: performance.timeOrigin + performance.now(), call });
+  }
+
   /** A line of the controller's log. It can arrive before the begin of its reconcile, which is reported on another way. */
   logged(line: string): void {
     if (namesReconcile(line)) this.#later({ line }, LATE_MS / 2);
@@ -133,6 +167,7 @@ export class CallRecorder implements AsyncDisposable {
 
   #work(item: Item): void {
     if ('served' in item) this.#served(item.served, item.build);
+    else if ('read' in item) this.#read(item);
     else if ('watched' in item) this.#watched(item);
     else if ('begun' in item) this.#begun(item.begun, item.build);
     else if ('line' in item) this.#reconciles.logged(item.line);
@@ -168,6 +203,11 @@ export class CallRecorder implements AsyncDisposable {
     const part = this.#reconciles.called(record);
     if (!part && record.isWrite) this.#emit({ type: 'call', ...callSummary(record) });
     return part;
+  }
+
+  #read({ read, at, call: { resource: of } }: Extract<Item, { read: Buffer }>): void {
+    const object = objectIn(jsonIn(read));
+    if (object) this.#versions.add({ of, object, at });
   }
 
   #watched({ watched: line, at, wall, call }: Extract<Item, { watched: Buffer }>): void {
@@ -216,8 +256,14 @@ function isHeartbeat({ verb, code = 500, group, resource }: CallRecord): boolean
   return code < 400 && !isOfMany && HEARTBEATS.has(`${group}/${resource}`);
 }
 
+function passedWith(item: Item): { body?: Buffer | undefined; of?: CalledResource | undefined } {
+  if ('watched' in item) return { body: item.watched, of: item.call.resource };
+  return 'served' in item ? { body: item.served.answer?.body, of: item.served.call.resource } : {};
+}
+
 function sizeOf(item: Item): number {
   if ('watched' in item) return item.watched.length + EACH_BYTES;
+  if ('read' in item) return item.read.length + EACH_BYTES;
   if ('line' in item) return item.line.length + EACH_BYTES;
   if (!('served' in item)) return EACH_BYTES;
   return (item.served.answer?.body?.length ?? 0) + EACH_BYTES;

@@ -1,3 +1,4 @@
+import type { CalledResource } from '../api-proxy/api-call.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 
 /** The limit for all remembered objects, in characters of their JSON. */
@@ -5,6 +6,8 @@ const MOST_CHARACTERS = 16 * 2 ** 20;
 
 /** One version of an object. */
 export interface Version {
+  /** What was asked for when it passed. */
+  of: Pick<CalledResource, 'resource'> | undefined;
   object: KubeObject;
   /** When it passed the proxy, in milliseconds since 1970. */
   at: number;
@@ -12,6 +15,7 @@ export interface Version {
 
 /** As JSON, which takes less memory than the object. */
 interface Kept {
+  uid: string | undefined;
   text: string;
   version: string;
   at: number;
@@ -22,7 +26,10 @@ const MOST_VERSIONS = 8;
 /** An older version is kept only if it is the newest. */
 const KEPT_MS = 30_000;
 
-/** Remembers the newest versions of each object that has passed the proxy, within a limit: those that passed long ago are forgotten first. */
+/**
+ * Remembers the newest versions of each object that has passed the proxy, within a limit: those that passed long ago are forgotten first. An
+ * object that is deleted is remembered, too, because that can pass before the answer to its deletion.
+ */
 export class Versions {
   #kept = new Map<string, Kept[]>();
   #characters = 0;
@@ -31,15 +38,16 @@ export class Versions {
    * Returns the version that was the newest at the time `since`; undefined if there is none. `since`: when the call arrived whose answer this
    * version is, because the event of a write, and those of the next ones, can pass before the answer to it.
    */
-  add({ object, at }: Version, since = at): KubeObject | undefined {
-    const key = keyOf(object);
-    const all = this.#kept.get(key) ?? [];
-    const { resourceVersion: version = '' } = object.metadata;
-    const before = all.findLast((one) => one.at < since);
-    const isNewest = isNewer(version, all.at(-1)?.version);
+  add({ of, object, at }: Version, since = at): KubeObject | undefined {
+    const { uid, namespace, name, resourceVersion: version = '' } = object.metadata;
+    const key = keyOf(object.apiVersion, { resource: of?.resource ?? object.kind ?? '', namespace, name });
+    const before = this.#kept.get(key) ?? [];
+    // Different objects can have the same name one after the other.
+    const all = before.at(-1)?.uid === uid ? before : [];
+    const isNewest = isNewer(version, before.at(-1)?.version);
     const recent = all.slice(1 - MOST_VERSIONS).filter((one) => one === all.at(-1) || at - one.at < KEPT_MS);
-    const kept = isNewest ? [...recent, { text: JSON.stringify(object), version, at }] : all;
-    this.#characters += sizeOf(kept) - sizeOf(all);
+    const kept = isNewest ? [...recent, { uid, text: JSON.stringify(object), version, at }] : before;
+    this.#characters += sizeOf(kept) - sizeOf(before);
     // The key moves to the end, where those are that passed last.
     this.#kept.delete(key);
     this.#kept.set(key, kept);
@@ -48,17 +56,26 @@ export class Versions {
       this.#kept.delete(oldest);
       this.#characters -= sizeOf(some);
     }
-    return before && (JSON.parse(before.text) as KubeObject);
+    return newestAt(all, since);
   }
 
-  remove(object: KubeObject): void {
-    const key = keyOf(object);
-    this.#characters -= sizeOf(this.#kept.get(key) ?? []);
-    this.#kept.delete(key);
+  /** Whether a version of the object is known as the path has it, rather than in another API version or only its metadata. */
+  has(of: CalledResource): boolean {
+    return this.#kept.has(pathKey(of));
+  }
+
+  /** The version that was the newest at this time. */
+  at(of: CalledResource, at: number): KubeObject | undefined {
+    return newestAt(this.#kept.get(pathKey(of)) ?? [], at);
   }
 }
 
-/** Of one object, versions are growing numbers. */
+function newestAt(all: Kept[], at: number): KubeObject | undefined {
+  const found = all.findLast((one) => one.at <= at);
+  return found && (JSON.parse(found.text) as KubeObject);
+}
+
+/** Of all objects of a resource, versions are growing numbers. */
 function isNewer(version: string, than = ''): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }
@@ -67,12 +84,27 @@ function sizeOf(kept: Kept[]): number {
   return kept.reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** The uid tells objects apart that have the same name one after the other, and different versions of the same API. */
-function keyOf({ apiVersion = '', metadata }: KubeObject): string {
-  return `${apiVersion} ${metadata.uid ?? `${metadata.namespace}/${metadata.name}`}`;
+function pathKey({ group, version, ...of }: CalledResource): string {
+  return keyOf(group === '' ? version : `${group}/${version}`, of);
 }
 
-/** The object in a text of JSON; undefined if it is none, or is a list. */
+function keyOf(
+  apiVersion = '',
+  { resource, namespace = '', name = '' }: Pick<CalledResource, 'resource'> & Partial<CalledResource>,
+): string {
+  return `${apiVersion} ${resource} ${namespace}/${name}`;
+}
+
+/** Undefined if it is not JSON. */
+export function jsonIn(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value as an object of Kubernetes; undefined if it is none, or is a list. */
 export function objectIn(value: unknown): KubeObject | undefined {
   const { kind, metadata } = (value ?? {}) as Partial<KubeObject>;
   const isOne = typeof kind === 'string' && typeof metadata?.name === 'string' && kind !== 'Status';

@@ -6,7 +6,7 @@ import type { CauseEvent } from '../report/call.ts';
 import { type PatchOperation, tokensOf } from '../reviews/patch.ts';
 import { differences, inWords } from './changes.ts';
 import { isOfSecrets, withoutSecrets } from './redacted.ts';
-import { objectIn, type Versions } from './versions.ts';
+import { jsonIn, objectIn, type Versions } from './versions.ts';
 
 /** An object that is older than this when its watch names it for the first time was there before the watch. */
 const NEW_MS = 10_000;
@@ -32,8 +32,7 @@ export function watchedEvent(
   const object = objectIn(passed.object);
   const what = WORDS[passed.type as keyof typeof WORDS];
   if (object === undefined || what === undefined) return undefined;
-  if (what === 'deleted') versions.remove(object);
-  const before = what === 'deleted' ? undefined : versions.add({ object, at });
+  const before = what === 'deleted' ? undefined : versions.add({ of: call.resource, object, at });
   const { metadata } = object;
   const isOld = Date.now() - Date.parse(metadata.creationTimestamp ?? '') > NEW_MS;
   // A watch that begins again names all objects.
@@ -62,10 +61,6 @@ function nameOfWriter(object: KubeObject, change: PatchOperation | undefined): s
 
 /** The event in a line of a watch. Never throws. */
 export function passedEvent(line: Buffer): PassedEvent {
-  try {
-    const { type, object } = (JSON.parse(line.toString('utf8')) ?? {}) as Partial<PassedEvent>;
-    return { type, object };
-  } catch {
-    return { type: undefined, object: undefined };
-  }
+  const { type, object } = (jsonIn(line) ?? {}) as Partial<PassedEvent>;
+  return { type, object };
 }

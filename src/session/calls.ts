@@ -96,7 +96,8 @@ function chosenOf(ids: string[], records: Item[], what: CallsOptions['what']): I
 }
 
 function sectionsOf({ objectBefore: before, objectAfter: after }: CallRecord): ReviewSection[] {
-  if (after === undefined) return [];
+  if (after === undefined)
+    return before === undefined ? [] : [{ title: 'Object before the call', text: yaml(before) }];
   if (before === undefined) return [{ title: 'Object after the call', text: yaml(after) }];
   return [{ title: 'What it changed', text: objectDiff(before, after) }];
 }

@@ -95,7 +95,8 @@ async function run(session: Session): Promise<void> {
   const work: Work = { api: context.api, sessionId, emit, signal };
   const identity = followers.use(createIdentity(session, work));
   const answered = followers.use(createAnswered(session, work, identity));
-  const calls = followers.use(await observeCalls(callsOf(session), answered, emit));
+  const seen = { ...answered, upstream: identity.upstream };
+  const calls = followers.use(await observeCalls(callsOf(session), seen, emit));
   const { recorder } = answered;
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
   const controlled = controlledOf(standing, answered);

@@ -147,6 +147,17 @@ it('with the account of the user, other programs can use the kubeconfig of the c
   const exec = kubectl('-n', NAMESPACE, 'exec', pod, '--', '/no-such-program');
   // The runtime in the cluster says that, so the request has reached it over an upgraded connection.
   await expect(exec).rejects.toThrow(/no such file/);
+  // Nothing has read this object before its first write, which says what it changes all the same.
+  await cluster.kubectl(['create', 'configmap', 'unseen', '--from-literal=a=1']);
+  const changed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'unseen' }, data: { a: '2' } };
+  const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  await cluster.kubectl(apply, { kubeconfig, input: JSON.stringify(changed) });
+  await cluster.kubectl(['delete', 'configmap', 'unseen']);
+  const here = { cwd: checkout.directory, env: {} };
+  const { events: calls } = await runDevloop(['calls', '--name', 'unseen'], here);
+  expect(calls).toMatchObject([
+    { call: { verb: 'apply', kind: 'ConfigMap', changes: expect.arrayContaining(['~data.a=2']) } },
+  ]);
   await ended(up);
 });
 

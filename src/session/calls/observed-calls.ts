@@ -1,11 +1,14 @@
 import { reviewMark } from '../../api-proxy/answer-warnings.ts';
+import type { ApiCall } from '../../api-proxy/api-call.ts';
 import type { CallHooks } from '../../api-proxy/observed.ts';
 import { createWarner } from '../../async.ts';
 import { InFlight } from '../../calls/in-flight.ts';
 import { Needs } from '../../calls/needs.ts';
 import { NeedsFile, type NeedsOf } from '../../calls/needs-file.ts';
+import { readBefore } from '../../calls/read-before.ts';
 import { CallRecorder } from '../../calls/recorder.ts';
 import { listenForReports } from '../../calls/reported.ts';
+import type { Forwarder } from '../../cluster/api/pass-on.ts';
 import { jsonPath } from '../../config/json-path.ts';
 import { messageOf } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
@@ -23,13 +26,19 @@ export interface ObservedCalls extends AsyncDisposable {
   marks(review: Buffer): string[];
 }
 
-/**
- * Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. `isControllers`: whether
- * the controller works as this user. `of`: whose calls they are.
- */
+/** What of a session decides what is observed. */
+interface ObservedSession {
+  answering: Answering;
+  /** Whether the controller works as this user. */
+  isControllers(user: string): boolean;
+  /** Calls the API server as the controller does. */
+  upstream: Pick<Forwarder, 'forward'>;
+}
+
+/** Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. `of`: whose calls they are. */
 export async function observeCalls(
   { directory, redact, of }: { directory: string; redact: string[]; of: NeedsOf },
-  { answering, isControllers }: { answering: Answering; isControllers: (user: string) => boolean },
+  { answering, isControllers, upstream }: ObservedSession,
   emit: Emit,
 ): Promise<ObservedCalls> {
   await using stack = new AsyncDisposableStack();
@@ -46,11 +55,16 @@ export async function observeCalls(
     return undefined;
   });
   if (listening) stack.use(listening);
+  const readFirst = async (call: ApiCall, signal: AbortSignal): Promise<void> => {
+    const read = await readBefore(call, upstream, signal);
+    if (read) recorder.read(read, call);
+  };
   const inFlight = new InFlight(isControllers);
   const owned = stack.move();
   return {
     hooks: {
       ...recorder.hooks,
+      beforeWrite: (call, signal) => (recorder.asksBefore(call) ? readFirst(call, signal) : undefined),
       begun: (call) => inFlight.begun(call),
       served(served) {
         inFlight.ended(served.call);

@@ -48,3 +48,31 @@ test('the reviews that a call caused are told to the hooks, and not to the contr
   expect(begun).toEqual(['update']);
   await expect.poll(() => served).toMatchObject([{ answer: { reviews: ['u1'], warnings: ['old API'] } }]);
 });
+
+test('a write waits until its object was read, and reads wait for nothing', async () => {
+  const arrived: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const { ask } = await observed(
+    (sent, response) => {
+      arrived.push(sent.method!);
+      response.end('{}');
+    },
+    {
+      beforeWrite({ verb }) {
+        asked.push(verb);
+        return gate.promise;
+      },
+    },
+  );
+  const written = ask('PATCH', WEB);
+  await expect.poll(() => asked).toEqual(['patch']);
+  await ask('GET', WEB);
+  await ask('PATCH', `${WEB}?dryRun=All`);
+  expect(arrived).toEqual(['GET', 'PATCH']);
+  gate.resolve();
+  await written;
+  expect(arrived).toEqual(['GET', 'PATCH', 'PATCH']);
+  await ask('PATCH', '/api/v1/namespaces/../pods/web');
+  expect(asked).toEqual(['patch']);
+});

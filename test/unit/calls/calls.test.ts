@@ -82,6 +82,45 @@ test('a write says what it changed, and one that changes nothing says so', async
   ]);
 });
 
+test('an object that has not passed is read once before it is written, so that the write says what it changed', async () => {
+  const { calls, end } = await recorder();
+  const write = (method: string, url = `${APPS}/web`) => apiCall({ method, url });
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/shop/leases/leader';
+  for (const [method, url] of [
+    ['POST', APPS],
+    ['PUT', `${APPS}/web/scale`],
+    ['PUT', lease],
+    ['DELETE', APPS],
+  ])
+    expect(calls.asksBefore(write(method!, url))).toBe(false);
+  expect(calls.asksBefore(write('PUT', `${APPS}/web/status`))).toBe(true);
+  expect(calls.asksBefore(write('PUT', `${APPS}/web/status`))).toBe(false);
+  expect(calls.asksBefore(write('PATCH'))).toBe(true);
+  calls.read(Buffer.from('no JSON'), write('PATCH'));
+  calls.read(Buffer.from(JSON.stringify(deployment(1, 1))), write('PATCH'));
+  await sleep(5);
+  calls.hooks.served(served(`PATCH ${APPS}/web`, 200, deployment(2, 4)));
+  calls.hooks.watched(watchLine('ADDED', deployment(1, 1, { name: 'seen' })), now(), WATCH);
+  // It is not worked on yet.
+  expect(calls.asksBefore(write('DELETE', `${APPS}/seen`))).toBe(false);
+  expect(calls.asksBefore(write('DELETE', `${APPS}/se`))).toBe(true);
+  expect(await end()).toMatchObject([{ changes: ['~spec.replicas=4'], objectBefore: deployment(1, 1) }]);
+  expect(calls.asksBefore(write('DELETE', `${APPS}/seen`))).toBe(false);
+});
+
+test('a deletion shows the object before it, although its event passes first', async () => {
+  const { calls, end } = await recorder();
+  calls.hooks.watched(watchLine('ADDED', deployment(1, 1)), now(), WATCH);
+  const at = now();
+  await sleep(5);
+  calls.hooks.watched(watchLine('DELETED', deployment(2, 1)), now(), WATCH);
+  calls.hooks.served(served(`DELETE ${APPS}/web`, 200, { kind: 'Status', status: 'Success' }, { at }));
+  calls.hooks.served(served(`DELETE ${APPS}/other`, 200, { kind: 'Status', status: 'Success' }));
+  const [first, second] = await end();
+  expect(first).toMatchObject({ verb: 'delete', objectBefore: deployment(1, 1) });
+  expect(second).not.toHaveProperty('objectBefore');
+});
+
 test('the event of a write may pass before the answer to it', async () => {
   const { calls, end, of } = await recorder();
   calls.hooks.served(served(`GET ${APPS}/web`, 200, deployment(1, 1)));

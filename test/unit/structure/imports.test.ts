@@ -60,7 +60,7 @@ const ROOMS = {
     'session/calls session/context session/control session/doctor session/end session/guard session/reviews',
     'session/route session/start session/verify',
   ].join(' '),
-  'session/calls': 'api-proxy calls config reviews',
+  'session/calls': 'api-proxy calls cluster/api config reviews',
   'session/context': [
     'checkout cluster cluster/api cluster/marks cluster/takeover config controller languages',
     'local machine operator page reviews',
