@@ -50,7 +50,12 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   addDebugFlags(addReviewFlags(addControllerFlags(addTrustFlag(addAdoptFlag(command)))));
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
-    const given = { ...givenBy('up', flags), ...present({ 'controller.run': own }) };
+    const given = {
+      // A script gets all lines; the setting in devloop.yaml is about what people see.
+      ...(flags.json ? ({ 'controller.log': 'all' } as const) : {}),
+      ...givenBy('up', flags),
+      ...present({ 'controller.run': own }),
+    };
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
     if (deployments.length > 1) requireSeparable(flags, given, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {

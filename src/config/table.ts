@@ -234,8 +234,9 @@ export const SETTINGS = {
     choice(CONTROLLER_LOG_CHOICES),
     "which lines of the controller's log to show: all, warnings and errors, or none",
     {
-      example: 'warnings',
-      default: 'all',
+      example: 'all',
+      default: 'warnings',
+      more: 'With `--json`, all lines are printed unless the flag is given.',
       flag: { spelled: '--controller-log <lines>', of: ['up'], group: 'controller' },
     },
   ),

@@ -1,6 +1,7 @@
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { ReviewVerdict } from '../report/review.ts';
+import { levelOf } from './log-level.ts';
 
 /** Only what a controller logs this soon after its start counts. Later, somebody who edits the code sees errors anyway. */
 const FIRST_MS = 30_000;
@@ -68,9 +69,6 @@ export interface LoggedError {
   text: string;
 }
 
-/** How the loggers of Go programs mark an error: zap, klog, logrus, slog, zerolog. */
-const LEVEL =
-  /\tERROR\t|"(?:level|severity|lvl|L)"\s*:\s*"(?:error|err)"|\b(?:level|lvl)=(?:error|err|eror)\b|^E\d{4} \d\d:\d\d|(?:^|\s)ERR(?:\s|$)/i;
 const ERROR = /(?:"(?:error|err)"\s*:\s*|\b(?:error|err)=)(?:"((?:[^"\\]|\\.)*)"|(\S+))/;
 const MESSAGE =
   /(?:"(?:msg|message|M)"\s*:\s*|\b(?:msg|message)=)(?:"((?:[^"\\]|\\.)*)"|(\S+))|^E[^\]]*\]\s*"((?:[^"\\]|\\.)*)"|\tERROR\t([^\t{]+)/;
@@ -80,7 +78,7 @@ const LONGEST = 500;
 
 /** The error that a line of a log reports; undefined if it reports no error with a cause. */
 export function errorIn(line: string): LoggedError | undefined {
-  if (!LEVEL.test(line) || HARMLESS.test(line)) return undefined;
+  if (levelOf(line) !== 'error' || HARMLESS.test(line)) return undefined;
   const cause = firstGroup(ERROR.exec(line));
   if (cause === undefined) return undefined;
   const text = [firstGroup(MESSAGE.exec(line)), cause].filter((part) => part !== undefined).join(': ');

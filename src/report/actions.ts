@@ -44,7 +44,7 @@ export const ACTIONS = {
     help: 'let the controller work with your account, and no longer as its ServiceAccount',
     isOffered: ({ account }) => account !== undefined,
   },
-  log: { key: 'l', help: "hide the controller's log, or show it again" },
+  log: { key: 'l', help: "show all of the controller's log, or only its warnings and errors" },
   login: { key: 'g', help: 'log in to the cluster again' },
 } as const satisfies Record<string, Action>;
 

@@ -28,13 +28,15 @@ const COLOURS: Record<SessionPhase, Colour> = {
   failed: 'red',
 };
 const GAP = '  ';
+const LOG: Part = { text: 'l log', rank: 8 };
 const KEYS: Part = { text: '? keys', rank: 2 };
 
 /** One line that shows how the sessions of this process are doing, no wider than the columns. */
 export function statusText(states: SessionState[], { waiting, columns, paint }: StatusOptions): string {
   const details = states.length === 1 ? partsOf(states[0]!) : partsOfSeveral(states);
+  const log = states.some(({ hasController }) => hasController) ? [LOG] : [];
   const wait: Part[] = waiting === undefined ? [] : [{ text: waiting, rank: 3 }];
-  const all = [...details.slice(0, 1), ...wait, ...details.slice(1), KEYS].map((part) => ({
+  const all = [...details.slice(0, 1), ...wait, ...details.slice(1), ...log, KEYS].map((part) => ({
     ...part,
     text: oneLine(safeText(part.text)).replaceAll('\t', ' '),
   }));

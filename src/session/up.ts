@@ -163,7 +163,7 @@ function inOrder({ context, options, io }: Session, all: SessionListeners): List
   const { log, facts, leases, errors, answered, calls, control, page, emit } = all;
   return [
     // The user sees it.
-    { observe: (event) => void (log.shows(event) && io.emit(event)) },
+    { observe: (event) => log.shown(event).forEach((one) => void io.emit(one)) },
     // It changes the summary that those after it read.
     facts,
     // Other machines see the session's health in its Leases.

@@ -271,7 +271,7 @@ describe('an operator in another language, with several Services, ports and a co
     );
   });
 
-  it('at a terminal: h and devloop release elsewhere, a review held too long, o, r, a hidden log, p, ?, and q restores everything', async () => {
+  it('at a terminal: h and devloop release elsewhere, a review held too long, o, r, l, p, ?, and q restores everything', async () => {
     await runDevloop(['context', 'forget'], options());
     const up = ['up', '--on-timeout', 'deny', ...SERVICES, ...hookServer('typed', '9444', '9445')];
     const { cwd, env } = options();
@@ -322,10 +322,10 @@ describe('an operator in another language, with several Services, ports and a co
     await press('o', 'open http://127.0.0.1:');
     const [page = ''] = /http:\/\/127\.0\.0\.1:\S+/.exec(terminal.shown()) ?? [];
     expect(await (await fetch(page)).text()).toContain('<title>devloop</title>');
-    await press('l', "the controller's log is hidden");
+    await press('l', "all of the controller's log is shown");
     await press('r', 'replaced ');
     await expect(ask('first')).rejects.toThrow('typed on 9444 says no');
-    expect(terminal.shown().match(/│ typed listens on 9444/g)).toHaveLength(1);
+    expect(terminal.shown().match(/│ typed listens on 9444/g)).toHaveLength(2);
     await press('p', 'ignoring ');
     await writeFile(join(directory, 'changed'), 'x');
     expect(terminal.shown().match(/replaced /g)).toHaveLength(1);

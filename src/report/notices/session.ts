@@ -45,10 +45,8 @@ export const SESSION = {
   'action.refused': note<{ action: ActionName; cause: string }>(({ cause }) => cause),
   /** Somebody logged in again with a key, and the cluster accepts the login. */
   'session.logged-in': note(() => 'the cluster accepts your login'),
-  /** A key has hidden the controller's log, or shown it again. */
-  'controller.log-toggled': note<{ isShown: boolean }>(
-    ({ isShown }) => `the controller's log is ${isShown ? 'shown again' : 'hidden; l shows it again'}`,
-  ),
+  /** A key has changed which lines of the controller's log are shown. `shows`: as the setting `controller.log` names them. */
+  'controller.log-toggled': note<{ shows: keyof typeof LOG_SHOWN }>(({ shows }) => LOG_SHOWN[shows]),
   /** devloop was asked to end, and restores what was changed. `reason`: the key or the signal. */
   'session.ending': note<{ reason: string }>(
     ({ reason }) =>
@@ -127,6 +125,12 @@ export const SESSION = {
   ),
 };
 
+/** By the values of the setting `controller.log`. */
+const LOG_SHOWN = {
+  all: "all of the controller's log is shown; l shows less of it again",
+  warnings: "only the warnings and errors of the controller's log are shown; l shows all of it",
+  off: "the controller's log is hidden; l shows it",
+};
 const MEANS = 'requests to it fail, and namespaces are deleted only when the session has ended.';
 const IN_CLUSTER = 'If the controller fails here because of that API, turn the API off in its configuration.';
 

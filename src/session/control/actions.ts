@@ -28,7 +28,7 @@ export function actionsOf({ api, identity, control, log, emit, openPage }: Actio
     follow: () => control.followFiles(true),
     ignore: () => control.followFiles(false),
     me: () => identity.asUser(),
-    log: () => emit(notice('controller.log-toggled', { isShown: log.toggle() })),
+    log: () => emit(notice('controller.log-toggled', { shows: log.toggle() })),
     async login() {
       await api.logIn();
       emit(notice('session.logged-in', {}));

@@ -1,80 +1,58 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { ControllerLogChoice } from '../../config/choices.ts';
+import { levelOf } from '../../controller/log-level.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 
 /** Which lines of the controller's log are shown. */
 export interface ControllerLog {
-  /** Whether an event is shown. Must be called for each event, in order. */
-  shows(event: DevloopEvent): boolean;
-  /** Hides all lines, or shows the chosen ones again. Returns whether any are shown after this call. */
-  toggle(): boolean;
+  /** What is shown for an event: nothing for a line that is left out, and before the end of a controller also its last lines. */
+  shown(event: DevloopEvent): DevloopEvent[];
+  /** Shows all lines from now on, or no longer. Returns what is shown after this call. */
+  toggle(): ControllerLogChoice;
 }
 
-export function createControllerLog(chosen: ControllerLogChoice): ControllerLog {
-  /** Whether the last line with a level was a warning, by stream: the lines of a stack trace or a panic that follow have no level. */
-  const isWarning = { stdout: true, stderr: true };
-  let isHidden = chosen === 'off';
+/** How many of the last lines are shown whole. */
+const LAST_LINES = 20;
+/** After this time, a controller that is not ready yet shows its log whole. */
+const PATIENCE_MS = 10_000;
+
+/** The log is shown whole from the first line on that was left out, whenever somebody may have to know why the controller fails. */
+export function createControllerLog(
+  chosen: ControllerLogChoice,
+  now: () => number = () => performance.now(),
+): ControllerLog {
+  let choice = chosen;
+  /** The last lines of the running controller, those before the first one that was left out excepted. */
+  let last: DevloopEvent[] = [];
+  /** Since when the controller has been starting; undefined while it answers. */
+  let startsSince: number | undefined;
+  const isShown = (event: DevloopEvent): boolean => {
+    if (event.type !== 'controller.output' || choice === 'all') return true;
+    return choice === 'warnings' && levelOf(event.line) !== 'detail';
+  };
+  const isWhole = (event: DevloopEvent): boolean => {
+    if (choice === 'all' || event.type === 'controller.silent') return true;
+    // The error of a controller that exits before it is ready contains its last lines.
+    if (event.type === 'controller.exited') return !event.expected && startsSince === undefined;
+    return choice !== 'off' && startsSince !== undefined && now() - startsSince > PATIENCE_MS;
+  };
   return {
-    shows(event) {
-      if (event.type !== 'controller.output') return true;
-      const { stream, line } = event;
-      if (chosen !== 'warnings') return !isHidden;
-      isWarning[stream] = isWarningLine(line) ?? isWarning[stream];
-      return !isHidden && isWarning[stream];
+    shown(event) {
+      if (event.type === 'controller.started') [last, startsSince] = [[], now()];
+      if (event.type === 'controller.ready') startsSince = undefined;
+      const isLine = event.type === 'controller.output';
+      if (isWhole(event)) {
+        const all = [...last, event];
+        last = [];
+        return all;
+      }
+      const shown = isShown(event);
+      if (isLine && (last.length > 0 || !shown)) last = [...last, event].slice(-LAST_LINES);
+      return shown ? [event] : [];
     },
     toggle() {
-      isHidden = !isHidden;
-      // Whoever asks for a log that was off from the start wants all of it.
-      chosen = chosen === 'off' ? 'all' : chosen;
-      return !isHidden;
+      if (choice === 'all') choice = chosen === 'all' ? 'warnings' : chosen;
+      else choice = 'all';
+      return choice;
     },
   };
-}
-
-const WARNING =
-  /^(?:w|e|f|warn|warning|wrn|err|error|fail|ftl|fatal|dpanic|panic|crit|critical|severe|alert|emerg(?:ency)?)$/i;
-const LEVELS =
-  'trace|trc|trce|debug|dbg|dbug|info|inf|notice|warn|warning|wrn|error|err|fail|fatal|ftl|dpanic|panic|crit|critical|severe';
-/** klog's `E1122 10:15:02.123456`. */
-const KLOG = /^([IWEF])\d{4} \d\d:\d\d:\d\d/;
-/** `level=warning`, `"level":"error"`, `lvl=eror`. */
-const FIELD = /(?:^|[\s{,"])(?:level|lvl|severity|log\.level)"?\s*[=:]\s*"?([a-z]+)/i;
-/**
- * A level in upper case anywhere near the beginning, as in `2026-11-22T10:15:02Z\tINFO\tsetup` or `[WARN ]`; in lower case only between
- * tabs or as in `warn: …`.
- */
-const WORD = new RegExp(`(?:^|[\\s[(|])(${LEVELS.toUpperCase()})(?=[\\s\\])|:]|$)`);
-const LOWER_CASE_WORD = new RegExp(`(?:^|\\t)(${LEVELS})(?=\\t|:)`);
-const BEGINNING = 120;
-/** What a runtime prints when the program crashes. */
-const CRASH = /^(?:panic: |fatal error: |SIGSEGV|Traceback |Exception in thread |thread '.*' panicked)/;
-
-/** Whether a line of a log is a warning or worse; undefined if it has no level of its own. */
-export function isWarningLine(coloured: string): boolean | undefined {
-  const line = stripVTControlCharacters(coloured);
-  if (CRASH.test(line)) return true;
-  if (line.startsWith('{')) return isWarningObject(line);
-  const beginning = line.slice(0, BEGINNING);
-  const level = [KLOG, FIELD, WORD, LOWER_CASE_WORD]
-    .map((form) => form.exec(beginning)?.[1])
-    .find((found) => found !== undefined);
-  return level === undefined ? undefined : WARNING.test(level);
-}
-
-/** Numeric levels are those of bunyan and pino, where 40 is a warning. Without a level (klog), only errors have an `error` field. */
-function isWarningObject(line: string): boolean | undefined {
-  const entry = parsed(line);
-  if (entry === undefined) return undefined;
-  const level = entry.level ?? entry.lvl ?? entry.severity ?? entry['log.level'];
-  if (typeof level === 'number') return level >= 40;
-  if (typeof level === 'string') return WARNING.test(level);
-  return entry.err !== undefined || entry.error !== undefined;
-}
-
-function parsed(line: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

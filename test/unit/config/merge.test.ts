@@ -32,7 +32,7 @@ const WALK: Record<Key, { other: string; byDefault?: unknown }> = {
   'controller.run': { other: 'bin/manager' },
   'controller.watch': { other: '[.]' },
   'controller.env': { other: '{ A: b }' },
-  'controller.log': { other: 'off', byDefault: 'all' },
+  'controller.log': { other: 'off', byDefault: 'warnings' },
   'controller.readySeconds': { other: '1', byDefault: 120 },
   'controller.graceSeconds': { other: '1', byDefault: 10 },
 };
@@ -80,7 +80,7 @@ it('what the command line says about the program replaces what devloop.yaml says
   const config: Config = { controller: { build: ['make'], run: ['bin/manager'] } };
   const byPackage = mergeSettings({ given: { 'controller.package': './cmd' }, env: {}, config });
   expect(controllerSettings(byPackage)).toEqual({
-    ...{ package: './cmd', log: 'all', readySeconds: 120, graceSeconds: 10, isNamedByFlag: true },
+    ...{ package: './cmd', log: 'warnings', readySeconds: 120, graceSeconds: 10, isNamedByFlag: true },
   });
   const run = ['python', 'main.py'];
   const byCommand = mergeSettings({

@@ -12,7 +12,7 @@ const text = (states: SessionState[], columns = 200, waiting?: string): string =
 
 it('says everything where there is room, and the most important where there is not', () => {
   const all =
-    '● serving  3f2a91c 10:14:58 +dirty  direct 10.99.1.1:39939  12/min  denied UPDATE Application  ? keys';
+    '● serving  3f2a91c 10:14:58 +dirty  direct 10.99.1.1:39939  12/min  denied UPDATE Application  l log  ? keys';
   expect(text([SERVING])).toBe(all);
   expect(text([SERVING], widthOf(all))).toBe(all);
   expect(text([SERVING], 79)).toBe(
@@ -45,12 +45,12 @@ it('says what is being waited for', () => {
 
 it('names those of several sessions that are not as the others', () => {
   const hook: SessionState = { ...SERVING, name: 'hook' };
-  expect(text([SERVING, hook])).toBe('● 2 serving  24/min  ? keys');
+  expect(text([SERVING, hook])).toBe('● 2 serving  24/min  l log  ? keys');
   expect(text([SERVING, { ...hook, phase: 'failed' }])).toBe(
-    '● hook failed  ● shop-manager serving  24/min  ? keys',
+    '● hook failed  ● shop-manager serving  24/min  l log  ? keys',
   );
   expect(text([SERVING, { ...hook, held: 2, build: { is: 'broken' } }])).toBe(
-    '● 2 serving  hook: old build  2 reviews waiting  24/min  ? keys',
+    '● 2 serving  hook: old build  2 reviews waiting  24/min  l log  ? keys',
   );
 });
 

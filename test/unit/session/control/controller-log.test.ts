@@ -1,79 +1,87 @@
 import { expect, it } from 'vitest';
+import type { ControllerLogChoice } from '../../../../src/config/choices.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { notice } from '../../../../src/report/notices/catalogue.ts';
-import { createControllerLog, isWarningLine } from '../../../../src/session/control/controller-log.ts';
-
-it.each([
-  ['zap, JSON', '{"level":"info","ts":1.7,"msg":"no error here"}', false],
-  ['zap, JSON', '{"level":"error","ts":1.7,"msg":"x","stacktrace":"main\\n"}', true],
-  ['zap, JSON, verbose', '{"level":"Level(-4)","ts":1.7,"msg":"error"}', false],
-  ['zap, console', '2026-11-22T10:15:02Z\tINFO\tsetup\tERROR is a word of the message', false],
-  ['zap, console', '2026-11-22T10:15:02Z\tERROR\tReconciler error\t{"name":"x"}', true],
-  ['zap, console, colours', '2026-11-22T10:15:02Z\t\x1b[33mWARN\x1b[0m\tx', true],
-  ['zap, console, lower case', '1.7e+09\tdpanic\tx', true],
-  ['zap, console, lower case', '1.7e+09\tinfo\tan error', false],
-  ['klog', 'I1122 10:15:02.123456   42 leaderelection.go:245] attempting', false],
-  ['klog', 'W1122 10:15:02.123456   42 reflector.go:56] x', true],
-  ['klog', 'E1122 10:15:02.123456   42 reflector.go:56] x', true],
-  ['klog, JSON', '{"ts":1.7,"caller":"a.go:1","msg":"x","v":0}', false],
-  ['klog, JSON', '{"ts":1.7,"caller":"a.go:1","msg":"x","err":"boom"}', true],
-  ['slog, text', 'time=2026-11-22T10:15:02Z level=WARN msg=x', true],
-  ['slog, text', 'time=2026-11-22T10:15:02Z level=INFO msg="level=ERROR"', false],
-  ['slog, JSON', '{"time":"2026-11-22T10:15:02Z","level":"DEBUG","msg":"x"}', false],
-  ['logrus', 'time="2026-11-22T10:15:02Z" level=warning msg=x', true],
-  ['zerolog, console', '10:15AM ERR x', true],
-  ['python', 'WARNING:kopf:x', true],
-  [
-    'kopf',
-    '[2026-11-22 10:15:02,1] kopf.objects         [INFO    ] [default/x] Handler failed? ERROR',
-    false,
-  ],
-  ['java', '2026-11-22 10:15:02,123 WARN  [io.qua.ope] (main) x', true],
-  ['rust', '[2026-11-22T10:15:02Z INFO  controller] x', false],
-  ['.NET', 'fail: KubeOps[0]', true],
-  ['.NET', 'info: KubeOps[0]', false],
-  ['pino', '{"level":30,"msg":"x"}', false],
-  ['pino', '{"level":50,"msg":"x"}', true],
-  ['a panic', 'panic: runtime error: index out of range', true],
-  ['a traceback', 'Traceback (most recent call last):', true],
-  ['no level', '\t/src/main.go:12 +0x1d', undefined],
-  ['no level', 'error is what it talks about', undefined],
-  ['broken JSON', '{"level":', undefined],
-])('%s: %j', (_, line, expected) => {
-  expect(isWarningLine(line)).toBe(expected);
-});
+import { createControllerLog } from '../../../../src/session/control/controller-log.ts';
 
 const line = (text: string, stream: 'stdout' | 'stderr' = 'stderr'): DevloopEvent => ({
   type: 'controller.output',
   stream,
   line: text,
 });
+const INFO = (text: string): DevloopEvent => line(`10:15\tINFO\t${text}`);
+const ERROR = (text: string): DevloopEvent => line(`10:15\tERROR\t${text}`);
+const STARTED: DevloopEvent = { type: 'controller.started', pid: 7, command: ['manager'], build: 'b1' };
+const READY: DevloopEvent = { type: 'controller.ready', pid: 7, ms: 5 };
+const SILENT: DevloopEvent = { type: 'controller.silent', pid: 7, ms: 5 };
+const exited = (expected: boolean): DevloopEvent => ({
+  ...{ type: 'controller.exited', pid: 7, code: 1, signal: null, expected },
+});
 
-it('shows a warning with the lines that belong to it, and all other events', () => {
-  const log = createControllerLog('warnings');
-  const lines = [
-    line('before any level'),
-    line('E1122 10:15:02 x'),
-    line('\tat main.go'),
-    line('I1122 10:15:02 y'),
-  ];
-  expect(lines.map((one) => log.shows(one))).toEqual([true, true, true, false]);
-  expect(log.shows(line('\tmore of it'))).toBe(false);
-  expect(log.shows(line('printed', 'stdout'))).toBe(true);
-  expect(log.shows(notice('login.output', { line: 'I1122 10:15:02 z' }))).toBe(true);
+/** What is shown of these events, the texts of lines without their level. */
+function shown(chosen: ControllerLogChoice, events: DevloopEvent[], now?: () => number): string[] {
+  const log = createControllerLog(chosen, now);
+  return events
+    .flatMap((event) => log.shown(event))
+    .map((event) => (event.type === 'controller.output' ? event.line.split('\t').at(-1)! : event.type));
+}
+
+it('shows warnings, lines without a level such as those of a stack trace, and all other events', () => {
+  const lines = [INFO('a'), line('printed', 'stdout'), ERROR('b'), line('  at main.go'), INFO('c')];
+  const note = notice('login.output', { line: 'I1122 10:15:02 z' });
+  expect(shown('warnings', [...lines, note])).toEqual(['printed', 'b', '  at main.go', 'note']);
+  expect(shown('off', [...lines, note])).toEqual(['note']);
+});
+
+it.each(['warnings', 'off'] as const)(
+  'with %s, shows the last lines whole when the controller exits, from the first one on that was left out',
+  (chosen) => {
+    const lines = [INFO('a'), INFO('b'), line('c')];
+    const events = [STARTED, READY, ...lines, exited(false)];
+    const without = events.flatMap((event) => (event.type === 'controller.output' ? [] : [event.type]));
+    const live = chosen === 'warnings' ? ['c'] : [];
+    expect(shown(chosen, events)).toEqual([...without.slice(0, 2), ...live, 'a', 'b', 'c', without[2]]);
+    const many = Array.from({ length: 50 }, (_, at) => INFO(`${at}`));
+    expect(shown('warnings', [STARTED, READY, ...many, exited(false)])).toEqual([
+      ...['controller.started', 'controller.ready'],
+      ...Array.from({ length: 20 }, (_, at) => `${at + 30}`),
+      'controller.exited',
+    ]);
+  },
+);
+
+it('repeats no line that was shown, and nothing of a controller that devloop ends or that was replaced', () => {
+  const events = [STARTED, READY, ERROR('a'), line('b'), exited(false)];
+  expect(shown('warnings', events)).toHaveLength(events.length);
+  expect(shown('warnings', [STARTED, READY, INFO('a'), exited(true)])).not.toContain('a');
+  expect(shown('warnings', [STARTED, READY, INFO('a'), STARTED, READY, exited(false)])).not.toContain('a');
+});
+
+it('leaves the last lines of a controller that exits before it is ready to its error, which has them', () => {
+  expect(shown('warnings', [STARTED, INFO('a'), exited(false)])).not.toContain('a');
+});
+
+it('shows the log of a controller that is not ready in time, until it is', () => {
+  const late = [STARTED, INFO('a'), SILENT];
+  expect(shown('warnings', late)).toEqual(['controller.started', 'a', 'controller.silent']);
+  let now = 0;
+  const clock = (): number => (now += 4_000);
+  const waits = [STARTED, INFO('a'), INFO('b'), INFO('c'), INFO('d'), READY, INFO('e')];
+  const seen = shown('warnings', waits, clock);
+  expect(seen).toEqual(['controller.started', 'a', 'b', 'c', 'd', 'controller.ready']);
 });
 
 it.each([
-  ['all', [true, true], [false, false], [true, true]],
-  ['warnings', [false, true], [false, false], [false, true]],
-  ['off', [false, false], [true, true], [false, false]],
-] as const)('toggles %s', (chosen, ...expected) => {
+  ['all', ['all', 'warnings', 'all']],
+  ['warnings', ['warnings', 'all', 'warnings']],
+  ['off', ['off', 'all', 'off']],
+] as const)('toggles %s, and shows what was left out last', (chosen, expected) => {
   const log = createControllerLog(chosen);
-  const shown = () => [log.shows(line('INFO x')), log.shows(line('WARN x'))];
-  const states = expected.map(() => {
-    const now = shown();
-    log.toggle();
-    return now;
-  });
+  const texts = (event: DevloopEvent): string[] =>
+    log.shown(event).map((one) => (one.type === 'controller.output' ? one.line : one.type));
+  const states = [chosen, log.toggle(), log.toggle()];
   expect(states).toEqual(expected);
+  texts(line('10:15\tINFO\tx'));
+  if (log.toggle() === 'all' && chosen !== 'all')
+    expect(texts(READY)).toEqual(['10:15\tINFO\tx', 'controller.ready']);
 });

@@ -44,8 +44,8 @@ it('each key does one thing, and undoes it the next time', () => {
   expect(press('rhpogi').calls).toEqual(['restart', 'hold', 'follow false', 'page', 'login', 'me']);
   expect(press('hp', { isHeld: true, isFollowing: false }).calls).toEqual(['release', 'follow true']);
   expect(press('ll').events).toMatchObject([
-    { code: 'controller.log-toggled', values: { isShown: false } },
-    { code: 'controller.log-toggled', values: { isShown: true } },
+    { code: 'controller.log-toggled', values: { shows: 'warnings' } },
+    { code: 'controller.log-toggled', values: { shows: 'all' } },
   ]);
 });
 
