@@ -1,4 +1,6 @@
 const WINDOW_MS = 1_000;
+/** So many are printed in their order before the others are only counted. */
+const PRINTED = 5;
 
 /** `last`: the last event that was counted. `deployment`: as in `Emit`. */
 type Print<Event> = (last: Event, count: number, deployment: string | undefined) => void;
@@ -6,13 +8,14 @@ type Print<Event> = (last: Event, count: number, deployment: string | undefined)
 interface Counted<Event> {
   last: Event;
   deployment: string | undefined;
+  printed: number;
   count: number;
   timer: NodeJS.Timeout;
 }
 
-/** Counts events that say the same as an earlier one within a second, so that a flood of them takes two lines. */
+/** Counts events that say the same as an earlier one within a second, so that a flood of them takes a few lines. */
 export interface Counts<Event> {
-  /** Whether this one is printed; otherwise it is counted. */
+  /** Whether this one is among the first, which are printed; otherwise it is counted. */
   isFirst(event: Event, deployment?: string): boolean;
   /** Prints what was counted. */
   close(): void;
@@ -31,13 +34,18 @@ export function createCounts<Event>(says: (event: Event) => unknown[], print: Pr
     isFirst(event, deployment) {
       const key = JSON.stringify([deployment, ...says(event)]);
       const counted = counting.get(key);
-      if (counted) {
-        counted.count += 1;
-        counted.last = event;
-        return false;
+      if (counted === undefined) {
+        const timer = setTimeout(end, WINDOW_MS, key);
+        counting.set(key, { last: event, deployment, printed: 1, count: 0, timer });
+        return true;
       }
-      counting.set(key, { last: event, deployment, count: 0, timer: setTimeout(end, WINDOW_MS, key) });
-      return true;
+      if (counted.printed < PRINTED) {
+        counted.printed += 1;
+        return true;
+      }
+      counted.count += 1;
+      counted.last = event;
+      return false;
     },
     close() {
       for (const key of [...counting.keys()]) end(key);

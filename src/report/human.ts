@@ -38,19 +38,14 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
     const { isTTY, columns } = terminal;
     bottom.print(isTTY && columns ? wrapEvent(text, event, columns) : text, terminal);
   };
-  const counts = createCounts(saidByReview, (last, count, deployment) => {
-    // For a single review, a count would only hide which object it is about.
-    const text = count === 1 ? render(last, paint) : reviewCount(last, count, paint);
+  const counts = createCounts(saidBy, (last, count, deployment) => {
+    const text =
+      last.type === 'review' ? reviewCount(last, count, paint) : reconcileCount(last, count, paint);
     print(stderr, last, ofDeployment(deployment) + text);
   });
-  const reconciles = createCounts(saidByReconcile, (last, count, deployment) => {
-    const text = count === 1 ? render(last, paint) : reconcileCount(last, count, paint);
-    print(stderr, last, ofDeployment(deployment) + text);
-  });
-  const closeCounts = (): void => {
-    counts.close();
-    reconciles.close();
-  };
+  const withNewBuild = createBuildMemory();
+  const columnsBeside = (name: string): number | undefined =>
+    stderr.isTTY && stderr.columns ? stderr.columns - name.length : undefined;
   const printAnswer = (event: Answer, name: string): void => {
     if (!answerColours) {
       // Most texts are safe. Without colours, one check of the rendered lines shows that, which is faster than checking each text of the
@@ -70,20 +65,19 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       const name = ofDeployment(deployment);
       if (isAnswer(unsafe)) return printAnswer(unsafe, name);
       const event = inFull(safeEvent(unsafe, colours), verbosity);
-      if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
-      if (event.type === 'reconcile' && verbosity !== 'verbose' && !reconciles.isFirst(event, deployment))
-        return;
+      if (isCounted(event) && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
       if (event.type === 'waiting') {
         bottom.wait(event);
         return;
       }
       // The session's own result is printed last.
-      if (event.type.startsWith('session.') || event.type === 'error') closeCounts();
-      print(stderr, event, name + render(event, paint));
+      if (event.type.startsWith('session.') || event.type === 'error') counts.close();
+      const text = render(withNewBuild(event, deployment), paint, columnsBeside(name));
+      print(stderr, event, name + text);
     },
     showStates: bottom.showStates,
     close() {
-      closeCounts();
+      counts.close();
       bottom.clear();
     },
   };
@@ -91,14 +85,33 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
 
 type Of<Type extends DevloopEvent['type']> = Extract<DevloopEvent, { type: Type }>;
 
-function saidByReview(event: Of<'review'>): unknown[] {
-  const { verdict, webhook, operation, resource, message, patch, build, isOldBuild } = event;
-  return [verdict, webhook, operation, resource, message, patch, build, isOldBuild];
+type Counted = Of<'review' | 'reconcile'>;
+
+function isCounted(event: DevloopEvent): event is Counted {
+  return event.type === 'review' || event.type === 'reconcile';
 }
 
-function saidByReconcile({ controller, kind, result, error, calls, build }: Of<'reconcile'>): unknown[] {
+/** What is the same in events that are counted together. */
+function saidBy(event: Counted): unknown[] {
+  if (event.type === 'review') {
+    const { verdict, webhook, operation, resource, message, patch, build, isOldBuild } = event;
+    return [verdict, webhook, operation, resource, message, patch, build, isOldBuild];
+  }
+  const { controller, kind, result, error, calls, build } = event;
   const done = calls.map(({ verb, kind: of, code, changes }) => [verb, of, code, changes]);
   return [controller, kind, result, error, done, build];
+}
+
+/** Leaves out the build of a review, reconcile or call if it is that of the row before. */
+function createBuildMemory(): (event: PrintedEvent, deployment: string | undefined) => PrintedEvent {
+  const builds = new Map<string | undefined, string>();
+  return (event, deployment) => {
+    if (!isCounted(event) && event.type !== 'call') return event;
+    const { build, ...others } = event;
+    if (build === undefined || build === builds.get(deployment)) return others;
+    builds.set(deployment, build);
+    return event;
+  };
 }
 
 /** With --verbose, a review names its user even if that is the session's own account, as it nearly always is. */

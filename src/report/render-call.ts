@@ -1,13 +1,25 @@
 import { counted, sizeText } from '../phrases.ts';
-import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
+import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
+import {
+  afterText,
+  asks,
+  causeWords,
+  changesText,
+  type Detail,
+  FULL,
+  nameIn,
+  ofResource,
+  subjectOf,
+  writeWords,
+} from './call-words.ts';
 import type { DevloopEvent } from './events.ts';
+import { firstFitting } from './fit.ts';
 import { listedReview } from './render-review.ts';
 import type { ReviewSection, ReviewSummary } from './review.ts';
-import { clock } from './review-words.ts';
+import { clock, withoutSubject } from './review-words.ts';
 import { type Colour, duration, firstColumn, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
 const MOST_WRITES = 3;
-const MOST_CHANGES = 3;
 
 const TYPES = [
   'call',
@@ -23,12 +35,13 @@ export function isAboutCalls(event: DevloopEvent): event is CallEvent {
   return TYPES.some((type) => type === event.type);
 }
 
-export function renderCall(event: CallEvent, paint: Paint): string {
+/** `columns`: the width of the terminal; absent without one. */
+export function renderCall(event: CallEvent, paint: Paint, columns?: number): string {
   switch (event.type) {
     case 'call':
-      return liveCall(event, paint);
+      return liveCall(event, paint, columns);
     case 'reconcile':
-      return liveReconcile(event, paint);
+      return liveReconcile(event, paint, columns);
     case 'calls.listed':
       return listedCall(event, paint);
     case 'reconciles.listed':
@@ -40,25 +53,39 @@ export function renderCall(event: CallEvent, paint: Paint): string {
   }
 }
 
+/** Tried in this order, until the row fits into the terminal. */
+const DETAILS: Detail[] = [
+  FULL,
+  { changes: 1, cause: 'what and who' },
+  { changes: 1, cause: 'who' },
+  { changes: 0, cause: 'what and who' },
+  { changes: 0, cause: 'who' },
+  { changes: 1, cause: 'none' },
+  { changes: 0, cause: 'none' },
+];
+
 /** A reconcile as it is printed while `up` runs, with the id that `devloop reconciles show` takes. */
-function liveReconcile(reconcile: ReconcileSummary, paint: Paint): string {
-  const text = `${paint('dim', clock(reconcile.at))}  ${reconcileText(reconcile, paint)}  ${paint('dim', reconcile.id)}`;
-  return paintedRow(paint, colourOf(reconcile), wordOf(reconcile), text);
+function liveReconcile(reconcile: ReconcileSummary, paint: Paint, columns?: number): string {
+  const { at, id } = reconcile;
+  return firstFitting(
+    DETAILS.map((detail) => () => {
+      const text = reconcileText(reconcile, paint, detail);
+      return paintedRow(
+        paint,
+        colourOf(reconcile),
+        wordOf(reconcile),
+        `${paint('dim', clock(at))}  ${text}  ${paint('dim', id)}`,
+      );
+    }),
+    columns,
+  );
 }
 
 /** The line that counts several reconciles of the same kind within a second. */
-export function reconcileCount(
-  { kind = '', controller, ...more }: ReconcileSummary,
-  count: number,
-  paint: Paint,
-): string {
-  const one = { controller, ...more };
-  return paintedRow(
-    paint,
-    colourOf(one),
-    wordOf(one),
-    oneLine(`+${count}  ${kind}  ${paint('dim', controller)}`),
-  );
+export function reconcileCount(reconcile: ReconcileSummary, count: number, paint: Paint): string {
+  const { at, kind = '', controller } = reconcile;
+  const text = `${paint('dim', clock(at))}  +${count}  ${kind}  ${paint('dim', controller)}`;
+  return paintedRow(paint, colourOf(reconcile), wordOf(reconcile), oneLine(text));
 }
 
 function listedReconcile(
@@ -101,9 +128,14 @@ function shownSections(reconcile: ReconcileSummary, log: string[]): ReviewSectio
 }
 
 /** A call that belongs to no reconcile, as it is printed while `up` runs. */
-function liveCall(call: CallSummary, paint: Paint): string {
-  const text = `${paint('dim', clock(call.at))}  ${callText(call, paint)}  ${paint('dim', call.id)}`;
-  return paintedRow(paint, callColour(call), callWord(call), text);
+function liveCall(call: CallSummary, paint: Paint, columns?: number): string {
+  return firstFitting(
+    DETAILS.map((detail) => () => {
+      const text = `${paint('dim', clock(call.at))}  ${callText(call, paint, detail)}  ${paint('dim', call.id)}`;
+      return paintedRow(paint, callColour(call), callWord(call), text);
+    }),
+    columns,
+  );
 }
 
 function listedCall(
@@ -126,32 +158,37 @@ function withSections(line: string, sections: ReviewSection[], paint: Paint): st
   return [line, ...parts].join('\n');
 }
 
-function reconcileText(reconcile: ReconcileSummary, paint: Paint): string {
+function reconcileText(reconcile: ReconcileSummary, paint: Paint, detail = FULL): string {
   const { kind, namespace, name, calls, counts, error, ms, requeueAfterMs, build } = reconcile;
   const own = nameIn({ kind, namespace, name });
-  const writes = calls.slice(0, MOST_WRITES).map((one) => writeWords(one, reconcile));
+  const writes = calls.slice(0, MOST_WRITES).map((one) => writeWords(one, reconcile, detail.changes));
   const more = calls.length > MOST_WRITES ? `and ${calls.length - MOST_WRITES} more` : '';
   const said = [...writes, more].filter(Boolean).join(', ') || 'no write';
   const facts = [
-    ...(counts.writes > 0 ? [counted(counts.writes, 'write')] : []),
+    ...(more === '' ? [] : [counted(counts.writes, 'write')]),
     duration(ms),
     ...(requeueAfterMs === undefined ? [] : [`again in ${duration(requeueAfterMs)}`]),
     ...(build === undefined ? [] : [build]),
   ];
   const cause = reconcile.after.find(asks) ?? reconcile.after[0];
-  const after = cause === undefined ? '' : `; after: ${causeWords(cause, reconcile)}`;
-  const failed = error === undefined ? '' : `  ${paint('red', error)}`;
+  const after = afterText('; after', cause, reconcile, detail);
+  // Most errors are those of a call, which says it.
+  const isSaid = calls.some(({ message }) => message && error?.includes(message));
+  const failed = error === undefined || isSaid ? '' : `  ${paint('red', withoutSubject(error, name, kind))}`;
   return oneLine(`${own}  ${said}${failed}  ${paint('dim', `(${facts.join(', ')}${after})`)}`);
 }
 
-function callText(call: CallSummary, paint: Paint): string {
-  const { ms, build, message, isDryRun, after: [cause] = [] } = call;
+function callText(call: CallSummary, paint: Paint, detail = FULL): string {
+  const { ms, build, message, isDryRun, kind, resource, name, after: [cause] = [] } = call;
   const facts = [...amountOf(call), duration(ms), ...(build === undefined ? [] : [build])].join(', ');
   const dry = isDryRun ? ' (dry run)' : '';
-  const failed = message === undefined ? '' : `  ${paint('red', message)}`;
-  const after = cause === undefined ? '' : `; shortly after: ${causeWords(cause, call)}`;
+  const failed =
+    message === undefined
+      ? ''
+      : `  ${paint('red', withoutSubject(message, name, kind, ofResource(resource)))}`;
+  const after = afterText('; shortly after', cause, call, detail);
   return oneLine(
-    `${subjectOf(call)}${changesText(call)}${dry}${failed}  ${paint('dim', `(${facts}${after})`)}`,
+    `${subjectOf(call)}${changesText(call, detail.changes)}${dry}${failed}  ${paint('dim', `(${facts}${after})`)}`,
   );
 }
 
@@ -161,71 +198,6 @@ function amountOf({ items, bytes }: CallSummary): string[] {
     ...(items === undefined ? [] : [counted(items, 'object')]),
     ...(bytes === undefined ? [] : [sizeText(bytes)]),
   ];
-}
-
-/** `create Deployment default/web`, `list pods in shop`, `get /version`. */
-function subjectOf({ verb, path, resource = '', kind, namespace, name, selector }: CallSummary): string {
-  if (path !== undefined) return `${verb} ${path}`;
-  const [, subresource] = resource.split('/');
-  const what = kind === undefined ? resource : [kind, subresource].filter(Boolean).join('/');
-  if (name !== undefined) return `${verb} ${nameIn({ kind: what, namespace, name })}`;
-  const which = selector === undefined ? '' : ` with ${selector}`;
-  return `${verb} ${what}${namespace === undefined ? '' : ` in ${namespace}`}${which}`;
-}
-
-type Changed = Pick<CallSummary, 'changes' | 'more' | 'isUnchanged'>;
-
-function changesText({ changes = [], more = changes.length, isUnchanged }: Changed): string {
-  if (isUnchanged) return '  unchanged';
-  const shown = changes.slice(0, MOST_CHANGES).join(' ');
-  const rest = more > MOST_CHANGES ? ` and ${more - MOST_CHANGES} more` : '';
-  return shown === '' ? '' : `  ${shown}${rest}`;
-}
-
-const DONE: Record<string, string> = { create: 'created ', delete: 'deleted ', deletecollection: 'deleted ' };
-
-/** `created Deployment web`, `~status.ready=true` of the object itself, `delete pods: 403`. */
-function writeWords(call: ReconcileCall, of: ReconcileSummary): string {
-  const { verb, kind, resource = '', namespace, name = '', code, message } = call;
-  const isSelf = kind === of.kind && name === of.name && (namespace ?? '') === (of.namespace ?? '');
-  const where = namespace === of.namespace ? undefined : namespace;
-  const what = nameIn({ kind: kind ?? resource, namespace: where, name });
-  if (code === undefined || code >= 400) return `${verb} ${what}: ${code ?? ''} ${message ?? ''}`.trimEnd();
-  const changes = changesText(call).trimStart();
-  if (isSelf && changes !== '') return changes;
-  return [`${DONE[verb] ?? (changes === '' ? 'wrote ' : '')}${what}`, changes].filter(Boolean).join(' ');
-}
-
-/** Whether the event is about what somebody wants, rather than what is reported. */
-function asks({ what, changes = [] }: CauseEvent): boolean {
-  return what !== 'changed' || changes.some((one) => !/^.(?:status|metadata)\b/.test(one));
-}
-
-/** `Deployment web ~status.readyReplicas=1 by kube-controller-manager`, `its own write of ~status.seen`. */
-export function causeWords(
-  cause: CauseEvent,
-  of: Partial<Pick<ReconcileSummary, 'kind' | 'namespace' | 'name'>>,
-): string {
-  const { kind, namespace, name, what, by, isOwn } = cause;
-  const isSelf = kind === of.kind && name === of.name && (namespace ?? '') === (of.namespace ?? '');
-  const where = namespace === of.namespace ? undefined : namespace;
-  const object = isSelf ? '' : nameIn({ kind, namespace: where, name });
-  const changes = changesText(cause).trimStart() || what;
-  if (isOwn) return `its own write of ${[object, changes].filter(Boolean).join(' ')}`;
-  return [object, changes, by === undefined ? '' : `by ${by}`].filter(Boolean).join(' ');
-}
-
-function nameIn({
-  kind = '',
-  namespace,
-  name,
-}: {
-  kind?: string | undefined;
-  namespace?: string | undefined;
-  name: string;
-}): string {
-  const full = namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-  return kind === '' ? full : `${kind} ${full}`.trimEnd();
 }
 
 function wordOf({ result, counts }: Pick<ReconcileSummary, 'result' | 'counts'>): string {

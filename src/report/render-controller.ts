@@ -2,6 +2,7 @@ import { delimiter } from 'node:path';
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import { duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
+import { wrapLine } from './wrap.ts';
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
@@ -11,7 +12,7 @@ export type ControllerEvent = Extract<
 >;
 
 /** The lines of the controller: how it is built and run, and where a debugger has stopped it. */
-export function renderController(event: ControllerEvent, paint: Paint): string {
+export function renderController(event: ControllerEvent, paint: Paint, columns?: number): string {
   switch (event.type) {
     case 'build.started':
     case 'build.done':
@@ -58,7 +59,7 @@ export function renderController(event: ControllerEvent, paint: Paint): string {
     case 'leader.released':
       return row('freed', `${objectText(event.lease)}, whose holder ${oneLine(event.holder)} has ended`);
     case 'controller.output':
-      return outputLines(event.line, paint);
+      return outputLines(event.line, paint, columns);
     default:
       return debugLine(event, paint);
   }
@@ -106,10 +107,15 @@ function howItExited({ code, signal }: Of<'controller.exited'>): string {
   return signal === null ? `with exit code ${code ?? 'unknown'}` : `on ${signal}`;
 }
 
-function outputLines(text: string, paint: Paint): string {
-  return text
+/** The log stays behind its gutter, in the background; what has colours of its own keeps them. */
+function outputLines(text: string, paint: Paint, columns?: number): string {
+  const isColoured = text.includes('\x1b');
+  // A terminal would make a tab up to eight columns wide.
+  const shown = columns === undefined ? text : text.replaceAll('\t', '  ');
+  return shown
     .split('\n')
-    .map((line) => `${paint('dim', '│')} ${line}${line.includes('\x1b') ? '\x1b[0m' : ''}`)
+    .flatMap((line) => wrapLine(`│ ${line}`, '│   ', columns ?? Number.POSITIVE_INFINITY, !isColoured))
+    .map((row) => (isColoured ? `${paint('dim', '│')}${row.slice(1)}\x1b[0m` : paint('dim', row)))
     .join('\n');
 }
 

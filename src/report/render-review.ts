@@ -1,5 +1,6 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
+import { firstFitting } from './fit.ts';
 import { describe } from './object-name.ts';
 import type { LateAnswer, ReviewCause, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
 import {
@@ -10,9 +11,11 @@ import {
   lateWords,
   prunedWords,
   shortName,
+  shortTimeOf,
   subject,
   timeOf,
   WAITS,
+  withoutSubject,
 } from './review-words.ts';
 import {
   type Colour,
@@ -35,19 +38,23 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
 };
 
 /**
- * Operation and object, user, webhook, what the webhook answered or changed, the times, and the build that answered, on one line. A list
- * has thousands of them, which are printed before V8 optimizes anything, so this makes no arrays.
+ * Operation and object, user, webhook, what the webhook answered or changed, and the `facts` (the times, and the build that answered), on
+ * one line. A list has thousands of them, which are printed before V8 optimizes anything, so this makes no arrays.
  */
-function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)): string {
-  const { verdict, message, warnings = NONE, patch = NONE, build, late } = review;
+function reviewText(
+  review: ReviewSummary,
+  paint: Paint,
+  { user, facts, most }: { user: string; facts: string; most?: number },
+): string {
+  const { verdict, message, object, resource, warnings = NONE, patch = NONE, late } = review;
   let text = subject(review);
   if (user !== '') text += ` ${paint('dim', user)}`;
   text += `  ${paint('dim', shortName(review.webhook))}`;
-  if (verdict !== 'allowed' && message) text += `  ${message}`;
-  if (patch.length > 0) text += `  ${changesIn(review)}`;
+  if (verdict !== 'allowed' && message) text += `  ${withoutSubject(message, object?.name, resource?.kind)}`;
+  if (patch.length > 0) text += `  ${changesIn(review, most)}`;
   if (review.pruned) text += `  ${paint('yellow', prunedWords(review))}`;
   if (warnings.length > 0) text += `  ${paint('yellow', `warns: ${warnings.join('; ')}`)}`;
-  text += `  ${paint('dim', build ? `(${timeOf(review)}, ${build})` : `(${timeOf(review)})`)}`;
+  text += `  ${paint('dim', facts)}`;
   if (late) text += `  ${paint('yellow', `later: ${lateWords(late)}`)}`;
   if (review.isOldBuild) text += `  ${paint('yellow', 'the old build answered')}`;
   return oneLine(text);
@@ -57,11 +64,29 @@ const NONE: string[] = [];
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
+function factsOf(time: string, build: string | undefined): string {
+  return build ? `(${time}, ${build})` : `(${time})`;
+}
+
+/** How many of its changes a review names, until its row fits into the terminal. */
+const CHANGES = [4, 2, 1, 0];
+
 /** A review as it is printed while `up` runs, with the id that `devloop reviews show` takes. */
-export function liveReview(review: ReviewSummary, paint: Paint): string {
-  const { verdict, id, at } = review;
-  const text = `${paint('dim', clock(at))}  ${reviewText(review, paint)}  ${paint('dim', id)}`;
-  return paintedRow(paint, COLOURS[verdict], verdict, text);
+export function liveReview(review: ReviewSummary, paint: Paint, columns?: number): string {
+  const { verdict, id, at, build } = review;
+  const facts = factsOf(shortTimeOf(review), build);
+  return firstFitting(
+    CHANGES.map((most) => () => {
+      const text = reviewText(review, paint, { user: byUser(review), facts, most });
+      return paintedRow(
+        paint,
+        COLOURS[verdict],
+        verdict,
+        `${paint('dim', clock(at))}  ${text}  ${paint('dim', id)}`,
+      );
+    }),
+    columns,
+  );
 }
 
 /** The line about a late answer to a review that was printed before. */
@@ -71,17 +96,18 @@ export function lateLine(id: string, late: LateAnswer, paint: Paint): string {
 
 /** The line that counts several reviews of the same kind within a second. */
 export function reviewCount(review: ReviewSummary, count: number, paint: Paint): string {
-  const { verdict, operation = '', resource } = review;
+  const { verdict, operation = '', resource, at } = review;
   const what = [operation, resource?.kind].filter(Boolean).join(' ');
-  const text = `+${count}  ${what}  ${paint('dim', shortName(review.webhook))}`;
+  const text = `${paint('dim', clock(at))}  +${count}  ${what}  ${paint('dim', shortName(review.webhook))}`;
   return paintedRow(paint, COLOURS[verdict], verdict, oneLine(text));
 }
 
 /** A review in a list, in which all lines name the user: see byAnyUser. */
 export function listedReview(review: ReviewSummary, paint: Paint): string {
-  const { id, at, verdict, user } = review;
+  const { id, at, verdict, build } = review;
+  const facts = factsOf(timeOf(review), build);
   const first = `${id}  ${paint('dim', clock(at))}  ${firstColumn(paint, COLOURS[verdict], verdict)}`;
-  return `${first} ${reviewText(review, paint, byAnyUser(user))}`;
+  return `${first} ${reviewText(review, paint, { user: byAnyUser(review.user), facts })}`;
 }
 
 /** A review without an answer, and so without an id, in the columns of a list. */

@@ -11,7 +11,7 @@ type SessionEvent =
   | ControllerEvent;
 
 /** The lines of a session's progress: its route, its guard, its controller, its beginning and its end. */
-export function renderSession(event: SessionEvent, paint: Paint): string {
+export function renderSession(event: SessionEvent, paint: Paint, columns?: number): string {
   switch (event.type) {
     case 'route.planned':
       return row(event.position === 1 ? 'route' : 'else', oneLine(`${event.route}: ${event.detail}`));
@@ -54,7 +54,7 @@ export function renderSession(event: SessionEvent, paint: Paint): string {
     case 'session.restored':
       return paintedRow(paint, 'green', 'restored', restoredText(event));
     default:
-      return renderController(event, paint);
+      return renderController(event, paint, columns);
   }
 }
 

@@ -30,8 +30,8 @@ import {
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
-/** The lines of an event whose texts are safe already. */
-export function render(event: PrintedEvent, paint: Paint): string {
+/** The lines of an event whose texts are safe already. `columns`: the width of the terminal; absent without one. */
+export function render(event: PrintedEvent, paint: Paint, columns?: number): string {
   switch (event.type) {
     case 'discovered':
       return row(event.what, `${oneLine(event.value)}  ${paint('dim', `(${oneLine(event.source)})`)}`);
@@ -48,7 +48,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'finding':
       return renderFinding(event, paint);
     case 'review':
-      return liveReview(event, paint);
+      return liveReview(event, paint, columns);
     case 'reviews.held':
       return paintedRow(paint, 'yellow', 'held', HELD);
     case 'reviews.released':
@@ -81,7 +81,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
     default:
       if (isAboutRbac(event)) return renderRbac(event, paint);
-      return isAboutCalls(event) ? renderCall(event, paint) : renderSession(event, paint);
+      return isAboutCalls(event) ? renderCall(event, paint, columns) : renderSession(event, paint, columns);
   }
 }
 

@@ -23,6 +23,18 @@ function conversion({ resource, from = [], to, objects = 0 }: ReviewSummary | Wa
   return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
 }
 
+/** How the API server and its clients begin a message about one object, and what such a message asks of the reader. */
+const SUBJECT =
+  /^(?:Operation cannot be fulfilled on )?([A-Za-z0-9]+)(?:\.[\w.-]+)? "([^"]*)"(?: is (?:invalid|forbidden))?: /;
+const ADVICE = '; please apply your changes to the latest version and try again';
+
+/** A message in a row that names the object already. `kinds`: how the message can name its kind. */
+export function withoutSubject(message: string, name = '', ...kinds: (string | undefined)[]): string {
+  const [prefix = '', kind, object] = SUBJECT.exec(message) ?? [];
+  if (object !== name || !kinds.includes(kind)) return message;
+  return message.slice(prefix.length).replace(ADVICE, '');
+}
+
 /** Joins two texts, each of which may be missing or empty. */
 function joined(text: string | undefined, separator: string, more: string | undefined): string {
   if (!text) return more ?? '';
@@ -71,6 +83,11 @@ export function timeOf({ ms }: { ms: Pick<ReviewTimes, 'total' | 'budget'> }): s
   return `${duration(ms.total)} of ${limitText(ms.budget)}`;
 }
 
+/** Like `timeOf`, but it names the limit only if the time came close to it. */
+export function shortTimeOf({ ms }: { ms: Pick<ReviewTimes, 'total' | 'budget'> }): string {
+  return ms.total * 2 >= ms.budget ? timeOf({ ms }) : duration(ms.total);
+}
+
 /** `pruned: spec.colour is not in the cluster's CRD`; empty if nothing was. */
 export function prunedWords({ pruned = [] }: Pick<ReviewSummary, 'pruned'>): string {
   const texts = Object.entries(PRUNED).flatMap(([why, words]) => {
@@ -90,11 +107,12 @@ const PRUNED: Record<PrunedField['why'], [one: string, several: string]> = {
 
 const MOST_CHANGES = 4;
 
-/** The first changes of a patch, and how many more it makes. */
+/** The first changes of a patch, and how many more it makes; with `most` 0, only their number. */
 export function changesIn(
   { patch = [], changes = patch.length }: Pick<ReviewSummary, 'patch' | 'changes'>,
   most = MOST_CHANGES,
 ): string {
+  if (most === 0) return counted(changes, 'change');
   const more = changes > most ? ` and ${changes - most} more` : '';
   return patch.slice(0, most).join(' ') + more;
 }

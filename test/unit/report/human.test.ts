@@ -311,13 +311,36 @@ describe('on a terminal, a long line', () => {
     ]);
   });
 
-  it('stays one line where it is a command, or comes from the controller', () => {
+  it('stays one line where it is a command', () => {
     const hint = `devloop down ${words}`;
     expect(lines(notice('error.further', { cause: 'm', next: hint }))).toEqual([
       'warning: m',
       `→ next: ${hint}`,
     ]);
-    expect(lines({ type: 'controller.output', stream: 'stdout', line: words })).toHaveLength(1);
     expect(lines(notice('login.output', { line: words }), 30)).toHaveLength(1);
+  });
+
+  const output = (line: string): DevloopEvent => ({ type: 'controller.output', stream: 'stdout', line });
+
+  it('of the log is broken at words behind its gutter, and cut where it has none', () => {
+    const rows = lines(output(`ts\tINFO\t${words}`));
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toMatch(/^│ ts {2}INFO {2}word0 .*word\d$/);
+    expect(rows[1]).toMatch(/^│ {3}word\d/);
+    const cut = lines(output('x'.repeat(150)));
+    expect(cut.map((row) => row.length)).toEqual([60, 60, 40]);
+    for (const row of cut) expect(row).toMatch(/^│ /);
+  });
+
+  it('of the log is one line where there is no terminal', () => {
+    const { stderr } = printed([output(`ts\tINFO\t${words.repeat(9)}`)]);
+    expect(stderr).toBe(`│ ts\tINFO\t${words.repeat(9)}\n`);
+  });
+
+  it('of the log is dimmed in a terminal, unless it has colours of its own', () => {
+    const shown = (line: string): string =>
+      printed([output(line)], { terminal: { columns: 60 }, env: { FORCE_COLOR: '1' } }).stderr;
+    expect(shown('plain')).toBe('\x1b[2m│ plain\x1b[22m\n');
+    expect(shown('\x1b[31mred')).toBe('\x1b[2m│\x1b[22m \x1b[31mred\x1b[0m\n');
   });
 });

@@ -5,10 +5,10 @@ import { isAboutCalls, renderCall } from '../../../src/report/render-call.ts';
 
 const plain = (_: string, text: string): string => text;
 
-function rendered(event: DevloopEvent): string {
+function rendered(event: DevloopEvent, columns?: number): string {
   if (!isAboutCalls(event)) throw new Error('not about calls');
   // Local times depend on the machine.
-  return renderCall(event, plain)
+  return renderCall(event, plain, columns)
     .replace(/\d\d:\d\d:\d\d/, '<time>')
     .replace(/ {2,}/g, '  ');
 }
@@ -39,7 +39,7 @@ test.each<[string, Partial<ReconcileSummary>, string]>([
   [
     'that wrote',
     { calls: [CREATED, STATUS], counts: { writes: 2, reads: 0, failed: 0 } },
-    'reconciled  <time>  Shop default/main  created Deployment web, ~status.ready=true  (2 writes, 41 ms, b2)  k-000012',
+    'reconciled  <time>  Shop default/main  created Deployment web, ~status.ready=true  (41 ms, b2)  k-000012',
   ],
   [
     'after somebody asked for something, although others have reported since',
@@ -70,6 +70,55 @@ test.each<[string, Partial<ReconcileSummary>, string]>([
   ],
 ])('a reconcile %s', (_, more, line) => {
   expect(rendered({ type: 'reconcile', ...RECONCILE, ...more })).toBe(line);
+});
+
+const CONFLICT = {
+  ...{ id: 'c-3', verb: 'update', resource: 'deployments', namespace: 'default', name: 'web', code: 409 },
+  message:
+    'Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version and try again',
+};
+const UPDATED = {
+  ...{ id: 'c-4', verb: 'update', resource: 'deployments', ...WEB, code: 200 },
+  changes: ['~spec.replicas=1', '~spec.paused'],
+};
+const APPLIED: CauseEvent = {
+  at: AT,
+  ...{ kind: 'Shop', namespace: 'default', name: 'main', what: 'created', by: 'kubectl-client-side-apply' },
+};
+
+test.each<[string, Partial<ReconcileSummary>, string]>([
+  [
+    'names the object of a refused write once, and its reason once',
+    { result: 'error', calls: [CONFLICT], error: `cannot scale: ${CONFLICT.message}` },
+    'failed  <time>  Shop default/main  update deployments web: 409 the object has been modified  (41 ms, b2)  k-000012',
+  ],
+  [
+    'does not repeat the object that the error names',
+    { result: 'error', error: 'Shop.example.com "main" is invalid: spec.size: Required value' },
+    'failed  <time>  Shop default/main  no write  spec.size: Required value  (41 ms, b2)  k-000012',
+  ],
+])('a reconcile that failed %s', (_, more, line) => {
+  expect(rendered({ type: 'reconcile', ...RECONCILE, ...more })).toBe(line);
+});
+
+test.each([
+  [
+    160,
+    'Deployment web ~spec.replicas=1 ~spec.paused, ~status.ready=true  (41 ms; after: created by kubectl apply)',
+  ],
+  [
+    158,
+    'Deployment web ~spec.replicas=1 and 1 more, ~status.ready=true  (41 ms; after: created by kubectl apply)',
+  ],
+  [146, 'Deployment web ~spec.replicas=1 and 1 more, ~status.ready=true  (41 ms; after kubectl apply)'],
+  [120, '~Deployment web, ~status  (41 ms; after: created by kubectl apply)'],
+  [110, '~Deployment web, ~status  (41 ms; after kubectl apply)'],
+  [90, '~Deployment web, ~status  (41 ms)'],
+])('a reconcile says what fits into one row of %i columns', (columns, text) => {
+  const { build: _, ...reconcile } = { ...RECONCILE, calls: [UPDATED, STATUS], after: [APPLIED] };
+  expect(rendered({ type: 'reconcile', ...reconcile }, columns)).toBe(
+    `reconciled  <time>  Shop default/main  ${text}  k-000012`,
+  );
 });
 
 test.each<[Partial<CallSummary>, string]>([

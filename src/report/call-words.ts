@@ -1,0 +1,118 @@
+import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
+import { withoutSubject } from './review-words.ts';
+
+/** How much a row says. `changes`: how many of each write; with 0, only what part of the object it wrote. */
+export interface Detail {
+  changes: number;
+  cause: 'what and who' | 'who' | 'none';
+}
+
+export const FULL: Detail = { changes: 3, cause: 'what and who' };
+/** `; after: created by ann`, `; after: ann` */
+export function afterText(
+  word: string,
+  cause: CauseEvent | undefined,
+  of: Parameters<typeof causeWords>[1],
+  detail: Detail,
+): string {
+  if (cause === undefined || detail.cause === 'none') return '';
+  if (detail.cause === 'what and who') return `${word}: ${causeWords(cause, of)}`;
+  const who = cause.isOwn ? 'its own write' : writerName(cause.by);
+  return who === undefined ? '' : `${word} ${who}`;
+}
+
+/** `create Deployment default/web`, `list pods in shop`, `get /version`. */
+export function subjectOf({
+  verb,
+  path,
+  resource = '',
+  kind,
+  namespace,
+  name,
+  selector,
+}: CallSummary): string {
+  if (path !== undefined) return `${verb} ${path}`;
+  const [, subresource] = resource.split('/');
+  const what = kind === undefined ? resource : [kind, subresource].filter(Boolean).join('/');
+  if (name !== undefined) return `${verb} ${nameIn({ kind: what, namespace, name })}`;
+  const which = selector === undefined ? '' : ` with ${selector}`;
+  return `${verb} ${what}${namespace === undefined ? '' : ` in ${namespace}`}${which}`;
+}
+
+type Changed = Pick<CallSummary, 'changes' | 'more' | 'isUnchanged'>;
+
+export function changesText(
+  { changes = [], more = changes.length, isUnchanged }: Changed,
+  most = FULL.changes,
+): string {
+  if (isUnchanged) return '  unchanged';
+  if (changes.length === 0) return '';
+  if (most === 0) return `  ${[...new Set(changes.map(partOf))].join(' ')}`;
+  const rest = more > most ? ` and ${more - most} more` : '';
+  return `  ${changes.slice(0, most).join(' ')}${rest}`;
+}
+
+/** `~spec` for `~spec.replicas=1` */
+function partOf(change: string): string {
+  return /^.[^.[=]*/.exec(change)?.[0] ?? change;
+}
+
+const DONE: Record<string, string> = { create: 'created ', delete: 'deleted ', deletecollection: 'deleted ' };
+
+/** `created Deployment web`, `~status.ready=true` of the object itself, `delete pods: 403`. */
+export function writeWords(call: ReconcileCall, of: ReconcileSummary, most = FULL.changes): string {
+  const { verb, kind, resource = '', namespace, name = '', code, message = '' } = call;
+  const isSelf = kind === of.kind && name === of.name && (namespace ?? '') === (of.namespace ?? '');
+  const where = namespace === of.namespace ? undefined : namespace;
+  const what = nameIn({ kind: kind ?? resource, namespace: where, name });
+  if (code === undefined || code >= 400) {
+    const why = withoutSubject(message, name, kind, ofResource(resource));
+    return [`${verb} ${what}:`, code, why].filter(Boolean).join(' ');
+  }
+  const changes = changesText(call, most).trimStart();
+  if (isSelf && changes !== '') return changes;
+  if (most === 0 && changes !== '' && !call.isUnchanged) return `~${what}`;
+  return [`${DONE[verb] ?? (changes === '' ? 'wrote ' : '')}${what}`, changes].filter(Boolean).join(' ');
+}
+
+/** Whether the event is about what somebody wants, rather than what is reported. */
+export function asks({ what, changes = [] }: CauseEvent): boolean {
+  return what !== 'changed' || changes.some((one) => !/^.(?:status|metadata)\b/.test(one));
+}
+
+/** `Deployment web ~status.readyReplicas=1 by kube-controller-manager`, `its own write of ~status.seen`. */
+export function causeWords(
+  cause: CauseEvent,
+  of: Partial<Pick<ReconcileSummary, 'kind' | 'namespace' | 'name'>>,
+): string {
+  const { kind, namespace, name, what, by, isOwn } = cause;
+  const isSelf = kind === of.kind && name === of.name && (namespace ?? '') === (of.namespace ?? '');
+  const where = namespace === of.namespace ? undefined : namespace;
+  const object = isSelf ? '' : nameIn({ kind, namespace: where, name });
+  const changes = changesText(cause).trimStart() || what;
+  if (isOwn) return `its own write of ${[object, changes].filter(Boolean).join(' ')}`;
+  return [object, changes, by === undefined ? '' : `by ${writerName(by)}`].filter(Boolean).join(' ');
+}
+
+/** `kubectl apply` for `kubectl-client-side-apply`; others are named as in managedFields. */
+function writerName(by: string | undefined): string | undefined {
+  return by?.replace(/^kubectl-(?:client-side-)?(\w+)$/, 'kubectl $1');
+}
+
+/** `deployments` for `deployments/status` */
+export function ofResource(resource: string | undefined): string | undefined {
+  return resource?.split('/')[0];
+}
+
+export function nameIn({
+  kind = '',
+  namespace,
+  name,
+}: {
+  kind?: string | undefined;
+  namespace?: string | undefined;
+  name: string;
+}): string {
+  const full = namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+  return kind === '' ? full : `${kind} ${full}`.trimEnd();
+}
