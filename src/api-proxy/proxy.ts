@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import { afterSleep } from '../machine/elapsed.ts';
 import { isOfAnotherUser, listenOn } from '../machine/port.ts';
-import { isToken, newToken } from '../machine/token.ts';
-import { headOf, refuse } from './answers.ts';
+import { Admission, OVER } from './admission.ts';
+import { headOf, type Refusal, refuse } from './answers.ts';
+import type { ServedCall } from './observed.ts';
 import { type ApiProxyParts, passOn, passOnUpgrade } from './pass-on.ts';
 
-/** How a program finds the API proxy. A Pod's program finds the API server by the same variables, and the files of its ServiceAccount. */
-export interface ApiProxyAccess {
+export interface ApiProxy extends AsyncDisposable {
+  /** A Pod's program finds the API server by the same variables. */
   variables: Record<string, string>;
-  files: { token: string; 'ca.crt': string };
+  certificate: string;
   /** The socket on which a controller that devloop built reports its reconciles. */
-  reports?: string | undefined;
+  reports: string | undefined;
+  /** Lets programs in by a new token. `served`: is told their calls, if calls are observed at all. */
+  admit(served?: (call: ServedCall) => void): Admission;
 }
-
-export interface ApiProxy extends ApiProxyAccess, AsyncDisposable {}
 
 const DAYS = 30;
 const MOST_LISTENERS = 20;
@@ -26,32 +26,35 @@ const LOOK_EVERY_MS = 2_000;
 const ASLEEP_MS = 15_000;
 /** The API server's own limit. A selector can make a path long. */
 const MOST_HEADERS = 2 ** 20;
+const UNKNOWN: Refusal = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
 
-/**
- * Listens on loopback for the controller, and forwards what it asks of the API server. Requests without the token in the session's
- * directory are refused.
- */
+/** Listens on loopback for the controller, and forwards what it asks of the API server. Requests without an admitted token are refused. */
 export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
-  const token = newToken();
-  const isOurs = ({ headers }: IncomingMessage): boolean =>
-    isToken(headers.authorization ?? '', `Bearer ${token}`);
+  const admissions: Admission[] = [];
+  // The last one is in use. Those before it are kept, so that what they have left behind gets a clear answer.
+  const admissionOf = ({ headers: { authorization = '' } }: IncomingMessage): Admission | undefined =>
+    admissions.findLast((one) => one.admits(authorization));
   const server = createServer(
     { cert: certificate, key, maxHeaderSize: MOST_HEADERS },
     (request, response) => {
-      if (isOurs(request)) void passOn(parts, request, response);
-      else refuse(response, { code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+      const admission = admissionOf(request);
+      if (admission === undefined) return void refuse(response, UNKNOWN);
+      if (admission.isOver) return void refuse(response, OVER);
+      admission.follow(request.socket);
+      void passOn(admission.parts, request, response);
     },
   );
-  const switched = new Set<Duplex>();
   server.on('upgrade', (request, socket, head) => {
-    switched.add(socket);
     // Node's own listeners and those of the stream in both directions are more than ten.
     socket.setMaxListeners(MOST_LISTENERS);
-    socket.once('close', () => switched.delete(socket)).on('error', () => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    const admission = admissionOf(request);
+    if (admission === undefined) return socket.end(headOf(UNKNOWN.code, {}));
+    if (admission.isOver) return socket.end(`${headOf(OVER.code, {})}${OVER.message}`);
+    admission.follow(socket);
     if (head.length > 0) socket.unshift(head);
-    if (isOurs(request)) void passOnUpgrade(parts, request, socket);
-    else socket.end(headOf(401, {}));
+    void passOnUpgrade(admission.parts, request, socket);
   });
   // Other users have no token, but they could use up connections.
   server.on('connection', (socket) => {
@@ -59,7 +62,8 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   });
   const closeAll = (): void => {
     server.closeAllConnections();
-    for (const socket of switched) socket.destroy();
+    // The server does not close those that speak another protocol.
+    for (const admission of admissions) admission.cut();
   };
   // The connections to the API server may be dead without notice, and the controller would wait for events that never come.
   const sleeping = afterSleep(closeAll, {
@@ -70,8 +74,13 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   return {
     // This is not the IP address, because the certificate contains only names.
     variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: String(port) },
-    files: { token, 'ca.crt': certificate },
+    certificate,
     reports: parts.reports,
+    admit(served) {
+      const admission = new Admission(parts, served);
+      admissions.push(admission);
+      return admission;
+    },
     async [Symbol.asyncDispose]() {
       sleeping[Symbol.dispose]();
       const closed = new Promise((resolve) => server.close(resolve));

@@ -17,7 +17,7 @@ import {
 } from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
 import { noticeSlowEnd } from './slow-end.ts';
-import { makeStandBy, type Supervised, startable } from './supervised.ts';
+import { type ControllerPlan, makeStandBy, type Supervised, startable } from './supervised.ts';
 import { type Watcher, watchSources } from './watch/watch.ts';
 
 type Report = (event: RestartEvent) => void;
@@ -195,11 +195,10 @@ async function startAgain(
   stopped: AbortSignal,
 ): Promise<void> {
   const { ports, disposed } = supervised;
-  const { webhook } = supervised.plan;
-  const taken = webhook && (await portProblem(webhook.port));
+  const unready = await startProblem(supervised.plan);
   // The disposal stops only processes that were started before it.
   if (disposed.aborted) return;
-  const problem = taken ?? (stopped.aborted ? { message: 'The controller was not started.' } : undefined);
+  const problem = unready ?? (stopped.aborted ? { message: 'The controller was not started.' } : undefined);
   const at = performance.now();
   if (problem) return report({ is: 'exited', run: number, code: null, neverBegan: true, problem, at });
   const program = (which === 'worked' && supervised.worked) || supervised.program;
@@ -211,9 +210,11 @@ async function startAgain(
 /** How long the port of a controller that has ended can stay in use. */
 const PORT_MS = 2_000;
 
-async function portProblem(port: number): Promise<Problem | undefined> {
+async function startProblem({ late = [], webhook }: ControllerPlan): Promise<Problem | undefined> {
   try {
-    await requireFreePort(port, PORT_MS);
+    // What only this start has is made now, if a process that waits to become the controller has not needed it before.
+    for (const { value } of late) value();
+    if (webhook) await requireFreePort(webhook.port, PORT_MS);
     return undefined;
   } catch (error) {
     return problemOf(error as DevloopError);

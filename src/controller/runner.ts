@@ -15,14 +15,20 @@ import type { Problem, RestartEvent } from './restart-state.ts';
 import type { ControllerCommand } from './spawn-waiting.ts';
 import type { StandBy } from './stand-by.ts';
 
+/**
+ * A text in arguments, variables and the paths of placed files, and the value that it stands for, which is known only when the controller
+ * starts. Undefined if there is no such value.
+ */
+export interface Late {
+  standsFor: string;
+  /** Throws 'files.not-written' if what the value names cannot be made. */
+  value(): string | undefined;
+}
+
 export interface RunPlan {
   cwd: string;
   env: Record<string, string>;
-  /**
-   * A text in arguments and variables, and the value that it stands for, which is known only when the controller starts. Undefined if there
-   * is no such value.
-   */
-  late?: { standsFor: string; value(): string | undefined } | undefined;
+  late?: Late[] | undefined;
   /** Arguments that contain values of Secrets, and how they are shown. */
   hidden: ReadonlyMap<string, string>;
   /** Where the controller answers reviews; undefined for an operator without webhooks. */
@@ -146,14 +152,22 @@ export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
       return now === undefined ? [] : [[name, now]];
     }),
   );
-  return { command: debugging ? debugging.wrap(known) : known, cwd, env, placed };
+  const files = placed?.files.map((one) => ({ ...one, from: whenStarting(one.from, plan) ?? one.from }));
+  return {
+    ...{ command: debugging ? debugging.wrap(known) : known, cwd, env },
+    placed: placed && files && { ...placed, files },
+  };
 }
 
 /** The text with the values that are known when the controller starts; undefined if one of them is not available. */
-function whenStarting(text: string, { late }: RunPlan): string | undefined {
-  if (late === undefined || !text.includes(late.standsFor)) return text;
-  const value = late.value();
-  return value && text.replaceAll(late.standsFor, () => value);
+function whenStarting(text: string, { late = [] }: RunPlan): string | undefined {
+  let known: string | undefined = text;
+  for (const { standsFor, value } of late) {
+    if (!known?.includes(standsFor)) continue;
+    const now = value();
+    known = now && known.replaceAll(standsFor, () => now);
+  }
+  return known;
 }
 
 /** The command without the values of Secrets. */

@@ -79,5 +79,9 @@ export function startable({ plan, program: newest, standBy }: Supervised, progra
 export function makeStandBy(supervised: Supervised): void {
   const { plan, standBy, disposed } = supervised;
   if (plan.debugging || disposed.aborted) return;
-  standBy.make(commandOf(plan, startable(supervised).command));
+  try {
+    standBy.make(commandOf(plan, startable(supervised).command));
+  } catch {
+    // The start itself tries again, and reports the error.
+  }
 }

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import type { ApiProxyAccess } from '../api-proxy/proxy.ts';
 import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { kubeconfigOf } from '../cluster/api/kubeconfig.ts';
-import { type PinnedEntries, pinnedKubeconfig } from '../cluster/api/pinned.ts';
+import { pinnedKubeconfig } from '../cluster/api/pinned.ts';
+import { type ApiAccess, accessKubeconfig } from './api-access.ts';
 import type { LocalFiles } from './key-pair-files.ts';
 import type { NeededFiles } from './mounts.ts';
 
@@ -13,7 +12,7 @@ export interface KubeconfigInputs {
   /** Whether the kubeconfig is a single file of devloop's own, which nobody else changes. */
   hasOwnKubeconfig?: boolean | undefined;
   /** Absent in a dry run, and if no program can need it. */
-  proxy?: ApiProxyAccess | undefined;
+  proxy?: ApiAccess | undefined;
   /** Whether the program is to reach the API server in no other way than through the proxy. */
   isProxied?: boolean | undefined;
 }
@@ -40,20 +39,12 @@ export function planKubeconfig(
   isOne: boolean,
 ): { paths: string[]; needed: NeededFiles[] } | undefined {
   if (hasOwnKubeconfig) return { paths: api.kubeconfigFiles, needed: [] };
-  const file = join(files.directory, 'kubeconfig');
-  const planned = (others: string[], content: object) => ({
-    paths: [file, ...others],
-    needed: [{ directory: files.directory, files: { kubeconfig: JSON.stringify(content) } }],
-  });
-  if (proxy !== undefined && (isProxied || isOne)) return planned([], kubeconfigFor(proxy, api.pinned));
+  if (proxy !== undefined && (isProxied || isOne)) return { paths: [accessKubeconfig(proxy)], needed: [] };
   if (api.kubeconfigFiles.length === 0) return undefined;
-  return planned(isOne ? [] : api.kubeconfigFiles, pinnedKubeconfig(api.pinned));
-}
-
-/** Programs, and what a Makefile runs beside them, can name the user's context. */
-function kubeconfigFor({ variables, files }: ApiProxyAccess, { context }: PinnedEntries): object {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = variables;
-  const authority = Buffer.from(files['ca.crt']).toString('base64');
-  const cluster = { server: `https://${host}:${port}`, 'certificate-authority-data': authority };
-  return kubeconfigOf(context.name, cluster, { token: files.token }, context.namespace);
+  const { directory } = files;
+  const kubeconfig = JSON.stringify(pinnedKubeconfig(api.pinned));
+  return {
+    paths: [join(directory, 'kubeconfig'), ...(isOne ? [] : api.kubeconfigFiles)],
+    needed: [{ directory, files: { kubeconfig } }],
+  };
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
-import type { ApiProxyAccess } from '../api-proxy/proxy.ts';
 import { readFlags } from '../checkout/command-words.ts';
 import type { DebugBuild, Prepared } from '../checkout/language.ts';
 import type { Work } from '../cluster/work.ts';
@@ -13,6 +12,7 @@ import { type Target, targetPorts } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
+import { type ApiAccess, accessPodFiles } from './api-access.ts';
 import { applyRules } from './apply-rules.ts';
 import { containerArguments } from './container-arguments.ts';
 import { isGivenIn } from './default-settings.ts';
@@ -51,7 +51,7 @@ export interface ControllerInputs extends SettingsInputs {
   /** Whether the kubeconfig is a single file of devloop's own. */
   hasOwnKubeconfig?: boolean | undefined;
   /** How the program can reach the API proxy; absent in a dry run. */
-  proxy?: ApiProxyAccess | undefined;
+  proxy?: ApiAccess | undefined;
   /** Whether the program is to reach the API server in no other way. */
   isProxied?: boolean | undefined;
   stateFile: string;
@@ -150,7 +150,7 @@ interface PlannedSettings extends Pick<PlannedMounts, 'paths' | 'words' | 'place
 }
 
 /** Only what devloop adds to a program (`callTags`) reads it. */
-function reportingTo(proxy: ApiProxyAccess | undefined): Record<string, string> {
+function reportingTo(proxy: ApiAccess | undefined): Record<string, string> {
   return proxy?.reports === undefined ? {} : { DEVLOOP_CALLS: proxy.reports };
 }
 
@@ -206,14 +206,14 @@ function podFiles(
   mounts: Placed[],
 ): { placed: ControllerPlan['placed']; needed: NeededFiles[] } | undefined {
   if (manager === undefined || !isPlaceable(NAMESPACE_FILE)) return undefined;
-  const from = join(directory, 'pod');
+  const from = proxy ? accessPodFiles(proxy) : join(directory, 'pod');
   const [to, name] = [dirname(NAMESPACE_FILE), basename(NAMESPACE_FILE)];
   // If devloop itself runs in a Pod, the token there is the user's own, so it must not be hidden.
   const isShared = proxy === undefined && existsSync(to);
   const place = isShared ? { from: join(from, name), to: NAMESPACE_FILE } : { from, to };
   return {
     placed: { files: [place, ...mounts], scratch: join(directory, 'under') },
-    needed: [{ directory: from, files: { [name]: namespace, ...proxy?.files } }],
+    needed: proxy ? [] : [{ directory: from, files: { [name]: namespace } }],
   };
 }
 

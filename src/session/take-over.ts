@@ -1,7 +1,6 @@
 import { allDone, allOrNone, reportWhileWaiting, sleep } from '../async.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
-import type { Pod } from '../cluster/api/workloads.ts';
 import type { PausingManager } from '../cluster/takeover/pause/pause.ts';
 import { ENDED_SECONDS } from '../cluster/takeover/pause/waits.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
@@ -29,15 +28,16 @@ import { routePointers } from './route/point.ts';
 import { type RouteWork, routeSettings } from './route/routing.ts';
 import { createServedGate, type ServedGate } from './route/served-gate.ts';
 import { serve } from './serve.ts';
-import { openProxyFor, prepareLocally } from './start/controller.ts';
+import { prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
 import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
 import type { Identity } from './start/identity.ts';
 import type { SessionLeases } from './start/leases.ts';
-import { followOldPods } from './start/old-pods.ts';
+import { endedPods, followOldPods } from './start/old-pods.ts';
 import type { Session } from './start/session.ts';
-import { UID_OF_STAND_IN } from './start/stand-in.ts';
+import { lateUid } from './start/stand-in.ts';
+import { openStarts } from './start/starts.ts';
 
 /** A session while it runs. */
 export interface RunningSession extends Session {
@@ -63,17 +63,19 @@ export interface RunningSession extends Session {
 
 /** From step 4 of "Order of `up`" in docs/architecture.md to its end. Each step labels what it changes, and `endUp` restores that. */
 export async function takeOver(session: RunningSession): Promise<void> {
-  const { work, leases, standing, ending } = session;
+  const { work, leases, standing, ending, target, moved } = session;
   const { emit, signal } = work;
-  const { target, moved } = session;
-  const proxy = session.followers.use(await openProxyFor(session));
-  const [parts] = await Promise.all([prepareLocally(session, proxy), session.identity.settle()]);
+  const starts = await openStarts(session);
+  const [parts] = await Promise.all([prepareLocally(session, starts?.access), session.identity.settle()]);
   const { pairs, keyPairDirectories, controller: planned, dlv, kubeconfig } = parts;
   const debug = dlv === undefined ? undefined : await debuggerOf(session, dlv, work);
   standing.debug = debug;
-  const late = { standsFor: UID_OF_STAND_IN, value: () => session.standIn?.uid() };
+  const late = [lateUid(session), ...(starts ? [starts.late] : [])];
   const upToDate = session.prepared?.upToDate;
-  const election = followElection(work, () => endedPods(standing));
+  const election = followElection(work, {
+    endedPods: () => endedPods(standing.pausing),
+    begin: starts?.begin,
+  });
   standing.election = election;
   const controller = planned && { ...planned, late, upToDate, debugging: debug?.debugging, election };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
@@ -84,7 +86,7 @@ export async function takeOver(session: RunningSession): Promise<void> {
   const targets = targetsOf(target);
   emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   standing.mayHaveChanged = true;
-  const onManager = followManager(session, work, { pairs, proxy, controller, supervisor });
+  const onManager = followManager(session, work, { pairs, proxy: starts?.access, controller, supervisor });
   const watched = guardedObjects(session, onManager).map((one) => watchedObject(one, session.sessionId));
   session.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
@@ -115,10 +117,6 @@ export async function takeOver(session: RunningSession): Promise<void> {
     gate: gate ?? debug?.gate,
   });
   ending.signal.throwIfAborted();
-}
-
-function endedPods({ pausing = [] }: RunningParts): Pod[] {
-  return pausing.flatMap((one) => one.endedPods?.() ?? []);
 }
 
 /** Reviews are answered here now. The end of Pods that can only be called over old connections is announced later. */

@@ -1,9 +1,11 @@
 /** What the controller asks of the API server passes devloop's API proxy, and what it writes only while the session's Lease is its own. */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/errors.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { editMain } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   application,
@@ -15,6 +17,7 @@ import {
 import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
 
+const LEFT_BEHIND = join(import.meta.dirname, '../fixtures/e2e/left-behind.mjs');
 /** Longer than the session's Lease holds without a renewal. */
 const ASLEEP_MS = 17_000;
 const BUILT_MS = 240_000;
@@ -166,6 +169,66 @@ it('with --api direct, it uses the kubeconfig of the user, and up says what is l
   await using _ = up;
   expect(kubeconfig.split(':')).toContain(cluster.kubeconfig);
   expect(up.events).toContainEqual(expect.objectContaining({ code: 'api.direct' }));
+  await ended(up);
+});
+
+/** From its next start on, the controller leaves a process behind that writes to a ConfigMap, and notes the answers in a file. */
+async function leaveBehind(configMap: string, log: string): Promise<void> {
+  const words = ['setsid', process.execPath, LEFT_BEHIND, configMap, log].map((word) => JSON.stringify(word));
+  await editMain(checkout, (text) =>
+    text
+      .replace('\t"os"\n', '\t"os"\n\t"os/exec"\n')
+      .replace('func main() {', `func main() {\n\t_ = exec.Command(${words.join(', ')}).Start()`),
+  );
+}
+
+/** What was left behind ends without its kubeconfig, which goes with the session. */
+function endIfRunning(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {}
+}
+
+it('what the controller has left behind writes nothing once the next one has started', async () => {
+  const configMap = 'left-behind';
+  const log = join(checkout.directory, 'left-behind.log');
+  const unedited = await readFile(join(checkout.directory, 'cmd/main.go'), 'utf8');
+  await cluster.kubectl(['create', 'configmap', configMap]);
+  await leaveBehind(configMap, log);
+  const { up } = await ready('--identity', 'me');
+  await using _ = up;
+  const noted = async (): Promise<[pid: string, result: string][]> =>
+    (await readFile(log, 'utf8').catch(() => ''))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split(' ') as [string, string]);
+  const written = async (): Promise<Record<string, string>> =>
+    JSON.parse(await cluster.kubectl(['get', 'configmap', configMap, '-o', 'json'])).data ?? {};
+  const timesNoted = async (pid: string, result: string): Promise<number> =>
+    (await noted()).filter(([by, what]) => by === pid && what === result).length;
+  await using __ = {
+    async [Symbol.asyncDispose]() {
+      for (const pid of new Set((await noted()).map(([by]) => Number(by)))) endIfRunning(pid);
+      await writeFile(join(checkout.directory, 'cmd/main.go'), unedited);
+      await cluster.kubectl(['delete', 'configmap', configMap]);
+    },
+  };
+  const first = await eventually(async () => {
+    const [pid = ''] = Object.keys(await written());
+    expect(await timesNoted(pid, '200')).toBeGreaterThan(3);
+    return pid;
+  });
+  const from = up.events.length;
+  await editMain(checkout, (text) => text.replace('func main() {', 'func main() {\n\tprintln("edited")'));
+  await eventually(async () =>
+    expect(up.events.slice(from).some(({ type }) => type === 'controller.started')).toBe(true),
+  );
+  const { [first]: last } = await written();
+  await eventually(async () => expect(Object.keys(await written())).toHaveLength(2));
+  const [second = ''] = Object.keys(await written()).filter((pid) => pid !== first);
+  await eventually(async () => expect(await timesNoted(second, '200')).toBeGreaterThan(3));
+  await eventually(async () => expect(await timesNoted(first, '503')).toBeGreaterThan(3));
+  expect(await written()).toMatchObject({ [first]: last });
   await ended(up);
 });
 

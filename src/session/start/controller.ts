@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { type ApiProxy, type ApiProxyAccess, openApiProxy } from '../../api-proxy/proxy.ts';
+import { type ApiProxy, openApiProxy } from '../../api-proxy/proxy.ts';
 import { isKubeconfigFlag } from '../../checkout/flags.ts';
 import type { Prepared } from '../../checkout/language.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -8,6 +8,7 @@ import { controllerSettings } from '../../config/merge.ts';
 import { requireProgram } from '../../controller/named-program.ts';
 import type { ControllerPlan } from '../../controller/supervisor.ts';
 import { languageOf } from '../../languages.ts';
+import type { ApiAccess } from '../../local/api-access.ts';
 import {
   type LocalFiles,
   localFiles,
@@ -71,7 +72,7 @@ export interface LocalParts {
  */
 export async function planLocally(
   session: Session,
-  { ending = [], proxy }: { ending?: number[]; proxy?: ApiProxyAccess | undefined } = {},
+  { ending = [], proxy }: { ending?: number[]; proxy?: ApiAccess | undefined } = {},
 ): Promise<LocalPlan> {
   const { context, target, plan, options, files, io } = session;
   if (plan.routes.some(({ name }) => name === 'direct'))
@@ -116,10 +117,7 @@ async function debuggerFor(
 }
 
 /** Writes what a session needs on this machine. */
-export async function prepareLocally(
-  session: Session,
-  proxy: ApiProxyAccess | undefined,
-): Promise<LocalParts> {
+export async function prepareLocally(session: Session, proxy: ApiAccess | undefined): Promise<LocalParts> {
   const { context, options, files, io } = session;
   const { pairs, controller, dlv } = await planLocally(session, { proxy });
   // Nobody asks again, and a session lasts for hours.
@@ -211,7 +209,7 @@ export async function prepareProgram(
 export function controllerInputs(
   session: Session,
   pairs: KeyPairs,
-  proxy: ApiProxyAccess | undefined,
+  proxy: ApiAccess | undefined,
 ): ControllerInputs {
   const { context, target, plan, facts, options, files, io, sessionId } = session;
   const { api, root, checkout } = context;

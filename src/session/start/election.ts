@@ -10,6 +10,8 @@ import { type Candidate, type Election, electionLine } from '../../controller/el
 import { causeOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { describe } from '../../report/object-name.ts';
+import type { AdmittedStart, Starts } from './starts.ts';
+import { isLastWrite } from './written-leases.ts';
 
 /** A candidate that leads this soon has not waited. */
 const NOTICED_MS = 1_000;
@@ -25,13 +27,12 @@ export interface FollowedElection extends Election, AsyncDisposable {}
 
 /**
  * Frees the Lease of a controller that has ended, so that the next one, or the in-cluster manager, leads at once. While a controller waits
- * for its Lease, frees it when the Pod that holds it has ended, and says who holds it otherwise. `endedPods`: the manager's Pods whose
- * containers have ended. Needs no permission that `up` requires: without, the Lease expires.
+ * for its Lease, frees it when the Pod that holds it has ended, and says who holds it otherwise. Needs no permission that `up` requires:
+ * without, the Lease expires.
  */
 export function followElection(
   { api, emit, sessionId }: Work,
-  endedPods: () => Pod[],
-  host = hostname(),
+  { endedPods, begin, host = hostname() }: ElectionInputs,
 ): FollowedElection {
   const closing = new AbortController();
   const work: Work = { api, emit, sessionId, signal: closing.signal };
@@ -59,7 +60,7 @@ export function followElection(
   return {
     attend: () =>
       createCandidate({
-        ...{ work, host, freeOfPod },
+        ...{ work, host, freeOfPod, start: begin?.() },
         free: (...args) => keep(freeing, free(...args)),
         isRefused: () => isRefused,
       }),
@@ -73,9 +74,19 @@ export function followElection(
   };
 }
 
+interface ElectionInputs {
+  /** The manager's Pods whose containers have ended. */
+  endedPods(): Pod[];
+  /** Admits a controller that starts to the API proxy. */
+  begin?: Starts['begin'] | undefined;
+  host?: string;
+}
+
 interface ElectionParts {
   work: Work;
   host: string;
+  /** Absent without the API proxy. */
+  start: AdmittedStart | undefined;
   freeOfPod(ref: ObjectRef): Promise<void>;
   /** Whether the Lease cannot be freed. */
   isRefused(): boolean;
@@ -87,7 +98,7 @@ function keep(all: Set<Promise<void>>, one: Promise<void>): void {
   void one.finally(() => all.delete(one));
 }
 
-function createCandidate({ work, host, freeOfPod, free, isRefused }: ElectionParts): Candidate {
+function createCandidate({ work, host, start, freeOfPod, free, isRefused }: ElectionParts): Candidate {
   const startedMs = Date.now();
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, work.signal]);
@@ -129,8 +140,12 @@ function createCandidate({ work, host, freeOfPod, free, isRefused }: ElectionPar
     },
     ended(isGone) {
       over.abort();
+      start?.end();
+      const written = start?.leases.held() ?? [];
+      for (const one of written) free(one.ref, (lease) => isLastWrite(lease, one));
       if (!isGone) return;
       const endedMs = Date.now();
+      for (const one of written) led.delete(describe(one.ref));
       for (const { ref, saidMs } of led.values())
         free(ref, (lease) => wasLedBy(lease, { host, startedMs, saidMs, endedMs }));
     },

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ApiProxyAccess } from '../../api-proxy/proxy.ts';
 import { Checkout } from '../../checkout/files.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
@@ -7,6 +6,7 @@ import { writerOf } from '../../cluster/marks/observe.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { ControllerPlan, Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
+import type { ApiAccess } from '../../local/api-access.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { planController } from '../../local/plan.ts';
@@ -22,7 +22,7 @@ import type { Session } from './session.ts';
 /** What depends on the manager's arguments and variables on this machine. */
 export interface Dependent {
   pairs: KeyPairs;
-  proxy: ApiProxyAccess | undefined;
+  proxy: ApiAccess | undefined;
   controller: ControllerPlan | undefined;
   supervisor: Supervisor | undefined;
 }

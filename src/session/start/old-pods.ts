@@ -1,5 +1,6 @@
 import { pollUntil, sleep } from '../../async.ts';
 import { answered } from '../../cluster/api/while-away.ts';
+import type { Pod } from '../../cluster/api/workloads.ts';
 import type { PausingManager } from '../../cluster/takeover/pause/pause.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
@@ -52,4 +53,9 @@ export function followOldPods(
       }
     },
   };
+}
+
+/** The Pods whose containers have ended. */
+export function endedPods(pausing: PausingManager[] = []): Pod[] {
+  return pausing.flatMap((one) => one.endedPods?.() ?? []);
 }

@@ -1,13 +1,19 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { missing, resourceOf } from '../../cluster/api/permissions.ts';
-import { createStandIn, type StandInStep, standInRef } from '../../cluster/takeover/stand-in.ts';
+import {
+  createStandIn,
+  type StandIn,
+  type StandInStep,
+  standInRef,
+} from '../../cluster/takeover/stand-in.ts';
+import type { Late } from '../../controller/runner.ts';
 import { readsOwnPod } from '../../operator/downward.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 
 /** Stands for the uid of the stand-in Pod, which the API server chooses. */
-export const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
+const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
 
 /**
  * The name that the controller gets for its Pod. If the manager's workload is a bare Pod, that Pod keeps running, so the controller gets
@@ -16,6 +22,11 @@ export const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
 export function podNameFor({ manager }: Pick<Target, 'manager'>, sessionId: string): string {
   if (manager === undefined) return '';
   return manager.ref.kind === 'Pod' ? manager.ref.name : standInRef(manager, sessionId).name;
+}
+
+/** `standIn`: absent until it exists. */
+export function lateUid(session: { standIn?: StandIn }): Late {
+  return { standsFor: UID_OF_STAND_IN, value: () => session.standIn?.uid() };
 }
 
 /** The uid that the controller gets for its Pod; absent if there is no such Pod. */

@@ -15,6 +15,6 @@ const recorder =
   directory === undefined
     ? undefined
     : new CallRecorder(createRecording(directory, 'calls'), options, () => {});
-const { variables, files } = await openApiProxy({ upstream, hooks: recorder?.hooks });
+const { variables, certificate, admit } = await openApiProxy({ upstream, hooks: recorder?.hooks });
 const url = `https://${variables.KUBERNETES_SERVICE_HOST}:${variables.KUBERNETES_SERVICE_PORT}`;
-console.log(JSON.stringify({ url, ca: files['ca.crt'], token: files.token }));
+console.log(JSON.stringify({ url, ca: certificate, token: admit().token }));

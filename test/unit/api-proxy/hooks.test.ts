@@ -29,9 +29,9 @@ async function observed(listener: RequestListener, hooks: Partial<CallHooks> = {
   const opened = await openApiProxy({ upstream, hooks: all });
   onTestFinished(() => opened[Symbol.asyncDispose]());
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
-  const headers = { authorization: `Bearer ${opened.files.token}` };
+  const headers = { authorization: `Bearer ${opened.admit().token}` };
   const ask = async (method: string, path: string) => {
-    const to = { host, port, path, method, headers, ca: opened.files['ca.crt'], agent: false as const };
+    const to = { host, port, path, method, headers, ca: opened.certificate, agent: false as const };
     const [answered] = (await once(request(to).end(), 'response')) as [IncomingMessage];
     return { headers: answered.headers, text: await text(answered) };
   };

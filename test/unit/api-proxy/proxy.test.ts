@@ -6,6 +6,7 @@ import { type RequestOptions, request } from 'node:https';
 import { type Duplex, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import type { ApiProxyParts } from '../../../src/api-proxy/pass-on.ts';
 import { openApiProxy } from '../../../src/api-proxy/proxy.ts';
 import type { SelectedContext } from '../../../src/cluster/api/kubeconfig.ts';
 import type { Login } from '../../../src/cluster/api/login.ts';
@@ -17,6 +18,13 @@ import {
 import { listenOn } from '../../../src/machine/port.ts';
 import { partly } from '../../support/partly.ts';
 
+/** A proxy that admits the test. */
+async function openFor(parts: ApiProxyParts) {
+  const { variables, certificate, admit, ...opened } = await openApiProxy(parts);
+  onTestFinished(() => opened[Symbol.asyncDispose]());
+  return { variables, certificate, token: admit().token };
+}
+
 /** Forwards to a server that answers each request with its own method, path and body. */
 async function connection() {
   const forwarded: ForwardedRequest[] = [];
@@ -27,20 +35,19 @@ async function connection() {
     return Object.assign(answer, { statusCode: 201, headers: { 'x-kind': 'answer', connection: 'close' } });
   };
   const forwardUpgrade = () => Promise.reject(new Error('no upgrade here'));
-  const opened = await openApiProxy({ upstream: { forward, forwardUpgrade } });
-  onTestFinished(() => opened[Symbol.asyncDispose]());
+  const opened = await openFor({ upstream: { forward, forwardUpgrade } });
   return { opened, forwarded };
 }
 
 type Opened = Awaited<ReturnType<typeof connection>>['opened'];
 
 /** Connects as client-go's in-cluster configuration does. */
-async function ask(opened: Opened, path: string, token = opened.files.token, body = '') {
+async function ask(opened: Opened, path: string, token = opened.token, body = '') {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
     const sent = request(
-      { host, port, path, method: 'POST', headers, ca: opened.files['ca.crt'], agent: false },
+      { host, port, path, method: 'POST', headers, ca: opened.certificate, agent: false },
       resolve,
     );
     sent.on('error', reject).end(body);
@@ -64,7 +71,7 @@ test('a path may be as long as for the API server', async () => {
 
 test('nobody else is answered, and nothing is forwarded', async () => {
   const { opened, forwarded } = await connection();
-  for (const token of ['', 'wrong', `${opened.files.token}x`])
+  for (const token of ['', 'wrong', `${opened.token}x`])
     expect(await ask(opened, '/api', token)).toMatchObject({ status: 401 });
   expect(forwarded).toEqual([]);
 });
@@ -96,8 +103,7 @@ async function echoing() {
     retriedWith: <T>(once: () => Promise<T>) => once(),
   });
   const forwarder = createForwarder({ server: `http://127.0.0.1:${port}` } as SelectedContext, login);
-  const opened = await openApiProxy({ upstream: forwarder });
-  onTestFinished(() => opened[Symbol.asyncDispose]());
+  const opened = await openFor({ upstream: forwarder });
   return { opened, authorized };
 }
 
@@ -106,10 +112,10 @@ interface Upgraded {
   socket?: Duplex;
 }
 
-function upgrade(opened: Opened, protocol: string, token = opened.files.token): Promise<Upgraded> {
+function upgrade(opened: Opened, protocol: string, token = opened.token): Promise<Upgraded> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
   const headers = { authorization: `Bearer ${token}`, connection: 'Upgrade', upgrade: protocol };
-  const sent = request({ host, port, path: '/exec', headers, ca: opened.files['ca.crt'], agent: false });
+  const sent = request({ host, port, path: '/exec', headers, ca: opened.certificate, agent: false });
   return new Promise((resolve, reject) => {
     sent.on('upgrade', (answer, socket) => resolve({ answer, socket }));
     sent.on('response', (answer) => resolve({ answer }));
@@ -155,11 +161,10 @@ async function before(listener: RequestListener) {
     retriedWith: <T>(once: () => Promise<T>) => once(),
   });
   const upstream = createForwarder({ server: `http://127.0.0.1:${port}` } as SelectedContext, login);
-  const opened = await openApiProxy({ upstream });
-  onTestFinished(() => opened[Symbol.asyncDispose]());
+  const opened = await openFor({ upstream });
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT } = opened.variables;
-  const headers = { authorization: `Bearer ${opened.files.token}` };
-  const to = { host, port: KUBERNETES_SERVICE_PORT, headers, ca: opened.files['ca.crt'], agent: false };
+  const headers = { authorization: `Bearer ${opened.token}` };
+  const to = { host, port: KUBERNETES_SERVICE_PORT, headers, ca: opened.certificate, agent: false };
   return { send: (more: RequestOptions) => request({ ...to, ...more }), server };
 }
 
@@ -249,10 +254,9 @@ test('without consent nothing is written, and reads pass', async () => {
     throw new Error('forwarded');
   };
   const refusal = { code: 503, reason: 'ServiceUnavailable', message: 'not ours', retryAfterSeconds: 1 };
-  const opened = await openApiProxy({
+  const opened = await openFor({
     ...{ upstream: { forward, forwardUpgrade }, mayWrite: async () => refusal },
   });
-  onTestFinished(() => opened[Symbol.asyncDispose]());
   expect(await ask(opened, '/api/v1/pods')).toMatchObject({
     status: 503,
     text: expect.stringContaining('not ours'),
@@ -280,11 +284,10 @@ test('each attempt of a write needs consent of its own, since a login in between
   const upstream = createForwarder({ server: `http://127.0.0.1:${port}` } as SelectedContext, login);
   const refusal = { code: 503, reason: 'ServiceUnavailable', message: 'the Lease is lost' };
   let consents = 0;
-  const opened = await openApiProxy({
+  const opened = await openFor({
     upstream,
     mayWrite: async () => (++consents > 1 ? refusal : undefined),
   });
-  onTestFinished(() => opened[Symbol.asyncDispose]());
   expect(await ask(opened, '/api/v1/pods')).toMatchObject({
     status: 503,
     text: expect.stringContaining('lost'),

@@ -6,15 +6,18 @@ import { goBuildCommand } from '../../../src/checkout/go/build-command.ts';
 import { GO } from '../../../src/checkout/go/go.ts';
 import { sourcesOf } from '../../../src/checkout/go/kept-note.ts';
 import { answersTls } from '../../../src/controller/readiness.ts';
+import { commandOf } from '../../../src/controller/runner.ts';
 import {
   type ControllerPlan,
   createSupervisor,
   type Gate,
   type Supervisor,
 } from '../../../src/controller/supervisor.ts';
+import { DevloopError } from '../../../src/errors.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/free-port.ts';
 import { isRunning } from '../../support/is-running.ts';
+import { partly } from '../../support/partly.ts';
 import { type Recorder, recordEvents } from './support/events.ts';
 import { directoryWith, greeting, operatorModule, program, put } from './support/places.ts';
 
@@ -806,7 +809,7 @@ test.each([
   ['a variable with it is left out where it cannot be had', undefined, 'OWN= '],
 ])('of a value that is known only when the controller starts, %s', async (_, uid, line) => {
   const run = ['/bin/sh', '-c', 'echo "OWN=$OWN $1"; exec sleep 60', 'sh', '--uid=<uid>'];
-  const late = { standsFor: '<uid>', value: () => uid };
+  const late = [{ standsFor: '<uid>', value: () => uid }];
   const env = { PATH: process.env.PATH!, OWN: 'uid=<uid>' };
   const { supervisor, recorder } = supervise(await nodePlan(run, { env, late }));
   const started = supervisor.start();
@@ -816,7 +819,7 @@ test.each([
 
 test('the value of a Secret is hidden also in an argument with a value that is known only when the controller starts', async () => {
   const run = ['/bin/sh', '-c', 'exec sleep 60', 'sh', '--as=hunter2@<uid>'];
-  const late = { standsFor: '<uid>', value: () => 'u1' };
+  const late = [{ standsFor: '<uid>', value: () => 'u1' }];
   const hidden = new Map([['--as=hunter2@<uid>', '--as=$(TOKEN)@<uid>']]);
   const { supervisor, recorder, plan } = supervise(await nodePlan(run, { hidden, late }));
   const started = supervisor.start();
@@ -824,4 +827,39 @@ test('the value of a Secret is hidden also in an argument with a value that is k
   expect(command.at(-1)).toBe('--as=$(TOKEN)@u1');
   expect(await readFile(plan.stateFile, 'utf8')).not.toContain('hunter2');
   await started;
+});
+
+test('a start whose own files cannot be written is reported, and the next change tries again', async () => {
+  const problem = new DevloopError('files.not-written', 'devloop cannot write files: the disk is full.', {});
+  let isFull = false;
+  const value = (): string => {
+    if (isFull) throw problem;
+    return '1';
+  };
+  const run = ['/bin/sh', '-c', 'exec sleep 60', 'sh', '--file=/start-<number>'];
+  const late = [{ standsFor: '<number>', value }];
+  const { supervisor, recorder } = supervise(await nodePlan(run, { late }));
+  await supervisor.start();
+  const following = supervisor.follow();
+  isFull = true;
+  supervisor.restart();
+  expect(await recorder.waitFor('controller.down')).toMatchObject({
+    why: expect.stringContaining('the disk is full'),
+  });
+  isFull = false;
+  const from = recorder.events.length;
+  supervisor.restart();
+  expect((await recorder.waitFor('controller.started', undefined, from)).command.at(-1)).toBe(
+    '--file=/start-1',
+  );
+  await supervisor[Symbol.asyncDispose]();
+  await following;
+});
+
+test('the file of a start takes its place in the command that waits for it', () => {
+  const late = [{ standsFor: '<number>', value: () => '7' }];
+  const files = [{ from: '/state/start-<number>/pod', to: '/var/run/secrets' }];
+  const plan = partly<ControllerPlan>({ env: {}, late, placed: { files, scratch: '/state/under' } });
+  const placed = { files: [{ from: '/state/start-7/pod', to: '/var/run/secrets' }], scratch: '/state/under' };
+  expect(commandOf(plan, ['manager'])).toMatchObject({ command: ['manager'], placed });
 });

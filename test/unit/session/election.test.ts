@@ -4,6 +4,7 @@ import { type Lease, microTime } from '../../../src/cluster/api/objects.ts';
 import type { Pod } from '../../../src/cluster/api/workloads.ts';
 import { hasEnded } from '../../../src/cluster/takeover/pause/leadership.ts';
 import { followElection } from '../../../src/session/start/election.ts';
+import type { Starts } from '../../../src/session/start/starts.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { recordEvents } from '../controller/support/events.ts';
 
@@ -12,12 +13,12 @@ const LEASE = { kind: 'Lease', namespace: 'shop', name: 'election' } as const;
 const CANDIDATE = 'attempting to acquire leader lease shop/election...';
 const LEADER = 'successfully acquired lease shop/election';
 
-function begin(endedPods: Pod[] = []) {
+function begin(endedPods: Pod[] = [], admit?: Starts['begin']) {
   const cluster = fakeCluster();
   const recorder = recordEvents();
   const signal = new AbortController().signal;
   const work = { api: cluster.api, emit: recorder.emit, sessionId: 's1', signal };
-  const election = followElection(work, () => endedPods, HOST);
+  const election = followElection(work, { endedPods: () => endedPods, begin: admit, host: HOST });
   onTestFinished(() => election[Symbol.asyncDispose]());
   return { cluster, recorder, election };
 }
@@ -119,6 +120,36 @@ test('an account that is not allowed to write Leases gets one note', async () =>
   next.ended(true);
   await all.election[Symbol.asyncDispose]();
   expect(all.recorder.all('note')).toHaveLength(1);
+});
+
+/** The access of a controller to the API proxy, which has seen it write its Lease. */
+function seen(resourceVersion: () => string | undefined) {
+  const admitted = {
+    hasEnded: false,
+    leases: {
+      held: () => [{ ref: LEASE, holder: 'anybody', resourceVersion: resourceVersion() ?? '' }],
+    },
+    end: () => {
+      admitted.hasEnded = true;
+    },
+  };
+  return admitted;
+}
+
+const versionOf = (cluster: FakeCluster) =>
+  cluster.read<Lease>('Lease', 'election', 'shop')!.metadata.resourceVersion;
+
+test.each([
+  ['freed at once, whatever it calls itself and leaves behind', 'anybody', undefined, true],
+  ['left alone if somebody else holds it', 'somebody', undefined, false],
+  ['left alone if somebody has written it since', 'anybody', 'later', false],
+])('a Lease that the API proxy has seen the controller write is %s', async (_, holder, version, isFreed) => {
+  const start = seen(() => version ?? versionOf(all.cluster));
+  const all = begin([], () => start);
+  await led(all, () => ({ ...held(holder), renewTime: LATER() }), { isGone: false, says: '' });
+  expect(start.hasEnded).toBe(true);
+  expect(holderOf(all.cluster)).toBe(isFreed ? undefined : holder);
+  expect(all.recorder.all('leader.released')).toHaveLength(isFreed ? 1 : 0);
 });
 
 const POD = 'shop-1';

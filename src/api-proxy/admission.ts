@@ -1,0 +1,61 @@
+import type { Duplex } from 'node:stream';
+import { isToken, newToken } from '../machine/token.ts';
+import type { Refusal } from './answers.ts';
+import type { ServedCall } from './observed.ts';
+import type { ApiProxyParts } from './pass-on.ts';
+
+/** What the calls of an ended admission get. */
+export const OVER: Refusal = {
+  ...{ code: 503, reason: 'ServiceUnavailable' },
+  message:
+    'devloop: this start of the controller has ended, so what it left behind no longer reaches the API server',
+};
+
+/** Lets programs call the API server by a token of their own, until it is ended. */
+export class Admission {
+  readonly token = newToken();
+  readonly parts: ApiProxyParts;
+  #authorization = `Bearer ${this.token}`;
+  #connections = new Set<Duplex>();
+  #isOver = false;
+
+  constructor(parts: ApiProxyParts, served: (call: ServedCall) => void = () => {}) {
+    const { hooks } = parts;
+    const both = hooks && {
+      ...hooks,
+      served(call: ServedCall): void {
+        hooks.served(call);
+        served(call);
+      },
+    };
+    this.parts = { ...parts, hooks: both };
+  }
+
+  admits(authorization: string): boolean {
+    return isToken(authorization, this.#authorization);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Connections on which something was admitted end with the admission. */
+  follow(connection: Duplex): void {
+    if (this.#connections.has(connection)) return;
+    this.#connections.add(connection);
+    connection.once('close', () => this.#connections.delete(connection));
+  }
+
+  cut(): void {
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  /**
+   * From now on, nothing passes. What is under way is cut, reads too: a watch is of use to nobody then, and no write can hide in a
+   * connection that goes on.
+   */
+  end(): void {
+    this.#isOver = true;
+    this.cut();
+  }
+}
