@@ -151,7 +151,7 @@ const agentDeployment = {
     template: {
       metadata: { labels: { app: 'agent' } },
       spec: {
-        serviceAccountName: 'application-operator-controller-manager',
+        serviceAccountName: AGENT_DEPLOYMENT,
         securityContext: { runAsUser: 65535, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
         containers: [
           {
@@ -278,6 +278,7 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
 });
 
 it('two Deployments of the operator run here, each as a process of its own, and one down restores both', async () => {
+  await cluster.kubectl(['-n', NAMESPACE, 'create', 'serviceaccount', AGENT_DEPLOYMENT]);
   await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(agentDeployment) });
   await cluster.kubectl([
     '-n',
@@ -317,6 +318,24 @@ it('two Deployments of the operator run here, each as a process of its own, and 
     expect.objectContaining({ line: 'from the agent' }),
   );
   expect(await reviewer.ask()).toContain('answered here');
+  // Each controller reaches the API server by a way of its own, as its own account.
+  const ways = await Promise.all(
+    [DEPLOYMENT, AGENT_DEPLOYMENT].map(async (name) => {
+      const [{ pid }] = of(name, 'controller.started') as [{ pid: number }];
+      const variables = (await readFile(`/proc/${pid}/environ`, 'latin1')).split('\0');
+      const kubeconfig = variables.find((one) => one.startsWith('KUBECONFIG='))!.slice('KUBECONFIG='.length);
+      const whoAmI = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+      const server = ['config', 'view', '-o', 'jsonpath={.clusters[0].cluster.server}'];
+      return {
+        account: await cluster.kubectl(whoAmI, { kubeconfig }),
+        server: await cluster.kubectl(server, { kubeconfig }),
+      };
+    }),
+  );
+  expect(ways.map(({ account }) => account.trim())).toEqual(
+    [DEPLOYMENT, AGENT_DEPLOYMENT].map((name) => `system:serviceaccount:${NAMESPACE}:${name}`),
+  );
+  expect(new Set(ways.map(({ server }) => server)).size).toBe(2);
   // Each session has its own page and its own reviews.
   const pages = [DEPLOYMENT, AGENT_DEPLOYMENT].flatMap((name) => of(name, 'page.served'));
   expect(new Set(pages.map((page) => (page as { url: string }).url)).size).toBe(2);
@@ -342,7 +361,7 @@ it('two Deployments of the operator run here, each as a process of its own, and 
   expect(code, log).toBe(0);
   expect(await up.exited, up.log()).toBe(130);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
-  await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment', AGENT_DEPLOYMENT]);
+  await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment,serviceaccount', AGENT_DEPLOYMENT]);
 });
 
 it('a session that is killed leaves its key pair there and prints no Secret, and down removes it with all else', async () => {
