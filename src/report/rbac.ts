@@ -82,7 +82,7 @@ export interface MissingRule {
   cluster: 'missing' | 'granted' | 'unknown';
   /** Where it was needed; absent for the whole cluster, or what has no namespace. */
   namespaces?: string[];
-  /** Which objects, if the role allows others. */
+  /** For which objects; absent if it was needed for all of them. */
   names?: string[];
   calls: number;
   refused: number;

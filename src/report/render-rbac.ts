@@ -23,13 +23,10 @@ export function renderRbac(event: RbacEvent, paint: Paint): string {
         cureText(event.cure),
         paint,
       );
-    case 'rbac.unseen':
-      return paintedRow(
-        paint,
-        'dim',
-        'not seen',
-        oneLine(`${ruleText(event)}  ${paint('dim', rolesText(event.roles))}`),
-      );
+    case 'rbac.unseen': {
+      const text = `in this session: ${ruleText(event)}  ${paint('dim', rolesText(event.roles))}`;
+      return paintedRow(paint, 'dim', 'not seen', oneLine(text));
+    }
     case 'rbac.broad':
       return paintedRow(paint, 'yellow', 'broad', oneLine(broadText(event, paint)));
   }
@@ -37,16 +34,15 @@ export function renderRbac(event: RbacEvent, paint: Paint): string {
 
 function comparedText(event: Of<'rbac.compared'>, paint: Paint): string {
   const { calls, since, account, cluster, checkout, missing } = event;
-  const of =
-    account === undefined ? '' : ` of ServiceAccount ${account.namespace}/${account.name} in the cluster`;
-  const sides = [
-    ...(cluster === undefined ? [] : [`${rolesText(cluster)}${of}`]),
-    ...(checkout.length === 0 ? [] : [rolesText(checkout)]),
+  const of = account === undefined ? '' : `, of ServiceAccount ${account.namespace}/${account.name}`;
+  const lines = [
+    `${counted(calls, 'call')} of the controller since ${clock(since)}`,
+    ...(cluster === undefined ? [] : [`with the cluster: ${rolesText(cluster)}${of}`]),
+    ...(checkout.length === 0 ? [] : [`with the checkout: ${rolesText(checkout)}`]),
+    missing === 0 ? 'All that was called is allowed.' : `Missing: ${counted(missing, 'rule')}.`,
   ];
-  const lacks =
-    missing === 0 ? 'They allow all that it needed.' : `${counted(missing, 'rule')} missing, see below.`;
-  const text = `${counted(calls, 'call')} of the controller since ${clock(since)} with ${sides.join(', and with ') || 'no role'}. ${lacks}`;
-  return paintedRow(paint, missing === 0 ? 'green' : 'red', 'compared', oneLine(text));
+  const colour = missing === 0 ? 'green' : 'red';
+  return paintedRow(paint, colour, 'compared', lines.map(oneLine).join('\n'));
 }
 
 function missingText(event: Of<'rbac.missing'>): string {
@@ -59,7 +55,8 @@ function missingText(event: Of<'rbac.missing'>): string {
       : calls > 0
         ? `called ${counted(calls, 'time')}`
         : 'caches need list and watch';
-  const only = cluster === 'granted' ? '  only in the checkout: the cluster allows it' : '';
+  const only =
+    cluster === 'granted' ? '  in the checkout only: the cluster allows it, until the next deployment' : '';
   return `${ruleText(event)}${what}${where}  (${often})${only}`;
 }
 

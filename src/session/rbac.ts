@@ -49,7 +49,12 @@ export async function rbac({ session }: RbacOptions, io: Io): Promise<void> {
     ...{ cluster: grants, hasOthers },
     checkout: roles.map((role) => grantOf(role, owner.namespace)),
   };
-  await report({ ...needed, session: id }, compared, { root, isGo, roles, owner, ...(api && { api }) }, io);
+  await report(
+    { ...needed, session: id },
+    compared,
+    { root, isGo, roles, owner, ...(grants && api && { api }) },
+    io,
+  );
 }
 
 async function report(

@@ -40,7 +40,7 @@ export const IDENTITY = {
         ...Object.entries(causes).map(([how, cause]) => `${how}: ${cause}`),
       ].join('\n'),
     () =>
-      'Ask for the verb create on serviceaccounts/token, or impersonate on serviceaccounts, in that namespace. Without this warning: devloop up --identity me',
+      'Ask for the verb create on serviceaccounts/token, or impersonate on serviceaccounts, in that namespace. Without this warning: devloop up --identity me\nTo see which rules the Role lacks: devloop rbac',
   ),
   /**
    * RBAC does not allow the controller something. It is said again at the 10th, 100th… time. `account`: absent if the controller works as the user.

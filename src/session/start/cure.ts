@@ -14,7 +14,7 @@ export interface Place {
   owner: Pick<ServiceAccountName, 'namespace'>;
   /** Absent for the whole cluster, and for what has no namespace. */
   namespace: string | undefined;
-  /** Absent if the cluster cannot be asked. */
+  /** Absent if the cluster is not to be asked. */
   api?: ClusterApi;
 }
 
