@@ -11,6 +11,7 @@ import { jsonIn, objectIn, type Versions } from './versions.ts';
 /** Larger objects are not kept with a write, only the fields that it changed. */
 const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
+const MOST_WARNINGS = 20;
 const LONGEST_SELECTOR = 500;
 
 export interface CallContext {
@@ -49,6 +50,7 @@ export function callRecord(
     ...resultOf(served),
     ...withoutSecrets(isFailure || watchError ? { message: messageOf(said, answer) } : {}, false, paths),
     ...(typeof reconcile === 'string' ? { reconcile } : {}),
+    ...warningsOf(answer, paths),
     ...(answer?.reviews?.length ? { reviews: answer.reviews } : {}),
     ms: Math.round(ms * 10) / 10,
     ...(build === undefined ? {} : { build }),
@@ -155,6 +157,12 @@ function subjectOf({
 /** A created object may get its name only from the API server. */
 function nameOf(object: KubeObject | undefined): Partial<Pick<CallRecord, 'kind' | 'name'>> {
   return object === undefined ? {} : { kind: object.kind!, name: object.metadata.name };
+}
+
+function warningsOf({ warnings = [] }: Partial<ServedAnswer> = {}, paths: PathStep[][]): Partial<CallRecord> {
+  if (warnings.length === 0) return {};
+  const shown = warnings.slice(0, MOST_WARNINGS).map((one) => one.slice(0, LONGEST_MESSAGE));
+  return withoutSecrets({ warnings: shown }, false, paths) ?? {};
 }
 
 function messageOf(said: unknown, answer: ServedAnswer | undefined): string {

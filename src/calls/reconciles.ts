@@ -106,7 +106,8 @@ export function namesReconcile(line: string): boolean {
 }
 
 function shownOf(record: CallRecord): ReconcileCall {
-  const { id, verb, resource, kind, namespace, name, code, message } = record;
-  const { changes, more, isUnchanged, reviews } = record;
-  return { id, verb, resource, kind, namespace, name, code, message, changes, more, isUnchanged, reviews };
+  const { id, verb, group, resource, kind, namespace, name, code, message } = record;
+  const { changes, more, isUnchanged, warnings, reviews } = record;
+  const what = { id, verb, group, resource, kind, namespace, name };
+  return { ...what, code, message, changes, more, isUnchanged, warnings, reviews };
 }

@@ -40,6 +40,8 @@ export interface CallSummary {
   reconcile?: string;
   /** For a write without one: the events of the last seconds about its object, or about what controls that; the newest first. */
   after?: CauseEvent[];
+  /** What the API server warned of, in its own words or those of webhooks: unknown fields, deprecated APIs. The first ones only. */
+  warnings?: string[];
   /** The uids of the reviews by this session that it has caused, as the API server's answer shows. */
   reviews?: string[];
   ms: number;
@@ -76,6 +78,7 @@ export interface ReconcileSummary {
 export interface ReconcileCall {
   id: string;
   verb: string;
+  group?: string;
   resource?: string;
   kind?: string;
   namespace?: string;
@@ -85,6 +88,7 @@ export interface ReconcileCall {
   changes?: string[];
   more?: number;
   isUnchanged?: true;
+  warnings?: string[];
   reviews?: string[];
 }
 

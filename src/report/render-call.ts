@@ -118,7 +118,9 @@ function shownSections(reconcile: ReconcileSummary, log: string[]): ReviewSectio
     ['After (the newest first)', after.map((one) => causeWords(one, reconcile))],
     [
       'Calls that wrote or failed',
-      calls.map((one) => `${one.id}  ${one.verb}  ${writeWords(one, reconcile)}`),
+      calls.map((one) =>
+        `${one.id}  ${one.verb}  ${writeWords(one, reconcile)}  ${warnedText(one)}`.trimEnd(),
+      ),
     ],
     ['Log', log],
   ];
@@ -187,9 +189,13 @@ function callText(call: CallSummary, paint: Paint, detail = FULL): string {
       ? ''
       : `  ${paint('red', withoutSubject(message, name, kind, ofResource(resource)))}`;
   const after = afterText('; shortly after', cause, call, detail);
-  return oneLine(
-    `${subjectOf(call)}${changesText(call, detail.changes)}${dry}${failed}  ${paint('dim', `(${facts}${after})`)}`,
-  );
+  const warned = call.warnings === undefined ? '' : `  ${paint('yellow', warnedText(call))}`;
+  const said = `${subjectOf(call)}${changesText(call, detail.changes)}${dry}${failed}${warned}`;
+  return oneLine(`${said}  ${paint('dim', `(${facts}${after})`)}`);
+}
+
+function warnedText({ warnings = [] }: Pick<CallSummary, 'warnings'>): string {
+  return warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
 }
 
 /** How much a list or a watch got. */

@@ -159,7 +159,7 @@ interface SessionListeners {
 }
 
 /** What each event of the session does, in this order. */
-function inOrder({ context, options, io }: Session, all: SessionListeners): Listener[] {
+function inOrder({ context, facts: { groups }, options, io }: Session, all: SessionListeners): Listener[] {
   const { log, facts, leases, errors, answered, calls, control, page, emit } = all;
   return [
     // The user sees it.
@@ -181,7 +181,7 @@ function inOrder({ context, options, io }: Session, all: SessionListeners): List
     // The page shows new reviews.
     page,
     // A field that the cluster dropped, because its CRD is older than the code, is named.
-    createPrunedNotice(context, emit),
+    createPrunedNotice({ root: context.root, cwd: io.cwd, groups }, emit),
   ];
 }
 

@@ -156,6 +156,15 @@ it('with the account of the user, other programs can use the kubeconfig of the c
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   await cluster.kubectl(apply, { kubeconfig, input: JSON.stringify(changed) });
   await cluster.kubectl(['delete', 'configmap', 'unseen']);
+  // kube-apiserver itself says that it drops a field.
+  const lacking = application('odd', 'example.com/shop:1', ', colour: red');
+  await cluster.kubectl(['create', '--validate=warn', '-f', '-'], { kubeconfig, input: lacking });
+  await up.waitFor('call', ({ warnings = [] }) => warnings.includes('unknown field "spec.colour"'));
+  const dropped = await up.waitFor('warning', ({ code }) => code === 'fields.pruned');
+  expect(dropped).toMatchObject({
+    values: { kind: 'Application', fields: ['spec.colour'], command: expect.any(String) },
+  });
+  await cluster.kubectl(['delete', 'application', 'odd', '--wait']);
   const here = { cwd: checkout.directory, env: {} };
   const { events: calls } = await runDevloop(['calls', '--name', 'unseen'], here);
   expect(calls).toMatchObject([

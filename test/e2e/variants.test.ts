@@ -549,7 +549,7 @@ describe('an operator in another language, with several Services, ports and a co
       expect(review.pruned).toEqual([notInCrd('spec.colour')]);
     }, 30_000);
     expect(await up.waitFor('warning', ({ hint }) => hint === 'make manifests install')).toMatchObject({
-      code: 'reviews.pruned',
+      code: 'fields.pruned',
       values: { kind: 'Paint', fields: ['spec.colour'] },
     });
 

@@ -49,6 +49,15 @@ export const CALLS = {
   'timeline.none': note<{ object: ObjectName; session: string }>(
     ({ object, session }) => `Session ${session} has recorded nothing about ${describe(object)}.`,
   ),
+  /**
+   * kube-apiserver drops fields that a webhook sets or the controller writes, because the cluster does not have them. `command` updates the CRD;
+   * absent if the checkout does not define the kind.
+   */
+  'fields.pruned': warning<{ group: string; kind: string; fields: string[]; command?: string }>(
+    ({ kind, fields, command }) =>
+      `kube-apiserver drops ${fields.join(', ')} of each ${kind}, because the cluster's ${command === undefined ? 'version of that kind' : 'CRD'} does not have ${fields.length === 1 ? 'that field' : 'those fields'}.`,
+    ({ command }) => command,
+  ),
   /** The controller cannot tell which reconcile makes a call. */
   'calls.no-reconciles': note<{ cause: string }>(
     ({ cause }) => `devloop cannot show reconciles, only calls: ${cause}`,

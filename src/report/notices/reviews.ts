@@ -69,12 +69,6 @@ export const REVIEWS = {
   'reviews.not-replayed': warning<{ cause: string }>(
     ({ cause }) => `The reviews cannot be replayed: ${cause}`,
   ),
-  /** kube-apiserver drops fields that a webhook sets, because the cluster's CRD lacks them. `command` updates the CRD. */
-  'reviews.pruned': warning<{ group: string; kind: string; fields: string[]; command: string }>(
-    ({ kind, fields }) =>
-      `kube-apiserver drops ${fields.join(', ')} of each ${kind}, because the cluster's CRD does not have ${fields.length === 1 ? 'that field' : 'those fields'}.`,
-    ({ command }) => command,
-  ),
 };
 
 interface Meant {

@@ -300,6 +300,19 @@ test('what the cluster sends may have any shape', async () => {
   expect((await end()).length).toBeGreaterThan(0);
 });
 
+test('what the API server warns of is in the record of the call, and of its reconcile', async () => {
+  const { calls, end } = await recorder();
+  calls.reported.begun({ reconcile: 'a', at: Date.now(), controller: 'c', name: 'n' });
+  const call = served(`PUT ${APPS}/web`, 200, deployment(2, 4), { reconcile: 'a' });
+  const warnings = ['unknown field "spec.colour"', 'see https://ann:s3cr3t-pass@git.example.com/x'];
+  calls.hooks.served({ ...call, answer: { ...call.answer!, warnings, reviews: ['u1'] } });
+  calls.reported.ended({ reconcile: 'a', at: Date.now(), result: 'success' });
+  const records = await end();
+  const told = { group: 'apps', warnings: [warnings[0], expect.any(String)], reviews: ['u1'] };
+  expect(records).toMatchObject([told, { calls: [told] }]);
+  expect(JSON.stringify(records)).not.toContain('s3cr3t-pass');
+});
+
 test('the last reconciles are recorded although the session ends at once', async () => {
   const { calls, directory } = await recorder();
   const begun = { controller: 'c', name: 'n', at: Date.now() };
