@@ -63,9 +63,11 @@ export interface ComparedRoles {
   missing: number;
 }
 
-/** What a rule is about: resources of a group, or a path. */
-export interface RbacSubject {
+/** What a rule is about: a resource, or a path. */
+export interface RbacTarget {
+  /** `''` for the core group; absent for a path that names no resource. */
   group?: string;
+  /** With a subresource: `deployments/status`. */
   resource?: string;
   path?: string;
 }
@@ -90,12 +92,9 @@ export interface MissingRule {
 
 /** Permissions of roles that no call of the session used. */
 export interface UnseenRule {
-  /** `''` for the core group; absent for a path that names no resource. */
-  group?: string;
-  /** With a subresource: `deployments/status`. */
-  resource?: string;
-  path?: string;
   verbs: string[];
+  targets: RbacTarget[];
+  /** The objects, if the roles allow only these. */
   names?: string[];
   roles: RoleName[];
 }

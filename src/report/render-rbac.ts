@@ -1,11 +1,12 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import { cureText } from './notices/identity.ts';
-import type { RbacSubject, RoleName } from './rbac.ts';
+import type { RbacTarget, RoleName } from './rbac.ts';
 import { clock } from './review-words.ts';
 import { oneLine, type Paint, paintedRow, withHint } from './text.ts';
 
 const TYPES = ['rbac.compared', 'rbac.missing', 'rbac.unseen', 'rbac.broad'] as const;
+const MOST_TARGETS = 10;
 type RbacEvent = Extract<DevloopEvent, { type: (typeof TYPES)[number] }>;
 type Of<Type extends RbacEvent['type']> = Extract<RbacEvent, { type: Type }>;
 
@@ -24,7 +25,7 @@ export function renderRbac(event: RbacEvent, paint: Paint): string {
         paint,
       );
     case 'rbac.unseen': {
-      const text = `in this session: ${ruleText(event)}  ${paint('dim', rolesText(event.roles))}`;
+      const text = `in this session: ${unseenText(event)}  ${paint('dim', rolesText(event.roles))}`;
       return paintedRow(paint, 'dim', 'not seen', oneLine(text));
     }
     case 'rbac.broad':
@@ -73,10 +74,20 @@ function broadText(
   return `${allowed}  ${only}  ${paint('dim', rolesText(roles))}`;
 }
 
+/** `get, list pods, deployments.apps` */
+function unseenText({ verbs, targets, names = [] }: Of<'rbac.unseen'>): string {
+  const shown = targets.slice(0, MOST_TARGETS).map(targetText).join(', ');
+  const more = targets.length > MOST_TARGETS ? ` and ${targets.length - MOST_TARGETS} more` : '';
+  return `${verbs.join(', ')} ${shown}${more} ${names.join(', ')}`.trimEnd();
+}
+
 /** `get, list deployments.apps` */
-function ruleText({ verbs, names, ...subject }: RbacSubject & { verbs: string[]; names?: string[] }): string {
-  const { group, resource = '', path } = subject;
-  return `${verbs.join(', ')} ${path ?? `${resource}${group ? `.${group}` : ''}`}`;
+function ruleText({ verbs, ...target }: RbacTarget & { verbs: string[] }): string {
+  return `${verbs.join(', ')} ${targetText(target)}`;
+}
+
+function targetText({ group, resource = '', path }: RbacTarget): string {
+  return path ?? `${resource}${group ? `.${group}` : ''}`;
 }
 
 function rolesText(roles: RoleName[]): string {

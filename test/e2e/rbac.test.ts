@@ -111,11 +111,9 @@ it('names the rules that are missing, although nothing is refused', async () => 
     },
   ]);
   // Nothing was deleted in this session, and nobody calls what an admission plugin asks for.
-  const unseen = of(events, 'rbac.unseen').map(({ resource, verbs, roles }) => [
-    resource,
-    verbs,
-    roles.length,
-  ]);
+  const unseen = of(events, 'rbac.unseen').flatMap(({ targets, verbs, roles }) =>
+    targets.map(({ resource }) => [resource, verbs, roles.length]),
+  );
   expect(unseen).toContainEqual(['deployments', ['get', 'update', 'patch', 'delete'], 1]);
   expect(unseen).toContainEqual(['applications', ['get', 'update'], 2]);
   expect(unseen.map(([resource]) => resource)).not.toContain('applications/finalizers');

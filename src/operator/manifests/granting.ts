@@ -1,10 +1,10 @@
 import { manifestFiles } from '../../checkout/files.ts';
-import type { Access, RbacSubject, RoleName } from '../../report/rbac.ts';
+import type { Access, RbacTarget, RoleName } from '../../report/rbac.ts';
 import { type Manifest, readManifests } from './read.ts';
 import { allows, type PolicyRule } from './rules.ts';
 
 /** Permissions on one resource or path. */
-export interface WantedRule extends RbacSubject {
+export interface WantedRule extends RbacTarget {
   verbs: string[];
   /** The objects; absent if it is about all of them. */
   names?: string[];

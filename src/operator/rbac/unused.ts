@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type BroadRule,
   CALLED_VERBS,
   inOrder,
   type Need,
-  type RbacSubject,
+  type RbacTarget,
   type RoleName,
   type SeenAccess,
   type UnseenRule,
@@ -12,7 +13,7 @@ import { type Grant, grants } from '../manifests/granting.ts';
 import type { PolicyRule } from '../manifests/rules.ts';
 
 /** More than any role says one by one; what follows is not judged. */
-const MOST = 10_000;
+const MOST = 5_000;
 const MOST_SEEN = 10;
 /** More objects than this are not worth naming in a rule. */
 const MOST_NAMES = 3;
@@ -20,21 +21,40 @@ const ONLY_OF_OBJECTS = ['get', 'update', 'patch', 'delete'];
 /** An admission plugin asks for it when an owner is set, and no call does. */
 const ASKED_WITHIN = /\/finalizers$/;
 
-/** Permissions of these roles that no call used. What no call can show is left out. */
+/** Permissions of these roles that no call used, those with the same verbs together. What no call can show is left out. */
 export function unseenRules(needs: Need[], roles: Grant[]): UnseenRule[] {
-  const found = new Map<string, UnseenRule>();
-  for (const grant of roles) {
-    const verbsOf = new Map<string, { of: Single; verbs: string[] }>();
-    for (const of of singles(grant.rules).slice(0, MOST)) {
-      if (usedBy(needs, { ...grant, rules: [of.rule] }).length > 0) continue;
-      const key = JSON.stringify([of.subject, of.name]);
-      verbsOf.set(key, { of, verbs: [...(verbsOf.get(key)?.verbs ?? []), of.verb] });
+  const found = new Map<string, { unseen: Unseen; roles: RoleName[] }>();
+  for (const grant of roles)
+    for (const unseen of unseenOf(needs, grant)) {
+      const key = JSON.stringify(unseen);
+      found.set(key, { unseen, roles: withRole(found.get(key)?.roles, grant.role) });
     }
-    for (const [key, { of, verbs }] of verbsOf) {
-      const names = of.name === undefined ? {} : { names: [of.name] };
-      const rule = { ...of.subject, verbs: inOrder(verbs), ...names };
-      joined(found, JSON.stringify([key, rule.verbs]), rule, grant.role);
-    }
+  const rules = new Map<string, UnseenRule>();
+  for (const { unseen, roles: of } of found.values()) {
+    const { verbs, target, name } = unseen;
+    const names = name === undefined ? {} : { names: [name] };
+    const key = JSON.stringify([verbs, name, of]);
+    const targets = [...(rules.get(key)?.targets ?? []), target];
+    rules.set(key, { verbs, targets, ...names, roles: of });
+  }
+  return [...rules.values()];
+}
+
+interface Unseen {
+  verbs: string[];
+  target: RbacTarget;
+  name?: string;
+}
+
+function unseenOf(needs: Need[], grant: Grant): Unseen[] {
+  const found = new Map<string, Unseen>();
+  const byVerb = Map.groupBy(needs, ({ verb }) => verb);
+  for (const { target, verb, name, rule } of singles(grant.rules).slice(0, MOST)) {
+    const asked = verb === '*' ? needs : (byVerb.get(verb) ?? []);
+    if (usedBy(asked, { ...grant, rules: [rule] }).length > 0) continue;
+    const key = JSON.stringify([target, name]);
+    const verbs = inOrder([...(found.get(key)?.verbs ?? []), verb]);
+    found.set(key, { verbs, target, ...(name === undefined ? {} : { name }) });
   }
   return [...found.values()];
 }
@@ -44,8 +64,10 @@ export function broadRules(needs: Need[], roles: Grant[]): BroadRule[] {
   const found = new Map<string, BroadRule>();
   for (const grant of roles)
     for (const rule of grant.rules)
-      for (const broad of broadParts(needs, grant, rule))
-        joined(found, JSON.stringify(broad), broad, grant.role);
+      for (const broad of broadParts(needs, grant, rule)) {
+        const key = JSON.stringify(broad);
+        found.set(key, { ...broad, roles: withRole(found.get(key)?.roles, grant.role) });
+      }
   return [...found.values()];
 }
 
@@ -73,7 +95,7 @@ function broadParts(needs: Need[], grant: Grant, rule: PolicyRule): Omit<BroadRu
 }
 
 /** The objects, if few were used, and nothing was created or listed: rules cannot restrict that by name. */
-function fewNames(needs: Need[], { group, resource }: RbacSubject): string[] | undefined {
+function fewNames(needs: Need[], { group, resource }: RbacTarget): string[] | undefined {
   if (resource!.includes('/')) return undefined;
   const of = needs.filter((one) => one.group === group && one.resource === resource);
   const names = [...new Set(of.flatMap((one) => one.names))];
@@ -102,7 +124,7 @@ function usedBy(needs: Need[], grant: Grant): Need[] {
 }
 
 interface Single {
-  subject: RbacSubject;
+  target: RbacTarget;
   verb: string;
   name?: string;
   rule: PolicyRule;
@@ -114,7 +136,7 @@ function singles(rules: PolicyRule[]): Single[] {
     ({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => {
       const called = verbs.filter((verb) => verb === '*' || CALLED_VERBS.includes(verb));
       const ofPaths = nonResourceURLs.map((path) => ({
-        subject: { path },
+        target: { path },
         rule: { nonResourceURLs: [path] },
         name: undefined,
       }));
@@ -124,7 +146,7 @@ function singles(rules: PolicyRule[]): Single[] {
           .filter((resource) => !ASKED_WITHIN.test(resource))
           .flatMap((resource) =>
             names.map((name) => ({
-              subject: { group, resource },
+              target: { group, resource },
               rule: {
                 apiGroups: [group],
                 resources: [resource],
@@ -134,9 +156,9 @@ function singles(rules: PolicyRule[]): Single[] {
             })),
           ),
       );
-      return [...ofPaths, ...ofResources].flatMap(({ subject, rule, name }) =>
+      return [...ofPaths, ...ofResources].flatMap(({ target, rule, name }) =>
         called.map((verb) => ({
-          ...{ subject, verb, rule: { ...rule, verbs: [verb] } },
+          ...{ target, verb, rule: { ...rule, verbs: [verb] } },
           ...(name === undefined ? {} : { name }),
         })),
       );
@@ -144,13 +166,6 @@ function singles(rules: PolicyRule[]): Single[] {
   );
 }
 
-function joined<Rule extends { roles: RoleName[] }>(
-  found: Map<string, Rule>,
-  key: string,
-  rule: Omit<Rule, 'roles'>,
-  role: RoleName,
-): void {
-  const known = found.get(key);
-  const isKnown = known?.roles.some((one) => JSON.stringify(one) === JSON.stringify(role));
-  if (!isKnown) found.set(key, { ...rule, roles: [...(known?.roles ?? []), role] } as Rule);
+function withRole(known: RoleName[] = [], role: RoleName): RoleName[] {
+  return known.some((one) => isDeepStrictEqual(one, role)) ? known : [...known, role];
 }

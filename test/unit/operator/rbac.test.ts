@@ -101,14 +101,22 @@ test('what no call used is not seen, in one line for the cluster and the checkou
   const needs = [need('get :pods a'), need('list apps:deployments')];
   const lines = [
     'get,delete :pods',
+    'delete :services',
     'list,watch apps:deployments',
     'update apps:deployments/finalizers',
     'bind,escalate rbac.authorization.k8s.io:roles',
   ];
   expect(unseenRules(needs, [bound(...lines), declared(...lines, 'get :nodes')])).toEqual([
-    { group: '', resource: 'pods', verbs: ['delete'], roles: [ROLE, DECLARED] },
-    { group: 'apps', resource: 'deployments', verbs: ['watch'], roles: [ROLE, DECLARED] },
-    { group: '', resource: 'nodes', verbs: ['get'], roles: [DECLARED] },
+    {
+      verbs: ['delete'],
+      targets: [
+        { group: '', resource: 'pods' },
+        { group: '', resource: 'services' },
+      ],
+      roles: [ROLE, DECLARED],
+    },
+    { verbs: ['watch'], targets: [{ group: 'apps', resource: 'deployments' }], roles: [ROLE, DECLARED] },
+    { verbs: ['get'], targets: [{ group: '', resource: 'nodes' }], roles: [DECLARED] },
   ]);
 });
 
@@ -129,7 +137,7 @@ test('a wildcard of which little was used is broad, and an unused one is only no
     },
   ]);
   expect(unseenRules(needs, [bound('* apps:*')])).toMatchObject([
-    { group: 'apps', resource: '*', verbs: ['*'] },
+    { targets: [{ group: 'apps', resource: '*' }], verbs: ['*'] },
   ]);
 });
 
