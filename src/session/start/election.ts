@@ -141,11 +141,13 @@ function createCandidate({ work, host, start, freeOfPod, free, isRefused }: Elec
     ended(isGone) {
       over.abort();
       start?.end();
-      const written = start?.leases.held() ?? [];
-      for (const one of written) free(one.ref, (lease) => isLastWrite(lease, one));
+      for (const one of start?.leases.led((ref) => led.has(describe(ref))) ?? []) {
+        free(one.ref, (lease) => isLastWrite(lease, one));
+        led.delete(describe(one.ref));
+      }
+      // What remains has not passed the API proxy.
       if (!isGone) return;
       const endedMs = Date.now();
-      for (const one of written) led.delete(describe(one.ref));
       for (const { ref, saidMs } of led.values())
         free(ref, (lease) => wasLedBy(lease, { host, startedMs, saidMs, endedMs }));
     },

@@ -9,8 +9,8 @@ import { WrittenLeases } from './written-leases.ts';
 
 /** One start of the controller, for the API proxy. */
 export interface AdmittedStart {
-  /** The Leases by which it leads. */
-  leases: Pick<WrittenLeases, 'held'>;
+  /** Those that it holds, as far as the proxy has seen it write them. */
+  leases: Pick<WrittenLeases, 'led'>;
   /** Its process has ended, so nothing that it may have left behind reaches the API server from now on. */
   end(): void;
 }

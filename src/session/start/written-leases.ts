@@ -9,34 +9,39 @@ export interface WrittenLease {
   ref: ObjectRef;
   holder: string;
   resourceVersion: string;
+  /** Whether the client that wrote it is one of a leader election. */
+  elects: boolean;
 }
 
-/** The clients of client-go and controller-runtime that elect a leader end their name with this; other Leases are heartbeats or locks. */
+/** How client-go and controller-runtime end the name of a client that elects a leader. */
 const ELECTS = /\/leader-election$/;
-/** A program elects a leader with one Lease or a few. */
-const MOST_LEASES = 16;
+/** A program elects a leader with one Lease or a few, but it can write others: heartbeats and locks. */
+const MOST_LEASES = 64;
 
-/** The Leases with which a program leads, from its own writes. */
+/** The Leases that a program holds, from its own writes. */
 export class WrittenLeases {
   #held = new Map<string, WrittenLease>();
 
   served({ call, headers, answer }: ServedCall): void {
     const { group, resource } = call.resource ?? {};
     if (resource !== 'leases' || group !== 'coordination.k8s.io' || !isWrite(call)) return;
-    if (!ELECTS.test(headers['user-agent'] ?? '')) return;
     const lease = answer && leaseIn(answer);
     if (lease === undefined) return;
     const { metadata, spec } = lease;
     const ref = refOf('Lease', metadata);
     this.#held.delete(describe(ref));
     // A leader that gives up its Lease empties it.
-    if (!spec.holderIdentity || !metadata.resourceVersion || this.#held.size >= MOST_LEASES) return;
+    if (!spec.holderIdentity || !metadata.resourceVersion) return;
+    const [oldest] = this.#held.keys();
+    if (oldest !== undefined && this.#held.size >= MOST_LEASES) this.#held.delete(oldest);
+    const elects = ELECTS.test(headers['user-agent'] ?? '');
     const { resourceVersion } = metadata;
-    this.#held.set(describe(ref), { ref, holder: spec.holderIdentity, resourceVersion });
+    this.#held.set(describe(ref), { ref, holder: spec.holderIdentity, resourceVersion, elects });
   }
 
-  held(): WrittenLease[] {
-    return [...this.#held.values()];
+  /** Those with which it leads. `named`: says whether the program calls a Lease that of an election. */
+  led(named: (ref: ObjectRef) => boolean): WrittenLease[] {
+    return [...this.#held.values()].filter(({ ref, elects }) => elects || named(ref));
   }
 }
 

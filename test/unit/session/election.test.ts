@@ -127,7 +127,7 @@ function seen(resourceVersion: () => string | undefined) {
   const admitted = {
     hasEnded: false,
     leases: {
-      held: () => [{ ref: LEASE, holder: 'anybody', resourceVersion: resourceVersion() ?? '' }],
+      led: () => [{ ref: LEASE, holder: 'anybody', resourceVersion: resourceVersion() ?? '', elects: true }],
     },
     end: () => {
       admitted.hasEnded = true;
