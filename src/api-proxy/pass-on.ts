@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { endToEnd, NotStarted } from '../cluster/api/pass-on.ts';
+import { endToEnd, NotStarted, type UpgradeRequest } from '../cluster/api/pass-on.ts';
 import { messageOf } from '../errors.ts';
 import { headOf, type Refusal, refuse } from './answers.ts';
-import { apiCall, isWrite } from './api-call.ts';
+import { type ApiCall, apiCall, isWrite } from './api-call.ts';
 import { readBody } from './body.ts';
 import { type CallHooks, CallTrace, upstreamHeaders } from './observed.ts';
 
@@ -26,18 +26,15 @@ const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNRE
 
 /** Sends the controller's request to the API server, and what comes back to the controller, as it arrives. */
 export async function passOn(
-  { upstream, mayWrite, hooks }: ApiProxyParts,
+  parts: ApiProxyParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
   // After a whole answer nobody listens, and the error of an abort takes time to create.
   response.once('close', () => response.writableFinished || gone.abort());
-  const { method = 'GET', url: path = '/' } = request;
-  const call = apiCall({ method, url: path, contentType: request.headers['content-type'] });
-  const writes = isWrite(call);
-  const headers = upstreamHeaders(headersOf(request), call, hooks !== undefined);
-  const isBad = leavesPrefix(path);
+  const { upstream, hooks } = parts;
+  const { call, writes, isBad, asked } = begin(parts, request, gone.signal);
   if (writes && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   const answerRefusal = (refusal: Refusal): void => {
@@ -47,9 +44,7 @@ export async function passOn(
   try {
     if (isBad) return answerRefusal(BAD_PATH);
     const { kept: body, rest } = await readBody(request, REPEATABLE_BYTES);
-    const mayStart = writes ? startingWith(mayWrite, gone.signal) : undefined;
-    const { signal } = gone;
-    const answered = await upstream.forward({ method, path, headers, body, rest, signal, mayStart });
+    const answered = await upstream.forward({ ...asked, body, rest });
     trace?.answered(answered);
     response.writeHead(answered.statusCode ?? 502, endToEnd(answered.headers));
     // What has arrived with the headers is sent together with them. Otherwise they are sent alone: a watch may send nothing at first.
@@ -69,22 +64,18 @@ export async function passOn(
 
 /** For `exec`, `attach` and `port-forward`, and for watches over WebSockets. */
 export async function passOnUpgrade(
-  { upstream, mayWrite, hooks }: ApiProxyParts,
+  parts: ApiProxyParts,
   request: IncomingMessage,
   socket: Duplex,
 ): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
-  const { method = 'GET', url: path = '/' } = request;
-  const call = apiCall({ method, url: path }, true);
-  const headers = upstreamHeaders(headersOf(request), call, false);
+  const { upstream, hooks } = parts;
+  const { call, isBad, asked } = begin(parts, request, gone.signal, true);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   try {
-    if (leavesPrefix(path)) throw new NotStarted(BAD_PATH);
-    const mayStart = isWrite(call) ? startingWith(mayWrite, gone.signal) : undefined;
-    const { answer, connection } = await upstream.forwardUpgrade({
-      ...{ method, path, headers, signal: gone.signal, mayStart },
-    });
+    if (isBad) throw new NotStarted(BAD_PATH);
+    const { answer, connection } = await upstream.forwardUpgrade(asked);
     trace?.answered(answer);
     const own = endToEnd(answer.headers);
     if (connection === undefined) {
@@ -100,6 +91,21 @@ export async function passOnUpgrade(
   } finally {
     trace?.ended();
   }
+}
+
+/** What is known of a call when it arrives, and what the API server is asked. */
+function begin(
+  { mayWrite, hooks }: ApiProxyParts,
+  request: IncomingMessage,
+  signal: AbortSignal,
+  isUpgrade = false,
+): { call: ApiCall; writes: boolean; isBad: boolean; asked: UpgradeRequest } {
+  const { method = 'GET', url: path = '/' } = request;
+  const call = apiCall({ method, url: path, contentType: request.headers['content-type'] }, isUpgrade);
+  const writes = isWrite(call);
+  const headers = upstreamHeaders(headersOf(request), call, hooks !== undefined && !isUpgrade);
+  const mayStart = writes ? startingWith(mayWrite, signal) : undefined;
+  return { call, writes, isBad: leavesPrefix(path), asked: { method, path, headers, signal, mayStart } };
 }
 
 /** Node joins repeated headers, and each of these is a value of its own: one group for each `Impersonate-Group`. */
