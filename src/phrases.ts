@@ -14,6 +14,14 @@ export function withNames(noun: string, names: readonly (string | number)[]): st
   return `${noun}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
 }
 
+const MOST_NAMED = 3;
+
+/** `a, b, c and 4 more` */
+export function firstOf(names: readonly string[]): string {
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  return names.slice(0, MOST_NAMED).join(', ') + more;
+}
+
 /** `in namespace shop`, `in namespaces shop, other`; for an empty list `in any namespace`. */
 export function inNamespaces(namespaces: readonly string[]): string {
   return namespaces.length === 0 ? 'in any namespace' : `in ${withNames('namespace', namespaces)}`;

@@ -5,6 +5,7 @@ import { requireFreePort } from '../machine/port.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { type Builder, createBuilder } from './builder.ts';
+import { createChanges, type OnChange } from './changes.ts';
 import { removeProgram } from './programs.ts';
 import { step } from './restart.ts';
 import {
@@ -58,6 +59,7 @@ export async function follow(
       report({ is: 'changed', files: [], at: performance.now() });
     },
     followFiles: (on) => (on ? changes.resume() : changes.pause()),
+    ignoredFiles: () => changes.waiting(),
   };
   const watching = watch(supervised, changes.add, watchSignal);
   const remember = (watcher: Watcher | undefined) => rememberSources(supervised, watcher);
@@ -219,34 +221,6 @@ async function startProblem({ late = [], webhook }: ControllerPlan): Promise<Pro
   } catch (error) {
     return problemOf(error as DevloopError);
   }
-}
-
-type OnChange = (files: string[], at: number) => void;
-
-/** Passes changes on, but collects them while paused. */
-function createChanges(report: OnChange): {
-  add: OnChange;
-  pause(): void;
-  resume(): void;
-  forget(): void;
-} {
-  const waiting = new Set<string>();
-  let isPaused = false;
-  return {
-    add(files, at) {
-      if (isPaused) for (const file of files) waiting.add(file);
-      else report(files, at);
-    },
-    pause() {
-      isPaused = true;
-    },
-    resume() {
-      isPaused = false;
-      if (waiting.size > 0) report([...waiting], performance.now());
-      waiting.clear();
-    },
-    forget: () => waiting.clear(),
-  };
 }
 
 /** Reports changes of the sources; undefined when there is nothing to watch. */

@@ -37,6 +37,8 @@ export interface Following {
   restart(): void;
   /** If `on` is false, changed files are only noted, and built as soon as files are followed again. */
   followFiles(on: boolean): void;
+  /** The files that have changed since they are not followed. */
+  ignoredFiles(): string[];
 }
 
 /** What the parts of a supervisor share: the newest program and the one process. */

@@ -28,7 +28,7 @@ export type { ControllerPlan, Gate } from './supervised.ts';
 
 type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 
-/** `restart` and `followFiles` have an effect only while `follow` runs. */
+/** `restart`, `followFiles` and `ignoredFiles` have an effect only while `follow` runs. */
 export interface Supervisor extends AsyncDisposable, Following {
   /** Puts in place what the first build can reuse, so that `build` then begins at once. */
   prepare(): Promise<void>;
@@ -97,6 +97,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     },
     restart: () => supervised.following?.restart(),
     followFiles: (on) => supervised.following?.followFiles(on),
+    ignoredFiles: () => supervised.following?.ignoredFiles() ?? [],
     async [Symbol.asyncDispose]() {
       disposal.abort();
       supervised.standBy[Symbol.dispose]();

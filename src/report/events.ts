@@ -167,8 +167,8 @@ export type DevloopEvent =
   | { type: 'reviews.released'; session: string; waiting: number }
   /** Somebody asked devloop to ignore changed files. It builds them when it follows files again. */
   | { type: 'files.ignored' }
-  /** devloop follows changed files again, because somebody asked for it. */
-  | { type: 'files.followed' }
+  /** devloop follows changed files again, because somebody asked for it. `files`: those that have changed in between, and are built now. */
+  | { type: 'files.followed'; files: string[] }
   /**
    * The session's page is open at `url`, only on this machine. Whoever has the URL can use the page until the session ends. `opened`: in
    * the user's browser. `tunnel`: the command that makes it reachable over SSH.

@@ -1,10 +1,18 @@
 import { widthOf } from './width.ts';
 
-/** The first of these rows that fits into the terminal. If none does, it takes several rows anyway: then the first one, which says most. */
-export function firstFitting(rows: (() => string)[], columns = Number.POSITIVE_INFINITY): string {
-  for (const row of rows) {
-    const text = row();
+/** What a second row loses: its indent, and at the end of the first one, a word that did not fit. */
+const LOST = 30;
+
+/**
+ * Of these texts, the first one says most. Returns the first that fits into one row of the terminal, or else into two; if none does, the
+ * first.
+ */
+export function firstFitting(texts: (() => string)[], columns = Number.POSITIVE_INFINITY): string {
+  const tried: string[] = [];
+  for (const make of texts) {
+    const text = make();
     if (widthOf(text) <= columns) return text;
+    tried.push(text);
   }
-  return rows[0]!();
+  return tried.find((text) => widthOf(text) <= 2 * columns - LOST) ?? tried[0]!;
 }

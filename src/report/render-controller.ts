@@ -1,5 +1,5 @@
 import { delimiter } from 'node:path';
-import { shellWord } from '../phrases.ts';
+import { firstOf, shellWord } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import { duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 import { wrapLine } from './wrap.ts';
@@ -99,8 +99,7 @@ function commandLine(command: string[]): string {
 /** Without files, somebody asked for it. */
 function because(files: string[]): string {
   if (files.length === 0) return 'the controller';
-  const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
-  return oneLine(`after a change to ${files.slice(0, 3).join(', ')}${more}`);
+  return oneLine(`after a change to ${firstOf(files)}`);
 }
 
 function howItExited({ code, signal }: Of<'controller.exited'>): string {

@@ -112,7 +112,8 @@ export function listedReview(review: ReviewSummary, paint: Paint): string {
 
 /** A review without an answer, and so without an id, in the columns of a list. */
 export function waitingReview(review: WaitingReview, paint: Paint): string {
-  const how = `(${timeOf(review)}, ${WAITS[review.waitsFor]})`;
+  const until = review.waitsFor === 'release' ? ' until h, or `devloop release`' : '';
+  const how = `(${timeOf(review)}, ${WAITS[review.waitsFor]}${until})`;
   const who = [subject(review), paint('dim', oneLine(byUser(review)))].filter(Boolean).join(' ');
   const text = [who, paint('dim', shortName(review.webhook)), paint('dim', how)];
   const line = paintedRow(paint, 'yellow', 'waiting', text.map(oneLine).join('  '));

@@ -1,4 +1,4 @@
-import { counted } from '../phrases.ts';
+import { counted, firstOf } from '../phrases.ts';
 import type { ChangeAction } from './change.ts';
 import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
@@ -54,9 +54,9 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
     case 'reviews.released':
       return row('released', waitedText(event.waiting));
     case 'files.ignored':
-      return row('ignoring', 'changed files, until you follow them again');
+      return row('ignoring', 'changed files, until the key p follows them again');
     case 'files.followed':
-      return row('following', 'changed files again');
+      return row('following', followedText(event.files));
     case 'page.served':
       return pageText(event, paint);
     case 'review.late':
@@ -87,7 +87,13 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
 
 const waitedText = (count: number): string =>
   count === 0 ? 'no review was waiting' : `${counted(count, 'review')} that had waited`;
-const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
+const HELD =
+  'reviews wait, each within its timeout; the key h forwards them, or `devloop release` in another terminal';
+
+function followedText(files: string[]): string {
+  if (files.length === 0) return 'changed files again; none has changed in between';
+  return oneLine(`changed files again; changed in between: ${firstOf(files)}`);
+}
 
 /** The text about the page. The address stays in one piece, so that it can be copied. */
 function pageText({ url, opened, tunnel }: Of<'page.served'>, paint: Paint): string {

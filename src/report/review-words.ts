@@ -25,7 +25,7 @@ function conversion({ resource, from = [], to, objects = 0 }: ReviewSummary | Wa
 
 /** How the API server and its clients begin a message about one object, and what such a message asks of the reader. */
 const SUBJECT =
-  /^(?:Operation cannot be fulfilled on )?([A-Za-z0-9]+)(?:\.[\w.-]+)? "([^"]*)"(?: is (?:invalid|forbidden))?: /;
+  /^(?:Operation cannot be fulfilled on )?([A-Za-z0-9]+)(?:\.[\w.-]+)? "([^"]*)"(?:(?: is (?:invalid|forbidden))?: | (?=not found$|already exists$))/;
 const ADVICE = '; please apply your changes to the latest version and try again';
 
 /** A message in a row that names the object already. `kinds`: how the message can name its kind. */

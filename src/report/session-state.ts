@@ -28,6 +28,8 @@ export interface SessionState {
   isHeld: boolean;
   /** Whether changed files are built. */
   isFollowing: boolean;
+  /** How many files have changed since they are not built. */
+  ignoredFiles: number;
   /** Where the controller has stopped in the debugger: `webhook.go:42 in Default`. Absent while it runs. */
   stoppedAt?: string;
   /** How many reviews wait at this moment, for whatever reason. */

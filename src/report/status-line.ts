@@ -69,14 +69,19 @@ function partsOf(state: SessionState): Part[] {
 }
 
 /** The parts about what is not as usual. */
-function alertsOf({ stoppedAt, build, isFollowing, route }: SessionState): Part[] {
+function alertsOf({ phase, stoppedAt, build, isFollowing, ignoredFiles, route }: SessionState): Part[] {
   const alert = (text: string, colour: Colour): Part => ({ text, rank: 1, colour });
   return [
     ...(stoppedAt === undefined ? [] : [alert(`at ${stoppedAt}`, 'yellow')]),
     ...(build.is === 'broken' ? [alert('old build', 'red')] : []),
-    ...(isFollowing ? [] : [alert('files ignored', 'yellow')]),
+    ...(phase === 'held' ? [alert('h forwards them', 'yellow')] : []),
+    ...(isFollowing ? [] : [alert(ignoredText(ignoredFiles), 'yellow')]),
     ...(route === undefined || route.isOpen ? [] : [alert(`${route.name} lost`, 'red')]),
   ];
+}
+
+function ignoredText(changed: number): string {
+  return changed === 0 ? 'files ignored until p' : `${counted(changed, 'changed file')} ignored until p`;
 }
 
 function lastPart({ verdict, operation, resource }: NonNullable<SessionState['last']>): Part {

@@ -36,6 +36,7 @@ export const SERVING: SessionState = {
   route: { name: 'direct', address: '10.99.1.1:39939', isOpen: true },
   isHeld: false,
   isFollowing: true,
+  ignoredFiles: 0,
   held: 0,
   reviewsPerMinute: 12,
   hasController: true,

@@ -44,7 +44,7 @@ export interface ReplayFacts {
 /** The parts of a session that can be controlled; absent until they exist, or if the operator has none. */
 export interface ControlledParts {
   gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
-  supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
+  supervisor(): Pick<Supervisor, 'restart' | 'followFiles' | 'ignoredFiles'> | undefined;
   replaying(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
@@ -97,7 +97,7 @@ export function createControl(options: ControlOptions): ObservingControl {
         ...(last ? { last } : {}),
         held: Math.max(count, controlled.gateways()?.held ?? 0),
         reviewsPerMinute: reviews.perMinute(),
-        hasController: controlled.supervisor() !== undefined,
+        ...controllerState(controlled.supervisor()),
       };
     },
     onState(listener) {
@@ -117,8 +117,9 @@ export function createControl(options: ControlOptions): ObservingControl {
     },
     restart: () => supervisor().restart(),
     followFiles(on) {
-      supervisor().followFiles(on);
-      if (on !== facts.now.isFollowing) emit({ type: on ? 'files.followed' : 'files.ignored' });
+      const controller = supervisor();
+      if (on !== facts.now.isFollowing) emit(followEvent(on, controller));
+      controller.followFiles(on);
     },
     replaying: controlled.replaying,
     replay: controlled.replay,
@@ -130,6 +131,16 @@ export function createControl(options: ControlOptions): ObservingControl {
       if (isChanged) changed();
     },
   };
+}
+
+type Controlled = ReturnType<ControlledParts['supervisor']>;
+
+function controllerState(controller: Controlled): Pick<SessionState, 'hasController' | 'ignoredFiles'> {
+  return { hasController: controller !== undefined, ignoredFiles: controller?.ignoredFiles().length ?? 0 };
+}
+
+function followEvent(on: boolean, controller: NonNullable<Controlled>): DevloopEvent {
+  return on ? { type: 'files.followed', files: controller.ignoredFiles() } : { type: 'files.ignored' };
 }
 
 function ready<T>(session: string, phase: SessionState['phase'], part: T | undefined, none: string): T {

@@ -160,8 +160,11 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   // A file that is ignored causes no build of its own, but is in the next one.
   from = recorder.events.length;
   supervisor.followFiles(false);
+  expect(supervisor.ignoredFiles()).toEqual([]);
   await writeFile(source, greeting('third'));
+  await eventually(async () => expect(supervisor.ignoredFiles()).toEqual(['internal/greeting/greeting.go']));
   supervisor.restart();
+  expect(supervisor.ignoredFiles()).toEqual([]);
   await recorder.waitFor('controller.output', ({ line }) => line === 'third', from);
   await recorder.waitFor('controller.replaced', undefined, from);
   const builds = recorder.events.slice(from).filter(({ type }) => type === 'build.started');

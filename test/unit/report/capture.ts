@@ -73,7 +73,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'reviews.held', session: text },
     { type: 'reviews.released', session: text, waiting: 2 },
     { type: 'files.ignored' },
-    { type: 'files.followed' },
+    { type: 'files.followed', files: [text] },
     { type: 'session.restored', session: text, changes: 2, ms: 5 },
     {
       type: 'guard.overwritten',

@@ -87,6 +87,14 @@ describe('lines', () => {
     expect(JSON.stringify(released(2))).toContain('2 reviews');
   });
 
+  it('name the key that ends what waits, and the files that have waited', () => {
+    expect(printed([{ type: 'reviews.held', session: 's' }]).stderr).toMatch(/\bkey h\b.*`devloop release`/s);
+    expect(printed([{ type: 'files.ignored' }]).stderr).toMatch(/\bkey p\b/);
+    const followed = (files: string[]) => printed([{ type: 'files.followed', files }]).stderr;
+    expect(followed([])).toContain('none');
+    expect(followed(['a.go', 'b.go', 'c.go', 'd.go'])).toContain('a.go, b.go, c.go and 1 more');
+  });
+
   it('show all that the compiler says', () => {
     const { stderr } = printed([
       { type: 'build.failed', ms: 80, output: 'a.go:1:2: bad\nb.go:3:4: worse\n' },

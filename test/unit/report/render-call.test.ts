@@ -93,12 +93,24 @@ test.each<[string, Partial<ReconcileSummary>, string]>([
     'failed  <time>  Shop default/main  update deployments web: 409 the object has been modified  (41 ms, b2)  k-000012',
   ],
   [
+    'says that the object of a call is not there, and not its name again',
+    { calls: [{ ...CONFLICT, code: 404, message: 'deployments.apps "web" not found' }] },
+    'reconciled  <time>  Shop default/main  update deployments web: 404 not found  (41 ms, b2)  k-000012',
+  ],
+  [
     'does not repeat the object that the error names',
     { result: 'error', error: 'Shop.example.com "main" is invalid: spec.size: Required value' },
     'failed  <time>  Shop default/main  no write  spec.size: Required value  (41 ms, b2)  k-000012',
   ],
 ])('a reconcile that failed %s', (_, more, line) => {
   expect(rendered({ type: 'reconcile', ...RECONCILE, ...more })).toBe(line);
+});
+
+test('a reconcile that does not fit into one row says what fits into two', () => {
+  const error = 'the spec is not as it has to be, so nothing was done at all '.repeat(2);
+  const { build: _, ...reconcile } = { ...RECONCILE, calls: [UPDATED], error, result: 'error' as const };
+  expect(rendered({ type: 'reconcile', ...reconcile }, 190)).toContain('Deployment web ~spec.replicas=1 ');
+  expect(rendered({ type: 'reconcile', ...reconcile }, 115)).toContain('~Deployment web  ');
 });
 
 test.each([

@@ -209,7 +209,9 @@ it('lists and shows to stdout, and keeps what the cluster wrote from the termina
   print({ type: 'reviews.shown', review, sections: [{ title: 'object', text: 'spec:\x1b[2J\n  a: 1' }] });
   expect(lines.stdout).not.toContain('\x1b');
   print({ type: 'reviews.waiting', review: waitingReview() });
-  expect(lines.stdout).toMatch(/^ {10}\S+ {2}waiting .*default\/web-7 .*\(3\.2 s of 10 s, held\)$/m);
+  expect(lines.stdout).toMatch(
+    /^ {10}\S+ {2}waiting .*default\/web-7 .*\(3\.2 s of 10 s, held until h, .*\)$/m,
+  );
   expect(lines.stdout).toContain('r-000041');
   expect(lines.stdout).toContain('object\n  spec:\n    a: 1');
 });

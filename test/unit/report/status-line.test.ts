@@ -31,7 +31,9 @@ it.each<[string, Partial<SessionState>, string]>([
     { phase: 'stopped', stoppedAt: 'hook.go:42 in Default' },
     '● stopped  at hook.go:42 in Default',
   ],
-  ['that files are ignored', { isFollowing: false }, 'files ignored'],
+  ['that files are ignored', { isFollowing: false }, 'files ignored until p'],
+  ['how many of them wait', { isFollowing: false, ignoredFiles: 2 }, '2 changed files ignored until p'],
+  ['which key ends a hold', { phase: 'held' }, 'h forwards them'],
   ['that the route is lost', { route: { name: 'ssh', address: 'a', isOpen: false } }, 'ssh lost'],
 ])('says %s', (_, change, expected) => {
   expect(text([{ ...SERVING, ...change }], 60)).toContain(expected);

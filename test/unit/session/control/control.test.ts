@@ -26,6 +26,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
   const supervisor = {
     restart: () => void calls.push('restart'),
     followFiles: (on: boolean) => void calls.push(`follow ${on}`),
+    ignoredFiles: () => ['hook.go'],
   };
   const facts = new Facts([]);
   const control = createControl({
@@ -165,6 +166,16 @@ it('holds and releases once, however often it is asked, and says so once', () =>
     { type: 'reviews.released', session: 's', waiting: 2 },
   ]);
   expect(new Set(calls)).toEqual(new Set(['hold', 'release']));
+});
+
+it('says which files have changed while it ignored them, before they are built', () => {
+  const { control, observe, events, calls } = setUp();
+  observe(READY);
+  control.followFiles(false);
+  expect(control.state()).toMatchObject({ isFollowing: false, ignoredFiles: 1 });
+  control.followFiles(true);
+  expect(events).toEqual([{ type: 'files.ignored' }, { type: 'files.followed', files: ['hook.go'] }]);
+  expect(calls).toEqual(['follow false', 'follow true']);
 });
 
 it('tells its listeners of each change until they are disposed', () => {
