@@ -3,7 +3,14 @@ import type { ChangeAction, FieldValues, Writer } from './change.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
 import type { BroadRule, ComparedRoles, MissingRule, RbacCure, UnseenRule } from './rbac.ts';
-import type { LateAnswer, ReviewCause, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
+import type {
+  AlikeReview,
+  LateAnswer,
+  ReviewCause,
+  ReviewSection,
+  ReviewSummary,
+  WaitingReview,
+} from './review.ts';
 import type { Searched, SessionStatus } from './session-status.ts';
 
 /**
@@ -184,7 +191,7 @@ export type DevloopEvent =
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[]; cause?: ReviewCause }
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: why it was left out.
-   * `isRedacted`: values in it had been replaced. `alike`: how many more answers differ in the same way (`up --replay` does not list them).
+   * `isRedacted`: values in it had been replaced. `alike`: further reviews whose answers differ in the same way; they have no event of their own.
    * `asked`: a command asked for it, as opposed to `up --replay`.
    */
   | {
@@ -194,7 +201,7 @@ export type DevloopEvent =
       differences?: ReviewSection[];
       why?: string;
       isRedacted?: boolean;
-      alike?: number;
+      alike?: AlikeReview[];
       asked?: true;
     }
   /** The summary after a replay. `changed`: how many answers changed. `build`: the build that answered this time. `asked`: as in `reviews.replayed`. */

@@ -1,8 +1,15 @@
-import { counted } from '../phrases.ts';
+import { counted, firstOf } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import { firstFitting } from './fit.ts';
 import { describe } from './object-name.ts';
-import type { LateAnswer, ReviewCause, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
+import type {
+  AlikeReview,
+  LateAnswer,
+  ReviewCause,
+  ReviewSummary,
+  ReviewVerdict,
+  WaitingReview,
+} from './review.ts';
 import {
   byAnyUser,
   byUser,
@@ -146,11 +153,11 @@ function causeText({ call, verb, reconcile, of }: ReviewCause): string {
 
 /** One line about the review, and below it how its answer differs now. */
 export function replayedReview(
-  { review, result, differences = [], why, isRedacted, alike }: Of<'reviews.replayed'>,
+  { review, result, differences = [], why, isRedacted, alike = [] }: Of<'reviews.replayed'>,
   paint: Paint,
 ): string {
   const redacted = isRedacted ? paint('yellow', '(values in it were replaced when it was recorded)') : '';
-  const more = alike === undefined ? '' : `and ${alike} more like it`;
+  const more = alike.length === 0 ? '' : `and ${alike.length} more like it: ${firstOf(alike.map(nameOf))}`;
   const facts = [
     review.id,
     subject(review),
@@ -170,6 +177,12 @@ export function replayedReview(
     ({ title, text }) => `\n  ${paint('bold', title)}\n    ${indented(painted(text, paint), 4)}`,
   );
   return `${line}${parts.join('')}`;
+}
+
+/** `default/web (r-000042)` */
+function nameOf({ id, object }: AlikeReview): string {
+  const name = [object?.namespace, object?.name].filter(Boolean).join('/');
+  return name === '' ? id : `${name} (${id})`;
 }
 
 export function comparedReviews(

@@ -142,6 +142,12 @@ export interface LateReview {
   late: LateAnswer;
 }
 
+/** A review that is named beside another one. */
+export interface AlikeReview {
+  id: string;
+  object?: ReviewedObject;
+}
+
 /** A part of a review as text: YAML, or a unified diff. */
 export interface ReviewSection {
   title: string;

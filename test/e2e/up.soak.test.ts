@@ -263,7 +263,7 @@ describe.each(CONTROL_PLANES)(
       expect(changed).toBeGreaterThan(0);
       expect(changed).toBeLessThan(replayed);
       const shown = up!.events.filter((event) => event.type === 'reviews.replayed');
-      expect(shown.reduce((sum, { alike = 0 }) => sum + 1 + alike, 0)).toBe(changed);
+      expect(shown.reduce((sum, { alike = [] }) => sum + 1 + alike.length, 0)).toBe(changed);
       expect(shown.length).toBeLessThan(20);
       expect(shown).toContainEqual(
         expect.objectContaining({

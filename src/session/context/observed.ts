@@ -141,8 +141,10 @@ const CHANGES: Changes = {
     loss: { problem: `the ${route} route is reconnected, but not verified yet`, unverified: services },
   }),
   'route.verified': verified,
-  'reviews.replayed': ({ result, review }, { changed }) =>
-    result === 'changed' && changed.length < MOST_CHANGED ? { changed: [...changed, review.id] } : {},
+  'reviews.replayed': ({ result, review, alike = [] }, { changed }) => {
+    const ids = [...changed, review.id, ...alike.map(({ id }) => id)];
+    return result === 'changed' ? { changed: ids.slice(0, MOST_CHANGED) } : {};
+  },
   'reviews.compared': ({ replayed, changed }, { changed: ids }) => ({
     compared: { replayed, changed, ids },
   }),

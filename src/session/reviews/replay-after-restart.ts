@@ -4,6 +4,7 @@ import type { DevloopEvent, Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { type ReviewRecord, withAnswerOf } from '../../reviews/record.ts';
 import type { ReplayOptions } from '../../reviews/replay.ts';
+import { createAlike } from './alike.ts';
 
 /** Limits for the reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
 const MOST_RECORDS = 200;
@@ -78,7 +79,7 @@ async function replayKept(
   const started = performance.now();
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
   const count = { replayed: 0, changed: 0, leftOut: 0 };
-  const shown = new Map<string, ReplayedEvent>();
+  const alike = createAlike();
   const byRecord = new Map(kept.map((one) => [one.record, one]));
   const replaying = replay([...byRecord.keys()], {
     ...{ ...where, withSideEffects: false, atOnce: AT_ONCE, signal: limited },
@@ -92,7 +93,7 @@ async function replayKept(
         if (after.verdict !== 'unanswered') byRecord.get(before)!.record = withAnswerOf(before, after, build);
       }
       // Unchanged answers are not shown.
-      if (replayed.result === 'changed') addTo(shown, replayedEvent(replayed));
+      if (replayed.result === 'changed') alike.add(replayedEvent(replayed));
     },
   });
   // If the time is up, what was compared until then counts.
@@ -101,19 +102,6 @@ async function replayKept(
   });
   const ms = Math.round(performance.now() - started);
   const total = { ...count, leftOut: kept.length - count.replayed };
-  for (const event of shown.values()) emit(event);
+  for (const event of alike.found()) emit(event);
   emit({ type: 'reviews.compared', ...total, ms, build });
-}
-
-type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
-
-/** A change of one line can change a hundred answers, so further answers that differ in the same way are only counted. */
-function addTo(shown: Map<string, ReplayedEvent>, event: ReplayedEvent): void {
-  const { review, differences } = event;
-  const same = JSON.stringify([review.webhook, review.operation, review.resource, differences]);
-  // Most messages name the object.
-  const name = review.object?.name;
-  const key = name ? same.replaceAll(name, '') : same;
-  const first = shown.get(key);
-  shown.set(key, first === undefined ? event : { ...first, alike: (first.alike ?? 0) + 1 });
 }

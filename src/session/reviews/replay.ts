@@ -9,6 +9,7 @@ import { type ReplayOptions, replay, replayedEvent } from '../../reviews/replay.
 import type { LocalSession } from '../context/local-sessions.ts';
 import type { Io } from '../context/options.ts';
 import { askSession } from '../control/client.ts';
+import { createAlike } from './alike.ts';
 
 /** How many reviews are sent at once: a person waits for the result, and the controller usually has nothing else to do. */
 const AT_ONCE = 4;
@@ -77,18 +78,24 @@ export interface CompareOptions extends Omit<ReplayOptions, 'onReplayed' | 'atOn
   hint(changed: ReviewRecord): string;
 }
 
-/** Reports each review and then the totals. Throws 'review.changed' if an answer changed that is not accepted. */
+/** Reports each review, those whose answers differ in the same way together, and then the totals. Throws 'review.changed' if an answer changed that is not accepted. */
 export async function compareAll(
   records: ReviewRecord[],
   { emit, build, accepts = () => false, hint, ...options }: CompareOptions,
 ): Promise<void> {
   const started = performance.now();
   const wrong: ReviewRecord[] = [];
+  const alike = createAlike();
   const onReplayed: ReplayOptions['onReplayed'] = (one) => {
-    emit({ ...replayedEvent(one), asked: true });
+    const event = { ...replayedEvent(one), asked: true } as const;
+    if (one.result === 'changed') alike.add(event);
+    else emit(event);
     if (one.result === 'changed' && !accepts(one.before, one.after)) wrong.push(one.before);
   };
-  const count = await replay(records, { ...options, atOnce: AT_ONCE, onReplayed });
+  const replaying = replay(records, { ...options, atOnce: AT_ONCE, onReplayed });
+  const count = await replaying.finally(() => {
+    for (const event of alike.found()) emit(event);
+  });
   const ms = Math.round(performance.now() - started);
   emit({ type: 'reviews.compared', ...count, ms, ...(build === undefined ? {} : { build }), asked: true });
   const [first] = wrong;

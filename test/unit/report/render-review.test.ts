@@ -203,6 +203,16 @@ it.each<[DevloopEvent['type'], 'quiet' | 'verbose', Partial<ReviewSummary>, numb
   close();
 });
 
+it('names the first of the replayed reviews whose answers differ in the same way', () => {
+  const { print, lines } = printer();
+  const alike = ['a', 'b', 'c', 'd'].map((name) => ({ id: `r-${name}`, object: { namespace: 'ns', name } }));
+  const differences = [{ title: 'message', text: '-old\n+new' }];
+  print({ type: 'reviews.replayed', review, result: 'changed', differences, alike, asked: true });
+  expect(lines.stdout).toBe(
+    'changed       r-000041  CREATE Application default/web  vapplication  and 4 more like it: ns/a (r-a), ns/b (r-b), ns/c (r-c) and 1 more\n  message\n    -old\n    +new\n',
+  );
+});
+
 it('lists and shows to stdout, and keeps what the cluster wrote from the terminal', () => {
   const { print, lines } = printer();
   print({ type: 'reviews.listed', review: { ...review, message: 'x', user: 'ann\x1b[2J' } });

@@ -60,7 +60,12 @@ it('after each restart, says which answers differ from those of the build before
   expect(await restart('one')).toMatchObject([{ replayed: 3, changed: 0, leftOut: 0, build: 'one' }]);
   allowed = false;
   expect(await restart('two')).toMatchObject([
-    { type: 'reviews.replayed', review: { id: 'shop-1' }, result: 'changed', alike: 2 },
+    {
+      type: 'reviews.replayed',
+      review: { id: 'shop-1' },
+      result: 'changed',
+      alike: [{ id: 'shop-2' }, { id: 'shop-3' }],
+    },
     { replayed: 3, changed: 3, build: 'two' },
   ]);
   expect(await restart('three')).toMatchObject([{ changed: 0 }]);

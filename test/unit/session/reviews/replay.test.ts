@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
 import type { ReviewRecord } from '../../../../src/reviews/record.ts';
 import type { Handlers } from '../../../../src/session/control/requests.ts';
 import { openSocket } from '../../../../src/session/control/socket.ts';
@@ -27,6 +28,44 @@ it('answers that changed end with a next step for the first of them', async () =
   const options = { paths: [], withSideEffects: false, signal: new AbortController().signal, emit() {} };
   const comparing = compareAll([record(1, port), record(2, port)], { ...options, hint: ({ id }) => id });
   await expect(comparing).rejects.toMatchObject({ code: 'review.changed', hint: 'r-000001' });
+});
+
+it('differences that are the same but for the names of the objects are reported once, in the end', async () => {
+  const recorded = (name: string): string => (name === 'c' ? 'gone' : `${name} is good`);
+  const controller = new Controller(async (incoming, response) => {
+    const { request } = JSON.parse(Buffer.concat(await incoming.toArray()).toString());
+    const { name } = request.object.metadata;
+    const message = ['c', 'd'].includes(name) ? recorded(name) : `${name} is too large`;
+    response.end(
+      JSON.stringify({ response: { uid: request.uid, allowed: name === 'd', status: { message } } }),
+    );
+  });
+  await controller.start();
+  onTestFinished(() => controller.stop());
+  const named = (number: number, name: string): ReviewRecord => ({
+    ...record(number, controller.port),
+    object: { namespace: 'default', name },
+    request: { request: { uid: 'u', object: { metadata: { name } } } },
+    response: { response: { allowed: true, status: { message: recorded(name) } } },
+  });
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent) => void events.push(event);
+  const options = { paths: [], withSideEffects: false, signal: new AbortController().signal, emit };
+  const records = ['a', 'b', 'c', 'd', 'web'].map((name, at) => named(at + 1, name));
+  await expect(compareAll(records, { ...options, hint: ({ id }) => id })).rejects.toMatchObject({
+    code: 'review.changed',
+    message: expect.stringContaining(' 4 of 5 '),
+  });
+  const alike = [
+    { id: 'r-000002', object: { namespace: 'default', name: 'b' } },
+    { id: 'r-000005', object: { namespace: 'default', name: 'web' } },
+  ];
+  expect(events).toMatchObject([
+    { result: 'same', review: { id: 'r-000004' } },
+    { result: 'changed', review: { id: 'r-000001' }, alike },
+    { result: 'changed', review: { id: 'r-000003' } },
+    { type: 'reviews.compared', changed: 4 },
+  ]);
 });
 
 it('the next step after a replay is one that the tool offers there', () => {
