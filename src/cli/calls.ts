@@ -4,6 +4,7 @@ import type { CallsOptions } from '../session/calls.ts';
 import type { TimelineOptions } from '../session/timeline.ts';
 import { addExamples, outputOptions, present } from './common.ts';
 import type { Shell } from './shell.ts';
+import { invalid } from './usage.ts';
 import { parseAge, parseForm } from './values.ts';
 
 /** `since` is an age here, in ms. */
@@ -21,6 +22,8 @@ interface TimelineFlags {
   json?: true;
 }
 
+export const CALLS_ACTIONS = ['show', 'export'] as const;
+
 /** Of the commands that read what a session has recorded. */
 export const SESSION = 'session on this machine (default: the session of this checkout, or the only session)';
 
@@ -35,7 +38,8 @@ export function callsCommand(shell: Shell): Command {
   return addExamples(withFilters(command, 'calls', shell), `${shell.name} calls`, [
     ['--writes --since 10m', 'List what it wrote in the last ten minutes'],
     ['--failed', 'List what the API server refused'],
-    ['41', 'Show call c-000041, and what it changed'],
+    ['41', 'Show call c-000041, what it changed, and the reviews that it caused'],
+    ['export 41 > call.json', 'Write it to a file, with the object before and after it'],
   ]);
 }
 
@@ -50,6 +54,7 @@ export function reconcilesCommand(shell: Shell): Command {
     ['--writes', 'List the reconciles that wrote something'],
     ['--failed --follow', 'List each reconcile that fails from now on, too'],
     ['12', 'Show reconcile k-000012: why, its calls, its log lines'],
+    ['export 12 > reconcile.json', 'Write it to a file, with all its calls'],
   ]);
 }
 
@@ -85,9 +90,23 @@ function parseObject(text: string): ObjectWanted {
   return { kind, name };
 }
 
+function chosenBy(
+  words: string[],
+  json: true | undefined,
+  command: string,
+): Pick<CallsOptions, 'action' | 'ids'> {
+  const [first, ...rest] = words;
+  const action = CALLS_ACTIONS.find((one) => one === first);
+  if (action === undefined) return { action: first === undefined ? 'list' : 'show', ids: words };
+  if (rest.length === 0) throw invalid(`\`${action}\` needs an id.`, command);
+  if (action === 'export' && json)
+    throw invalid('`export` prints what is recorded, so it takes no --json.', `${command} export 41`);
+  return { action, ids: rest };
+}
+
 function withFilters(command: Command, what: CallsOptions['what'], shell: Shell): Command {
   return command
-    .argument('[ids...]', `${what} to show`)
+    .argument('[what...]', 'ID... or show ID..., export ID...; without ids, all are listed')
     .option('-f, --follow', 'keep running, and list each new one')
     .option('--session <id>', SESSION)
     .optionsGroup(`Which ${what}:`)
@@ -100,14 +119,14 @@ function withFilters(command: Command, what: CallsOptions['what'], shell: Shell)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .helpOption('-h, --help', 'show this help')
-    .action(async (ids: string[], { session, follow, json, since, ...filter }: CallsFlags) => {
+    .action(async (words: string[], { session, follow, json, since, ...filter }: CallsFlags) => {
+      const chosen = chosenBy(words, json, `${shell.name} ${what}`);
       await shell.run({ ...outputOptions(present({ json })), isPatient: true }, async (io) => {
         const { calls } = await import('../session/calls.ts');
         const from = present({ since: since && Date.now() - since });
-        await calls(
-          { what, ids, filter: { ...filter, ...from }, follow: follow ?? false, ...present({ session }) },
-          io,
-        );
+        const selected = { filter: { ...filter, ...from }, follow: follow ?? false };
+        const exported = await calls({ what, ...chosen, ...selected, ...present({ session }) }, io);
+        if (exported !== '') shell.write(exported);
       });
     });
 }

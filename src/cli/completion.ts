@@ -1,4 +1,5 @@
 import { Argument, Command, type Option } from 'commander';
+import { CALLS_ACTIONS } from './calls.ts';
 import type { Described, DescribedFlag } from './completion-scripts.ts';
 import { REVIEWS_ACTIONS } from './reviews.ts';
 import type { Shell } from './shell.ts';
@@ -27,7 +28,11 @@ Examples:
 }
 
 /** The first arguments of commands for which commander has no list of choices, because other kinds of arguments follow. */
-const FIRST_WORDS: Record<string, readonly string[]> = { reviews: REVIEWS_ACTIONS };
+const FIRST_WORDS: Record<string, readonly string[]> = {
+  reviews: REVIEWS_ACTIONS,
+  calls: CALLS_ACTIONS,
+  reconciles: CALLS_ACTIONS,
+};
 
 function describe(command: Command): Described {
   return {

@@ -1,4 +1,5 @@
 import { sleep } from '../async.ts';
+import { exportedRecord } from '../calls/export.ts';
 import { type CallFilter, selectsCall, selectsReconcile } from '../calls/filter.ts';
 import { reviewsCausedBy } from '../calls/links.ts';
 import { readCalls } from '../calls/read.ts';
@@ -10,6 +11,7 @@ import {
   reconcileSummary,
 } from '../calls/record.ts';
 import { DevloopError } from '../errors.ts';
+import { plainJson } from '../phrases.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { ReviewSection } from '../report/review.ts';
@@ -19,14 +21,15 @@ import type { ReviewRecord } from '../reviews/record.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSession, noteOther } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
-import { withCrashed } from './context/local-sessions.ts';
+import { type LocalSession, withCrashed } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
 
 const LOOK_EVERY_MS = 300;
 
 export interface CallsOptions {
   what: 'calls' | 'reconciles';
-  /** Those to show; empty for a list. */
+  action: 'list' | 'show' | 'export';
+  /** Those to show or export. */
   ids: string[];
   filter: CallFilter;
   follow: boolean;
@@ -36,34 +39,63 @@ export interface CallsOptions {
 
 type Item = CallRecord | ReconcileRecord;
 
-/** The calls or the reconciles of a session on this machine. Needs no cluster. */
-export async function calls({ what, ids, filter, follow, session }: CallsOptions, io: Io): Promise<void> {
+/** The calls or the reconciles of a session on this machine. Needs no cluster. Resolves to what `export` prints. */
+export async function calls(
+  { what, action, ids, filter, follow, session }: CallsOptions,
+  io: Io,
+): Promise<string> {
   const checkout = await checkoutRoot(io.cwd);
   const all = await withCrashed(await thisMachine(io.env));
   const chosen = chooseSession(all, checkout, { wanted: session, allowsCrashed: !follow });
   noteOther(chosen, { here: checkout, wanted: session }, io.emit);
-  const read = async (): Promise<Item[]> =>
-    (await readCalls(chosen.directory)).filter((one) => isCall(one) === (what === 'calls'));
-  const records = await read();
-  if (ids.length > 0) {
-    const { records: reviews } = await readRecording(chosen.directory, 'summaries');
-    for (const one of chosenOf(ids, records, what)) io.emit(shown(one, reviews));
-    return;
+  const recorded = await readCalls(chosen.directory);
+  const records = recorded.filter(isOf(what));
+  if (action === 'list') {
+    await list({ what, filter, follow }, { chosen, recorded }, io);
+    return '';
   }
+  const wanted = chosenOf(ids, records, what);
+  if (action === 'export') {
+    const made = recorded.filter(isCall);
+    return wanted.map((one) => `${plainJson(exportedRecord(one, made))}\n`).join('');
+  }
+  const { records: reviews } = await readRecording(chosen.directory, 'summaries');
+  for (const one of wanted) io.emit(shown(one, reviews));
+  return '';
+}
+
+async function list(
+  { what, filter, follow }: Pick<CallsOptions, 'what' | 'filter' | 'follow'>,
+  { chosen, recorded }: { chosen: LocalSession; recorded: Item[] },
+  io: Io,
+): Promise<void> {
+  const records = recorded.filter(isOf(what));
   const wanted = (one: Item): boolean =>
     isCall(one) ? selectsCall(filter, one) : selectsReconcile(filter, one);
-  const list = (some: Item[]): void => {
+  const emit = (some: Item[]): void => {
     for (const one of some.filter(wanted)) io.emit(listed(one));
   };
-  list(records);
-  if (!follow && !records.some(wanted))
+  emit(records);
+  const untagged = what === 'reconciles' && records.length === 0 ? recorded.filter(isUntaggedWrite) : [];
+  if (untagged.length > 0)
+    io.emit(notice('reconciles.untagged', { session: chosen.id, writes: untagged.length }));
+  else if (!follow && !records.some(wanted))
     io.emit(notice('calls.none', { what, session: chosen.id, recorded: records.length }));
   let last = records.at(-1)?.id ?? '';
   while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
-    const more = (await read()).filter(({ id }) => isAfter(id, last));
-    list(more);
+    const now = (await readCalls(chosen.directory)).filter(isOf(what));
+    const more = now.filter(({ id }) => isAfter(id, last));
+    emit(more);
     last = more.at(-1)?.id ?? last;
   }
+}
+
+function isOf(what: CallsOptions['what']): (one: Item) => boolean {
+  return (one) => isCall(one) === (what === 'calls');
+}
+
+function isUntaggedWrite(one: Item): boolean {
+  return isCall(one) && one.isWrite === true && one.reconcile === undefined;
 }
 
 /** Ids have six digits, and more only after a million. */

@@ -45,6 +45,11 @@ export const CALLS = {
         ? `Session ${session} has recorded no ${what} yet.`
         : `None of the ${recorded} ${what} that session ${session} has recorded fits.`,
   ),
+  /** The controller writes, and nothing says which reconcile a write is of, so there are no reconciles to list. `writes`: how many are recorded. */
+  'reconciles.untagged': note<{ session: string; writes: number }>(
+    ({ session, writes }) =>
+      `Session ${session} has recorded ${counted(writes, 'write')}, and no reconcile. devloop knows the reconciles only of Go programs with controller-runtime that it builds itself. \`devloop calls --writes\` lists each write with what changed shortly before it, and \`devloop timeline KIND/NAME\` what happened to one object.`,
+  ),
   /** Nothing is recorded about this object. */
   'timeline.none': note<{ object: ObjectName; session: string }>(
     ({ object, session }) => `Session ${session} has recorded nothing about ${describe(object)}.`,
