@@ -106,7 +106,7 @@ function chosenBy(
 
 function withFilters(command: Command, what: CallsOptions['what'], shell: Shell): Command {
   return command
-    .argument('[what...]', 'ID... or show ID..., export ID...; without ids, all are listed')
+    .argument('[ids...]', `${what} to show; after the word export, to print as JSON`)
     .option('-f, --follow', 'keep running, and list each new one')
     .option('--session <id>', SESSION)
     .optionsGroup(`Which ${what}:`)
