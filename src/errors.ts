@@ -26,6 +26,7 @@ export const CATALOGUE = {
     exit: 2,
     about: 'The kubeconfig has no context of the given name, or devloop remembers nothing about it.',
   },
+  'fault.invalid': { exit: 2, about: 'A fault cannot be read, or the session cannot have it.' },
   'context.refused': { exit: 2, about: 'devloop.yaml does not allow this context.' },
   'consent.missing': {
     exit: 2,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { type SaidBesides, takeWarnings } from './answer-warnings.ts';
 import type { ApiCall } from './api-call.ts';
 
@@ -15,6 +16,8 @@ export interface ServedCall {
   isOwn?: true;
   /** It goes on, and is served again when it ends. */
   isOpen?: true;
+  /** The rules of faults that the call met. */
+  faults?: string[];
   ms: number;
 }
 
@@ -95,9 +98,15 @@ export class CallTrace {
     hooks.begun?.(call);
   }
 
-  /** The answer has begun, and `answer` has not been read from yet. Removes from its headers what is not for the controller. */
-  answered(answer: IncomingMessage): void {
-    const { statusCode: status = 0, headers } = answer;
+  /** The call meets rules of faults. */
+  injected(rules: string[]): void {
+    this.#served.faults = rules;
+  }
+
+  /**
+   * The answer has begun, and `body`, which the client gets, has not been read from yet. Removes from the headers what is not for the controller.
+   */
+  answered({ statusCode: status = 0, headers }: IncomingMessage, body: Readable): void {
     const served: ServedAnswer = { status, headers, bytes: 0, ...takeWarnings(headers) };
     this.#served.answer = served;
     const isWatch = this.#served.call.verb === 'watch' && status === 200;
@@ -109,7 +118,7 @@ export class CallTrace {
       headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('json');
     const lines = isWatch && isReadable ? new Lines((line) => this.#watched(line, served)) : undefined;
     const isPacked = headers['content-encoding'] === 'gzip';
-    answer.on('data', (chunk: Buffer) => {
+    body.on('data', (chunk: Buffer) => {
       served.bytes += chunk.length;
       if (isPacked) this.#keepEnd(chunk);
       if (served.bytes > LARGEST_KEPT) this.#kept = undefined;

@@ -4,9 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { endToEnd, NotStarted, type UpgradeRequest } from '../cluster/api/pass-on.ts';
 import { messageOf } from '../errors.ts';
+import type { Injector } from '../faults/injector.ts';
 import { headOf, type Refusal, refuse } from './answers.ts';
 import { type ApiCall, apiCall, isWrite } from './api-call.ts';
 import { readBody } from './body.ts';
+import { meetFaults, withFaults } from './faulty.ts';
 import { type CallHooks, CallTrace, upstreamHeaders } from './observed.ts';
 
 /** What a call passes on its way. */
@@ -15,6 +17,8 @@ export interface ApiProxyParts {
   /** Resolves with nothing if the session may write now; otherwise with what to answer. */
   mayWrite?: ((signal: AbortSignal) => Promise<Refusal | undefined>) | undefined;
   hooks?: CallHooks | undefined;
+  /** What is to go wrong on purpose. */
+  faults?: Injector | undefined;
   reports?: string | undefined;
 }
 
@@ -33,10 +37,14 @@ export async function passOn(
   const gone = new AbortController();
   // After a whole answer nobody listens, and the error of an abort takes time to create.
   response.once('close', () => response.writableFinished || gone.abort());
-  const { upstream, hooks } = parts;
+  const { upstream, hooks, faults } = parts;
   const { call, writes, isBad, asked } = begin(parts, request, gone.signal);
   if (writes && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
+  const close = (): void => {
+    gone.abort();
+    response.destroy();
+  };
   const answerRefusal = (refusal: Refusal): void => {
     const answer = refuse(response, refusal);
     trace?.refused(refusal.code, answer);
@@ -44,15 +52,17 @@ export async function passOn(
   try {
     if (isBad) return answerRefusal(BAD_PATH);
     const { kept: body, rest } = await readBody(request, REPEATABLE_BYTES);
+    await meetFaults(faults, call, { trace, signal: gone.signal, close });
     const answered = await upstream.forward({ ...asked, body, rest });
-    trace?.answered(answered);
+    const passed = withFaults(answered, faults, call, gone.signal);
+    trace?.answered(answered, passed);
     response.writeHead(answered.statusCode ?? 502, endToEnd(answered.headers));
     // What has arrived with the headers is sent together with them. Otherwise they are sent alone: a watch may send nothing at first.
     const { socket } = response;
     socket?.cork();
     response.flushHeaders();
     setImmediate(() => socket?.uncork());
-    await pipeline(answered, response);
+    await pipeline(passed, response);
     trace?.ended();
   } catch (error) {
     // Of a write that the client has given up nobody knows whether it took effect.
@@ -70,13 +80,14 @@ export async function passOnUpgrade(
 ): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
-  const { upstream, hooks } = parts;
+  const { upstream, hooks, faults } = parts;
   const { call, isBad, asked } = begin(parts, request, gone.signal, true);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   try {
     if (isBad) throw new NotStarted(BAD_PATH);
+    await meetFaults(faults, call, { trace, signal: gone.signal, close: () => socket.destroy() });
     const { answer, connection } = await upstream.forwardUpgrade(asked);
-    trace?.answered(answer);
+    trace?.answered(answer, connection ?? answer);
     const own = endToEnd(answer.headers);
     if (connection === undefined) {
       socket.write(headOf(answer.statusCode ?? 502, own));

@@ -63,12 +63,14 @@ function resultOf({
   call,
   answer,
   isOwn,
-}: ServedCall): Pick<CallRecord, 'isWrite' | 'isDryRun' | 'code' | 'isOwn'> {
+  faults,
+}: ServedCall): Pick<CallRecord, 'isWrite' | 'isDryRun' | 'code' | 'isOwn' | 'faults'> {
   return {
     ...(isWrite(call) ? { isWrite: true as const } : {}),
     ...(call.isDryRun ? { isDryRun: true as const } : {}),
     ...(answer === undefined ? {} : { code: answer.status }),
     ...(isOwn ? { isOwn } : {}),
+    ...(faults ? { faults } : {}),
   };
 }
 

@@ -107,7 +107,7 @@ export function namesReconcile(line: string): boolean {
 
 function shownOf(record: CallRecord): ReconcileCall {
   const { id, verb, group, resource, kind, namespace, name, code, message } = record;
-  const { changes, more, isUnchanged, warnings, reviews } = record;
+  const { changes, more, isUnchanged, warnings, reviews, faults } = record;
   const what = { id, verb, group, resource, kind, namespace, name };
-  return { ...what, code, message, changes, more, isUnchanged, warnings, reviews };
+  return { ...what, code, message, changes, more, isUnchanged, warnings, reviews, faults };
 }

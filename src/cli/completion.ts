@@ -1,6 +1,7 @@
 import { Argument, Command, type Option } from 'commander';
 import { CALLS_ACTIONS } from './calls.ts';
 import type { Described, DescribedFlag } from './completion-scripts.ts';
+import { FAULT_ACTIONS } from './fault.ts';
 import { REVIEWS_ACTIONS } from './reviews.ts';
 import type { Shell } from './shell.ts';
 
@@ -32,6 +33,7 @@ const FIRST_WORDS: Record<string, readonly string[]> = {
   reviews: REVIEWS_ACTIONS,
   calls: CALLS_ACTIONS,
   reconciles: CALLS_ACTIONS,
+  fault: FAULT_ACTIONS,
 };
 
 function describe(command: Command): Described {

@@ -1,4 +1,4 @@
-import type { FlagGroup } from '../config/table.ts';
+import type { FlagGroup } from '../config/flags.ts';
 
 /** The headings of flags in the help. */
 export const FLAG_GROUPS: Record<FlagGroup | 'debugger' | 'output', string> = {

@@ -8,6 +8,7 @@ import { configCommand } from './config.ts';
 import { contextCommand } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
+import { faultCommand } from './fault.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
 import { initCommand } from './init.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
@@ -63,7 +64,7 @@ type Create = (shell: Shell, own?: string[]) => Command;
 /** The commands by their groups in the help, in the order of the help. */
 const COMMANDS: Record<string, Record<string, Create>> = {
   'Take over and restore:': { up: upCommand, down: downCommand },
-  'Control a session:': { hold: holdCommand, release: releaseCommand },
+  'Control a session:': { hold: holdCommand, release: releaseCommand, fault: faultCommand },
   'Inspect:': {
     status: statusCommand,
     reviews: reviewsCommand,

@@ -1,15 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AFTER_DASHES, type CommandWithSettings, type SettingFlag } from '../config/flags.ts';
 import { fromText } from '../config/from-text.ts';
 import type { Shape } from '../config/kinds.ts';
-import {
-  AFTER_DASHES,
-  type CommandWithSettings,
-  type Given,
-  KEYS,
-  type Key,
-  rowOf,
-  type SettingFlag,
-} from '../config/table.ts';
+import { type Given, KEYS, type Key, rowOf } from '../config/table.ts';
 import { notAmong } from './choices.ts';
 import { FLAG_GROUPS } from './flag-groups.ts';
 

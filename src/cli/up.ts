@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { flagName, type Given, KEYS, rowOf } from '../config/table.ts';
+import { flagName } from '../config/flags.ts';
+import { type Given, KEYS, rowOf } from '../config/table.ts';
 import { documentPath } from '../errors.ts';
 import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
 import {

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { isRule } from '../faults/parse.ts';
 import { jsonPath } from './json-path.ts';
 
 /** What a text must look like, in a flag and in devloop.yaml alike. */
@@ -40,6 +41,12 @@ export const IMAGE: Form = {
 export const JSON_PATH: Form = {
   expected: 'a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin',
   fits: (text) => jsonPath(text) !== undefined,
+};
+
+export const FAULT: Form = {
+  expected:
+    'a fault, such as "409 update deployments share=50%"; `devloop fault --help` lists what it can say',
+  fits: isRule,
 };
 
 /** A word that begins with a dash would become a flag of the go tool. */

@@ -1,7 +1,9 @@
 import { API_CHOICES, CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
+import { AFTER_DASHES, everywhere, ofUp, planned, type SettingFlag } from './flags.ts';
 import {
   ADDRESS,
   ALSO_PAUSE,
+  FAULT,
   IDENTITY,
   IMAGE,
   JSON_PATH,
@@ -12,9 +14,6 @@ import {
 } from './forms.ts';
 import { COMMAND, choice, type Kind, one, oneOrMore, ROUTE, TEXT, TEXTS, upTo, VARIABLES } from './kinds.ts';
 import { EXPECTED_ROUTE } from './route-choice.ts';
-
-/** A command with flags for settings. `config` has those of `up`. */
-export type CommandWithSettings = 'up' | 'down' | 'status' | 'doctor' | 'certs';
 
 /** Everything that devloop has to know about one setting. */
 export interface Row<T, D extends T | undefined> extends Details<D> {
@@ -42,39 +41,6 @@ interface Details<D> {
   isOfOneController?: true;
   /** Whether its values may be secrets, which devloop does not print. */
   isSecret?: true;
-}
-
-/** A group of flags in the help; `cluster` has those that choose the cluster and the operator. */
-export type FlagGroup = 'takeOver' | 'controller' | 'reviews' | 'route' | 'cluster';
-
-export interface SettingFlag {
-  /** As the help spells it: `-n, --namespace <name>`. */
-  spelled: string;
-  of: readonly CommandWithSettings[];
-  /** Where the help lists it; absent if its command has no groups. */
-  group?: FlagGroup;
-  /** The command for which a flag of one value can be repeated: each value is for a session of its own. */
-  severalFor?: CommandWithSettings;
-}
-
-/** Stands for the words after `--`, which are no flag. */
-export const AFTER_DASHES = '-- <command>';
-
-/** `--namespace`, or `--` for the words after it. */
-export function flagName({ spelled }: SettingFlag): string {
-  return /--[\w-]*/.exec(spelled)?.[0] ?? spelled;
-}
-
-const EVERYWHERE = ['up', 'down', 'status', 'doctor', 'certs'] as const;
-
-/** A flag of each command that talks to a cluster. */
-function everywhere(spelled: string): SettingFlag {
-  return { spelled, of: EVERYWHERE, group: 'cluster' };
-}
-
-/** A flag of `up` and of the command that checks whether `up` would work. */
-function planned(spelled: string, group: FlagGroup): SettingFlag {
-  return { spelled, of: ['up', 'doctor'], group };
 }
 
 function row<T, const D extends T | undefined = undefined>(
@@ -119,13 +85,13 @@ export const SETTINGS = {
     {
       example: 'fail',
       default: 'fail',
-      flag: { spelled: '--on-timeout <answer>', of: ['up'], group: 'reviews' },
+      flag: ofUp('--on-timeout <answer>', 'reviews'),
     },
   ),
   api: row(
     choice(API_CHOICES),
     "how the controller reaches the API server: through devloop's API proxy, or by itself",
-    { example: 'proxy', default: 'proxy', flag: { spelled: '--api <how>', of: ['up'], group: 'controller' } },
+    { example: 'proxy', default: 'proxy', flag: ofUp('--api <how>', 'controller') },
   ),
   identity: row(
     one(IDENTITY),
@@ -133,7 +99,16 @@ export const SETTINGS = {
     {
       example: 'me',
       otherwise: 'serviceaccount for a program that devloop builds, me for a command',
-      flag: { spelled: '--identity <who>', of: ['up'], group: 'controller' },
+      flag: ofUp('--identity <who>', 'controller'),
+    },
+  ),
+  faults: row(
+    oneOrMore(FAULT),
+    "what is to go wrong with the controller's calls and its reviews (see `fault`)",
+    {
+      example: "['409 update deployments share=50%']",
+      flag: ofUp('--fault <fault>', 'controller'),
+      isAdded: true,
     },
   ),
   redact: row(
@@ -142,7 +117,7 @@ export const SETTINGS = {
     {
       example: '.spec.card.number',
       otherwise: 'only what looks secret',
-      flag: { spelled: '--redact <jsonpath>', of: ['up'], group: 'reviews' },
+      flag: ofUp('--redact <jsonpath>', 'reviews'),
       isAdded: true,
     },
   ),
@@ -237,7 +212,7 @@ export const SETTINGS = {
       example: 'all',
       default: 'warnings',
       more: 'With `--json`, all lines are printed unless the flag is given.',
-      flag: { spelled: '--controller-log <lines>', of: ['up'], group: 'controller' },
+      flag: ofUp('--controller-log <lines>', 'controller'),
     },
   ),
   'controller.readySeconds': row(upTo(3600), 'how long it can take to answer on its webhook port', {

@@ -12,10 +12,20 @@ export interface ReviewHooks {
   late?: ((late: LateAnswer) => void) | undefined;
   /** The warnings that are added to the controller's answer to an admission review; without any, it is passed on unchanged. */
   stamps?(review: Buffer): string[];
+  /** What goes wrong on purpose with a review that devloop does not answer itself; undefined in most cases. */
+  fault?: ((review: Pick<ArrivedReview, 'url' | 'body'>) => ReviewFault | undefined) | undefined;
   /** The answer to reviews that the controller does not answer in time; by default an error. */
   onTimeout?: OnTimeout;
   /** Where a debugger has stopped the controller, if it has. */
   stoppedAt?(): string | undefined;
+}
+
+export interface ReviewFault {
+  /** The rules that it meets, as they are written. */
+  by: string[];
+  delayMs: number;
+  /** The status code with which it fails; absent if it is only delayed. */
+  code?: 404 | 500 | 503;
 }
 
 /** A review without an answer yet. */
@@ -33,6 +43,8 @@ export interface ArrivedReview {
 export interface ServedReview extends Omit<ArrivedReview, 'waitsFor'> {
   /** Absent if the client disconnected before it got an answer. */
   answer: Answer | undefined;
+  /** The rules of faults that it met. */
+  faults?: string[] | undefined;
   ms: ReviewTimes;
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as after } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Warning } from '../async.ts';
 import { messageOf } from '../errors.ts';
@@ -54,6 +55,7 @@ interface Trace {
   arrived: number;
   released?: number;
   body?: Buffer;
+  faults?: string[];
   served?: ServedReview;
 }
 
@@ -148,14 +150,14 @@ function lateTo(late: NonNullable<ReviewHooks['late']>, trace: Trace): (answer: 
 }
 
 function servedReview(
-  { arrived, released, body }: Trace & { body: Buffer },
+  { arrived, released, body, faults }: Trace & { body: Buffer },
   { url, budgetMs, port }: { url: string; budgetMs: number; port: number },
   answer: Answer | undefined,
 ): ServedReview {
   const now = performance.now();
   const held = (released ?? now) - arrived;
   const ms = { held, controller: now - arrived - held, total: now - arrived, budget: budgetMs };
-  return { url, port, at: performance.timeOrigin + arrived, body, answer, ms };
+  return { url, port, at: performance.timeOrigin + arrived, body, answer, faults, ms };
 }
 
 async function answerOf(
@@ -189,6 +191,8 @@ async function answerOf(
       return waiting.for === 'body' ? 'release' : waiting.for;
     },
   });
+  const injected = await meetFault(context.hooks, { url, body: body.bytes }, trace, waiting.signal);
+  if (injected !== undefined) return injected;
   using answer = context.answers.hold(onDropped);
   const review = {
     url,
@@ -198,6 +202,24 @@ async function answerOf(
     arriving: answer.add,
   };
   return await context.forwarder.forward(review, waiting);
+}
+
+/** The answer that a fault gives in place of the controller; undefined if there is none. */
+async function meetFault(
+  hooks: ReviewHooks,
+  review: { url: string; body: Buffer },
+  trace: Trace,
+  signal: AbortSignal,
+): Promise<Answer | undefined> {
+  const fault = hooks.fault?.(review);
+  if (fault === undefined) return undefined;
+  trace.faults = fault.by;
+  const words = fault.by.map((rule) => `"${rule}"`).join(' and ');
+  const isInTime = await after(fault.delayMs, true, { signal }).catch(() => false);
+  if (!isInTime && signal.reason === 'budget-used')
+    return lateAnswer(`the fault ${words} took all the time of this review`);
+  signal.throwIfAborted();
+  return fault.code && statusAnswer(fault.code, `injected by the fault ${words}`);
 }
 
 const NOT_FOUND = lastAnswer(

@@ -1,4 +1,5 @@
 import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
+import { faultWords } from './fault.ts';
 import { withoutSubject } from './review-words.ts';
 
 /** How much a row says. `changes`: how many of each write; with 0, only what part of the object it wrote. */
@@ -67,9 +68,9 @@ export function writeWords(call: ReconcileCall, of: ReconcileSummary, most = FUL
   const what = nameIn({ kind: kind ?? resource, namespace: where, name });
   if (code === undefined || code >= 400) {
     const why = withoutSubject(message, name, kind, ofResource(resource));
-    return [`${verb} ${what}:`, code, why].filter(Boolean).join(' ');
+    return [`${verb} ${what}:`, code, why, ...faultIn(call)].filter(Boolean).join(' ');
   }
-  const changes = changesText(call, most).trimStart();
+  const changes = [changesText(call, most).trimStart(), ...faultIn(call)].filter(Boolean).join(' ');
   if (isSelf && changes !== '') return changes;
   if (most === 0 && changes !== '' && !call.isUnchanged) return `~${what}`;
   return [`${DONE[verb] ?? (changes === '' ? 'wrote ' : '')}${what}`, changes].filter(Boolean).join(' ');
@@ -115,4 +116,9 @@ export function nameIn({
 }): string {
   const full = namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
   return kind === '' ? full : `${kind} ${full}`.trimEnd();
+}
+
+/** What the message of an answer that a fault gave says already is not said again. */
+export function faultIn({ faults, message = '' }: Pick<CallSummary, 'faults' | 'message'>): string[] {
+  return faults && !message.includes('injected by the fault') ? [faultWords(faults)] : [];
 }

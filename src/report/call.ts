@@ -28,8 +28,10 @@ export interface CallSummary {
   code?: number;
   /** Why it failed. */
   message?: string;
-  /** devloop answered, because the API server was away or the session's Lease is not its own. */
+  /** devloop answered, because the API server was away, the session's Lease is not its own, or a fault says so. */
   isOwn?: true;
+  /** The faults that it met, as they are written. */
+  faults?: string[];
   /** What the write changed: `~spec.replicas=2`; absent if the object was not known before. */
   changes?: string[];
   /** How many fields it changed, if `changes` lists only the first of them. */
@@ -90,6 +92,7 @@ export interface ReconcileCall {
   isUnchanged?: true;
   warnings?: string[];
   reviews?: string[];
+  faults?: string[];
 }
 
 /** A change of an object that the controller watches. */

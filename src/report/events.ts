@@ -1,5 +1,6 @@
 import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
 import type { ChangeAction, FieldValues, Writer } from './change.ts';
+import type { FaultSummary } from './fault.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
 import type { BroadRule, ComparedRoles, MissingRule, RbacCure, UnseenRule } from './rbac.ts';
@@ -170,6 +171,8 @@ export type DevloopEvent =
    * `devloop hold`.
    */
   | { type: 'reviews.held'; session: string }
+  /** What goes wrong on purpose: after each change, and as `devloop fault` lists it. */
+  | { type: 'faults.listed'; session: string; faults: FaultSummary[] }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */
   | { type: 'reviews.released'; session: string; waiting: number }
   /** Somebody asked devloop to ignore changed files. It builds them when it follows files again. */

@@ -7,6 +7,7 @@ import {
   changesText,
   type Detail,
   FULL,
+  faultIn,
   nameIn,
   ofResource,
   subjectOf,
@@ -182,7 +183,12 @@ function reconcileText(reconcile: ReconcileSummary, paint: Paint, detail = FULL)
 
 function callText(call: CallSummary, paint: Paint, detail = FULL): string {
   const { ms, build, message, isDryRun, kind, resource, name, after: [cause] = [] } = call;
-  const facts = [...amountOf(call), duration(ms), ...(build === undefined ? [] : [build])].join(', ');
+  const facts = [
+    ...amountOf(call),
+    ...faultIn(call),
+    duration(ms),
+    ...(build === undefined ? [] : [build]),
+  ].join(', ');
   const dry = isDryRun ? ' (dry run)' : '';
   const failed =
     message === undefined

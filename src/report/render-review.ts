@@ -1,5 +1,6 @@
 import { counted, firstOf } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
+import { faultWords } from './fault.ts';
 import { firstFitting } from './fit.ts';
 import { describe } from './object-name.ts';
 import type {
@@ -62,6 +63,7 @@ function reviewText(
   if (review.pruned) text += `  ${paint('yellow', prunedWords(review))}`;
   if (warnings.length > 0) text += `  ${paint('yellow', `warns: ${warnings.join('; ')}`)}`;
   text += `  ${paint('dim', facts)}`;
+  if (review.faults) text += `  ${paint('yellow', faultWords(review.faults))}`;
   if (late) text += `  ${paint('yellow', `later: ${lateWords(late)}`)}`;
   if (review.isOldBuild) text += `  ${paint('yellow', 'the old build answered')}`;
   return oneLine(text);

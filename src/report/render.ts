@@ -1,8 +1,9 @@
-import { counted, firstOf } from '../phrases.ts';
+import { counted } from '../phrases.ts';
 import type { ChangeAction } from './change.ts';
 import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
 import { isAboutCalls, renderCall } from './render-call.ts';
+import { renderControl } from './render-control.ts';
 import { isAboutRbac, renderRbac } from './render-rbac.ts';
 import {
   comparedReviews,
@@ -15,17 +16,7 @@ import {
 } from './render-review.ts';
 import { renderSession } from './render-session.ts';
 import { renderStatus } from './render-status.ts';
-import {
-  type Colour,
-  duration,
-  indented,
-  objectText,
-  oneLine,
-  type Paint,
-  paintedRow,
-  row,
-  withHint,
-} from './text.ts';
+import { type Colour, duration, indented, objectText, oneLine, type Paint, row, withHint } from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
@@ -50,13 +41,11 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
     case 'review':
       return liveReview(event, paint, columns);
     case 'reviews.held':
-      return paintedRow(paint, 'yellow', 'held', HELD);
     case 'reviews.released':
-      return row('released', waitedText(event.waiting));
     case 'files.ignored':
-      return row('ignoring', 'changed files, until the key p follows them again');
     case 'files.followed':
-      return row('following', followedText(event.files));
+    case 'faults.listed':
+      return renderControl(event, paint);
     case 'page.served':
       return pageText(event, paint);
     case 'review.late':
@@ -83,16 +72,6 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
       if (isAboutRbac(event)) return renderRbac(event, paint);
       return isAboutCalls(event) ? renderCall(event, paint, columns) : renderSession(event, paint, columns);
   }
-}
-
-const waitedText = (count: number): string =>
-  count === 0 ? 'no review was waiting' : `${counted(count, 'review')} that had waited`;
-const HELD =
-  'reviews wait, each within its timeout; the key h forwards them, or `devloop release` in another terminal';
-
-function followedText(files: string[]): string {
-  if (files.length === 0) return 'changed files again; none has changed in between';
-  return oneLine(`changed files again; changed in between: ${firstOf(files)}`);
 }
 
 /** The text about the page. The address stays in one piece, so that it can be copied. */

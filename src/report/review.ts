@@ -43,6 +43,8 @@ export interface ReviewSummary {
   to?: string;
   /** For a conversion: how many objects it has. */
   objects?: number;
+  /** The faults that it met, as they are written. */
+  faults?: string[];
   ms: ReviewTimes;
   /** The build that ran when the answer was sent. */
   build?: string;

@@ -62,6 +62,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'rbac.unseen': 'quiet',
   'rbac.broad': 'quiet',
   'reviews.held': 'quiet',
+  'faults.listed': 'quiet',
   'reviews.released': 'quiet',
   'files.ignored': 'normal',
   'files.followed': 'normal',

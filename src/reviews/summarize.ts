@@ -35,7 +35,7 @@ export function recordOf(
   served: ServedReview,
   { id, calls, paths = [], crds = [] }: RecordOptions,
 ): ReviewRecord {
-  const { url, port, at, body, ms } = served;
+  const { url, port, at, body, faults, ms } = served;
   const request = parsed(body);
   const answer = served.answer && { ...served.answer, body: plainBody(served.answer) };
   const response = answer && withPatch(parsed(answer.body));
@@ -53,6 +53,7 @@ export function recordOf(
     ...asked,
     ...verdictOf(asked, answer, { response, redacting }),
     ...prunedIn(asked, { request, response }, crds),
+    ...(faults ? { faults } : {}),
     ms,
   };
   const size = { request: body.length, response: Buffer.byteLength(answer?.body ?? '') };

@@ -1,5 +1,6 @@
+import { flagName } from '../config/flags.ts';
 import type { Settings } from '../config/merge.ts';
-import { flagName, type Given, KEYS, type Key, rowOf } from '../config/table.ts';
+import { type Given, KEYS, type Key, rowOf } from '../config/table.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import type { Io } from './context/options.ts';
 import { discoveredFile, loadSettings } from './context/settings.ts';

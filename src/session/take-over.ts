@@ -3,63 +3,34 @@ import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { PausingManager } from '../cluster/takeover/pause/pause.ts';
 import { ENDED_SECONDS } from '../cluster/takeover/pause/waits.ts';
-import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
-import type { ReviewHooks } from '../gateway/hooks.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Target, TargetService } from '../operator/target.ts';
 import { describe } from '../report/object-name.ts';
-import { stampOf } from '../reviews/answering-build.ts';
-import type { ObservedCalls } from './calls/observed-calls.ts';
 import { targetsOf } from './context/holders.ts';
-import type { RunningParts } from './end/end-up.ts';
 import { watchedPointer } from './guard/endpoints.ts';
 import { type GuardedScope, startGuard } from './guard/guard.ts';
 import { watchedSlices } from './guard/late-slices.ts';
 import { type GuardedObject, watchedObject } from './guard/react.ts';
 import { noticeUninstall } from './guard/uninstall.ts';
-import type { AnsweredReviews } from './reviews/answered.ts';
 import { type CutOver, cutOver, followReconnects } from './route/cut-over.ts';
 import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
-import { type RouteWork, routeSettings } from './route/routing.ts';
 import { createServedGate, type ServedGate } from './route/served-gate.ts';
+import { routeWorkOf } from './route-work.ts';
+import type { RunningSession } from './running.ts';
 import { serve } from './serve.ts';
 import { prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
 import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
-import type { Identity } from './start/identity.ts';
-import type { SessionLeases } from './start/leases.ts';
 import { endedPods, followOldPods } from './start/old-pods.ts';
 import type { Session } from './start/session.ts';
 import { lateUid } from './start/stand-in.ts';
 import { openStarts } from './start/starts.ts';
-
-/** A session while it runs. */
-export interface RunningSession extends Session {
-  work: Work;
-  leases: SessionLeases;
-  answered: AnsweredReviews;
-  /** As whom the controller reaches the API server. */
-  identity: Identity;
-  calls: ObservedCalls;
-  /** What `endUp` has to end; filled step by step. */
-  standing: RunningParts;
-  /** The webhook Services with all their calls as they are now. */
-  called: TargetService[];
-  /** The stand-in Pod, while devloop keeps it. */
-  standIn?: StandIn;
-  /** Everything that reacts to the cluster and the route until the end. */
-  followers: AsyncDisposableStack;
-  /** Everything that writes to the user's objects: it has to end before they are restored. */
-  writers: AsyncDisposableStack;
-  /** Ends the session if a Lease is lost, or if one of several parallel steps fails. */
-  ending: AbortController;
-}
 
 /** From step 4 of "Order of `up`" in docs/architecture.md to its end. Each step labels what it changes, and `endUp` restores that. */
 export async function takeOver(session: RunningSession): Promise<void> {
@@ -272,26 +243,4 @@ async function pointServices(
   writers.defer(() => cleared.catch(() => {}));
   writers.use(startGuard(work, guardedPointers(session, route), end));
   return { cleared };
-}
-
-function routeWorkOf(session: RunningSession): RouteWork {
-  const { work, answered, calls, context, target, options, moved, io } = session;
-  const { recorder, answering } = answered;
-  const settings = routeSettings(context.settings, options);
-  const stamps = (review: Buffer): string[] => [
-    ...(options.stamp ? stampOf(answering.now()) : []),
-    ...calls.marks(review),
-  ];
-  const onTimeout = context.settings.onTimeout.value;
-  // While the controller is debugged, its answer can still be recorded after devloop has answered in its place.
-  const late = options.debug ? recorder.late : undefined;
-  const { arrived, served } = recorder;
-  const stoppedAt = (): string | undefined => session.standing.debug?.stoppedAt;
-  const hooks: ReviewHooks = { arrived, served, late, stamps, onTimeout, stoppedAt };
-  const removing = (removed: Promise<void>): void => {
-    // Objects that cannot be removed now are found by their label at the end of the session.
-    const settled = removed.catch(() => {});
-    session.writers.defer(() => settled);
-  };
-  return { ...work, target, settings, env: io.env, ask: io.ask, hooks, moved, removing };
 }

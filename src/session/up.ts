@@ -18,6 +18,7 @@ import { type ControllerLog, createControllerLog } from './control/controller-lo
 import { offerControl } from './control/keys.ts';
 import { endUp, type RunningParts } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
+import { createFaults, type SessionFaults } from './faults/session-faults.ts';
 import { createPage } from './page.ts';
 import { type AnsweredReviews, createAnswered } from './reviews/answered.ts';
 import { createPrunedNotice } from './reviews/pruned-notice.ts';
@@ -97,14 +98,16 @@ async function run(session: Session): Promise<void> {
   const answered = followers.use(createAnswered(session, work, identity));
   const seen = { ...answered, upstream: identity.upstream };
   const calls = followers.use(await observeCalls(callsOf(session), seen, emit));
+  const faults = createFaults(session, emit);
   const { recorder } = answered;
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
-  const controlled = controlledOf(standing, answered);
+  const controlled = controlledOf(standing, answered, faults);
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { facts, control, recorder }));
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, emit }));
+  faults.change({ add: context.settings.faults.value ?? [] });
   if (options.open) void page.open();
   const { directory } = session.files;
   if (io.onSuspend)
@@ -112,8 +115,18 @@ async function run(session: Session): Promise<void> {
   const actions = actionsOf({ api: context.api, identity, control, log, emit, openPage: page.open });
   followers.use(await offerControl({ control, actions, emit }, { directory, io }));
   const called = target.services;
-  const parts = { work, leases, answered, calls, identity, standing, called, followers, writers, ending };
+  const seenParts = { answered, calls, faults, identity };
+  const parts = { work, leases, ...seenParts, standing, called, followers, writers, ending };
   const ended = await failureOf(takeOver({ ...session, ...parts }));
+  await conclude(session, { ...parts, since }, ended);
+}
+
+/** Restores the cluster, whatever has happened, and throws what has failed. `since`: when the session was interrupted. */
+async function conclude(
+  { io, target }: Session,
+  { work, standing, writers, ending, since }: Concluded,
+  ended: Failure | undefined,
+): Promise<void> {
   // If the session was aborted, the reason of the abort is its failure. The error of a wait would only report the interruption.
   const taken = ended && ending.signal.aborted ? { error: ending.signal.reason } : ended;
   // A Ctrl-C after this point must not hide a failure.
@@ -126,7 +139,7 @@ async function run(session: Session): Promise<void> {
   const isFailure = failure !== undefined && !isInterrupted;
   const restoring = await failureOf(endUp(work, target, standing, { reason, isFailure, since: since() }));
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
-  if (outcome.warning) emit(outcome.warning);
+  if (outcome.warning) work.emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
 }
 
@@ -139,6 +152,18 @@ function callsOf(session: Session): Parameters<typeof observeCalls>[0] {
   const { namespace } = target;
   const of = { since: new Date().toISOString(), cluster, namespace, ...(account && { account }) };
   return { directory: files.directory, redact: context.settings.redact.value ?? [], of };
+}
+
+interface Concluded {
+  work: Work;
+  standing: RunningParts;
+  writers: AsyncDisposableStack;
+  ending: AbortController;
+  since(): number;
+}
+
+interface Failure {
+  error: unknown;
 }
 
 /** What reacts to the events of a session. */
@@ -185,7 +210,7 @@ function inOrder({ context, facts: { groups }, options, io }: Session, all: Sess
   ];
 }
 
-async function failureOf(step: Promise<void>): Promise<{ error: unknown } | undefined> {
+async function failureOf(step: Promise<void>): Promise<Failure | undefined> {
   return await step.then(
     () => undefined,
     (error) => ({ error }),
@@ -202,6 +227,7 @@ function timeOfAbort(signal: AbortSignal): () => number {
 function controlledOf(
   standing: RunningParts,
   { facts, replay, waiting, longWaits }: AnsweredReviews,
+  { change }: SessionFaults,
 ): ControlledParts {
   return {
     gateways: () => standing.route?.gateways,
@@ -210,5 +236,6 @@ function controlledOf(
     replay,
     waiting,
     longWaits,
+    faults: change,
   };
 }

@@ -45,6 +45,12 @@ export const CALLS = {
         ? `Session ${session} has recorded no ${what} yet.`
         : `None of the ${recorded} ${what} that session ${session} has recorded fits.`,
   ),
+  /** A fault names neither a verb nor a resource. */
+  'faults.everything': warning<{ rule: string }>(
+    ({ rule }) =>
+      `The fault "${rule}" is about all calls, also those with which the controller learns what the API server has and becomes the leader, so it may not get far.`,
+    () => 'Name a verb or a resource: 409 update, or 503 list deployments.',
+  ),
   /** The controller writes, and nothing says which reconcile a write is of, so there are no reconciles to list. `writes`: how many are recorded. */
   'reconciles.untagged': note<{ session: string; writes: number }>(
     ({ session, writes }) =>

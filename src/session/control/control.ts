@@ -1,9 +1,11 @@
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
+import type { FaultSummary } from '../../report/fault.ts';
 import type { SessionState } from '../../report/session-state.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
 import { type Facts, phaseOf } from '../context/observed.ts';
+import type { FaultChange } from '../faults/session-faults.ts';
 import type { Gateways } from '../route/gateways.ts';
 
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
@@ -28,6 +30,8 @@ export interface Control {
   replay(id: string): Promise<ReplayedEvent>;
   /** The reviews without an answer. When this resolves, all others can be read from the recording. */
   waiting(): Promise<WaitingReviews>;
+  /** Changes or lists what goes wrong on purpose. Throws 'fault.invalid'. */
+  faults(wanted: FaultChange): FaultSummary[];
 }
 
 export type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
@@ -48,6 +52,7 @@ export interface ControlledParts {
   replaying(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
+  faults: Control['faults'];
   /**
    * The reviews without an answer that have waited long enough to be seen, at the gate or at the controller, and the time in ms until the
    * first of them has used up its budget.
@@ -124,6 +129,7 @@ export function createControl(options: ControlOptions): ObservingControl {
     replaying: controlled.replaying,
     replay: controlled.replay,
     waiting: controlled.waiting,
+    faults: controlled.faults,
     observe(event) {
       if (event.type === 'review') reviews.count();
       const isChanged = told !== facts.now;

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { ACTIONS, type ActionName } from '../../report/actions.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import type { FaultSummary } from '../../report/fault.ts';
 import type { SessionState } from '../../report/session-state.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
+import type { FaultChange } from '../faults/session-faults.ts';
 import type { Actions } from './actions.ts';
 import type { Control, ReplayFacts } from './control.ts';
 
@@ -18,6 +20,7 @@ interface Questions {
   state: { asked: object; answer: SessionState };
   replaying: { asked: object; answer: ReplayFacts };
   waiting: { asked: object; answer: WaitingReviews };
+  faults: { asked: FaultChange; answer: FaultSummary[] };
 }
 
 export type RequestName = keyof Requests;
@@ -49,6 +52,7 @@ export function handlersOf(control: Control, actions: Actions): Handlers {
     state: () => control.state(),
     replaying: () => control.replaying(),
     waiting: () => control.waiting(),
+    faults: (asked) => control.faults(asked),
   };
 }
 

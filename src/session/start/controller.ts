@@ -36,6 +36,7 @@ import {
 } from '../context/controller-port.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
+import type { SessionFaults } from '../faults/session-faults.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
 import { createFence } from './fence.ts';
@@ -177,16 +178,28 @@ export function keyPairSearch({ api, settings }: CommandContext, target: Target)
  * kubeconfig file. Whether a program that devloop builds contains a flag for that file is not known yet.
  */
 export async function openProxyFor(
-  session: Session & { work: Work; leases: SessionLeases; identity: Identity; calls: ObservedCalls },
+  session: Session & {
+    work: Work;
+    leases: SessionLeases;
+    identity: Identity;
+    calls: ObservedCalls;
+    faults: SessionFaults;
+  },
 ): Promise<ApiProxy | undefined> {
-  const { context, facts, options, io, work, leases, identity, calls } = session;
+  const { context, facts, options, io, work, leases, identity, calls, faults } = session;
   const upstream = noticeForbidden(identity, {
     root: context.root,
     isGo: facts.language?.name === 'Go',
     ...work,
   });
   const parts = { upstream, mayWrite: createFence(leases, work) };
-  if (isProxied(context)) return await openApiProxy({ ...parts, hooks: calls.hooks, reports: calls.socket });
+  if (isProxied(context))
+    return await openApiProxy({
+      ...parts,
+      hooks: calls.hooks,
+      reports: calls.socket,
+      faults: faults.injector,
+    });
   io.emit(notice('api.direct', {}));
   if (!options.controller) return undefined;
   const isBuilt = buildsProgram({ context, options });

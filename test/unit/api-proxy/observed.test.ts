@@ -11,7 +11,7 @@ async function traced(url: string, chunks: Buffer[], headers: Record<string, str
   const hooks = { served: (one: ServedCall) => void served.push(one), watched: () => {} };
   const trace = new CallTrace(hooks, apiCall({ method: 'GET', url }), {});
   const answer = Readable.from(chunks) as IncomingMessage;
-  trace.answered(Object.assign(answer, { statusCode: 200, headers }));
+  trace.answered(Object.assign(answer, { statusCode: 200, headers }), answer);
   await new Promise((resolve) => answer.once('end', resolve));
   trace.ended();
   return served;

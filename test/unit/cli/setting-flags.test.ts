@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
 import { givenBy } from '../../../src/cli/setting-flags.ts';
+import { AFTER_DASHES, flagName } from '../../../src/config/flags.ts';
 import { parseConfig } from '../../../src/config/parse.ts';
-import { AFTER_DASHES, flagName, KEYS, rowOf, valueIn } from '../../../src/config/table.ts';
+import { KEYS, rowOf, valueIn } from '../../../src/config/table.ts';
 import { withSetting } from '../../support/settings.ts';
 
 const COMMANDS = ['up', 'down', 'status', 'doctor', 'certs'] as const;

@@ -17,6 +17,7 @@ const WALK: Record<Key, { other: string; byDefault?: unknown }> = {
   onTimeout: { other: 'deny', byDefault: 'fail' },
   api: { other: 'direct', byDefault: 'proxy' },
   identity: { other: 'shop/manager' },
+  faults: { other: '409 update' },
   redact: { other: '..pin' },
   pause: { other: 'lease', byDefault: 'auto' },
   alsoPause: { other: 'none' },

@@ -13,7 +13,8 @@ const LARGEST_BYTES = 1_000_000;
 /** What each room may import, besides itself and the ground that all stand on. A room is a folder, or a file directly in src. */
 const ROOMS = {
   calls: 'api-proxy cluster/api cluster/marks config machine reviews',
-  'api-proxy': 'certificates cluster/api machine',
+  'api-proxy': 'certificates cluster/api faults machine',
+  faults: '',
   certificates: 'machine',
   checkout: 'machine',
   'checkout/go': 'checkout checkout/go/reader checkout/image checkout/make machine',
@@ -23,14 +24,14 @@ const ROOMS = {
   'checkout/node': 'checkout checkout/image machine',
   'checkout/python': 'checkout checkout/image machine',
   'checkout/rust': 'checkout checkout/image machine',
-  cli: 'config session session/context',
+  cli: 'config session session/context session/faults',
   cluster: 'cluster/api',
   'cluster/api': 'machine',
   'cluster/marks': 'cluster cluster/api',
   'cluster/relay': 'cluster cluster/api cluster/marks',
   'cluster/takeover': 'cluster cluster/api cluster/marks cluster/takeover/pause machine',
   'cluster/takeover/pause': 'cluster cluster/api cluster/marks',
-  config: '',
+  config: 'faults',
   controller: 'checkout controller/watch machine',
   'controller/watch': 'checkout machine',
   debugger: 'machine',
@@ -57,15 +58,16 @@ const ROOMS = {
   session: [
     'calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
     'controller/watch gateway languages local machine operator operator/manifests operator/rbac page reviews',
-    'session/calls session/context session/control session/doctor session/end session/guard session/reviews',
-    'session/route session/start session/verify',
+    'session/calls session/context session/control session/doctor session/end session/faults session/guard',
+    'session/reviews session/route session/start session/verify',
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews',
   'session/context': [
     'checkout cluster cluster/api cluster/marks cluster/takeover config controller languages',
     'local machine operator page reviews',
   ].join(' '),
-  'session/control': 'cluster/api config controller machine reviews session/context session/route',
+  'session/control':
+    'cluster/api config controller machine reviews session/context session/faults session/route',
   'session/doctor': [
     'checkout cluster cluster/api cluster/marks cluster/takeover cluster/takeover/pause',
     'config debugger languages local machine operator operator/manifests session/context',
@@ -76,6 +78,7 @@ const ROOMS = {
     'cluster/takeover/pause controller local machine operator route session/context',
     'session/route',
   ].join(' '),
+  'session/faults': 'faults gateway session/start',
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
   'session/reviews': [
     'calls checkout cluster/api config controller languages operator reviews session/context',
@@ -89,7 +92,7 @@ const ROOMS = {
   'session/start': [
     'api-proxy checkout cluster cluster/api cluster/marks cluster/takeover cluster/takeover/pause',
     'config controller debugger languages local machine operator operator/manifests route session/context',
-    'session/calls session/end session/guard session/route',
+    'session/calls session/end session/faults session/guard session/route',
   ].join(' '),
   'session/verify': [
     'api-proxy certificates checkout cluster/api config controller gateway languages local machine',
@@ -108,6 +111,7 @@ const GROUND = [
     'report/call',
     'report/change',
     'report/events',
+    'report/fault',
     'report/object-name',
     'report/rbac',
     'report/manifest',

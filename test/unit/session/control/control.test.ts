@@ -37,6 +37,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
       replaying: () => ({ paths: [] }),
       replay: () => Promise.reject(new Error('not asked')),
       waiting: () => Promise.reject(new Error('not asked')),
+      faults: () => [],
       longWaits: () => ({ count: 3, leftMs: 18_900 }),
     },
     emit(event) {

@@ -27,6 +27,7 @@ function press(
     replaying: () => ({ paths: [] }),
     replay: () => Promise.reject(new Error('not asked')),
     waiting: () => Promise.reject(new Error('not asked')),
+    faults: () => [],
   };
   const emit = (event: DevloopEvent) => void events.push(event);
   const actions = actionsOf({

@@ -1,0 +1,95 @@
+/** What is done to a call or a review on purpose, to see what the controller does then. */
+export type Effect =
+  | { do: 'answer'; code: FaultCode; retryAfterSeconds?: number }
+  /** A call or a review waits before it is passed on, an event of a watch before it arrives. */
+  | { do: 'delay'; ms: number }
+  /** The connection is closed without an answer. */
+  | { do: 'refuse' }
+  /** A watch ends in place of its next event. */
+  | { do: 'cut' }
+  /** An event of a watch does not arrive. */
+  | { do: 'drop' };
+
+/** The answers that a rule can give, as the API server gives them. */
+export const FAULT_CODES = {
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'Expired',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+} as const;
+
+export type FaultCode = keyof typeof FAULT_CODES;
+
+/** Which calls, events or reviews a rule is about, and how many of them. */
+export interface FaultRule {
+  /** The rule as it is written, with its seed: the same text makes the same choices again. */
+  text: string;
+  effect: Effect;
+  /** Absent: calls with any verb. */
+  verbs?: readonly string[];
+  /** Absent: all, also calls about no resource. Without a subresource, it stands for all of them, too. */
+  resource?: { plural: string; group?: string; subresource?: string };
+  /** With `*` for any text. */
+  namespace?: string;
+  name?: string;
+  /** From 0 to 1; which ones follows from the seed. Absent: all. */
+  share?: { of: number; seed: number };
+  /** After so many, the rule is over. */
+  count?: number;
+  /** After so long, the rule is over. */
+  forMs?: number;
+}
+
+/** The verb with which a rule is about reviews, and not about calls. */
+export const REVIEW = 'review';
+
+/** What a rule can be about. */
+export interface Subject {
+  /** The verb of a call, or REVIEW. */
+  verb: string;
+  group?: string;
+  resource?: string;
+  subresource?: string;
+  namespace?: string;
+  name?: string;
+}
+
+/** Whether the rule is about the events of a watch, rather than about calls and reviews as a whole. */
+export function isAboutEvents({ effect, verbs }: FaultRule): boolean {
+  return effect.do === 'cut' || effect.do === 'drop' || (effect.do === 'delay' && verbs?.join() === 'watch');
+}
+
+export function isAbout({ verbs, resource, namespace, name }: FaultRule, subject: Subject): boolean {
+  if (verbs === undefined ? subject.verb === REVIEW : !verbs.includes(subject.verb)) return false;
+  if (resource && !isOfResource(resource, subject)) return false;
+  return fits(namespace, subject.namespace) && fits(name, subject.name);
+}
+
+function isOfResource(
+  { plural, group, subresource }: NonNullable<FaultRule['resource']>,
+  subject: Subject,
+): boolean {
+  if (plural !== subject.resource || (group !== undefined && group !== subject.group)) return false;
+  return subresource === undefined || subresource === subject.subresource;
+}
+
+/** `*` stands for any text. It reads a text once for each piece, however many there are. */
+function fits(pattern: string | undefined, text = ''): boolean {
+  if (pattern === undefined) return true;
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+    return false;
+  let from = first.length;
+  for (const piece of rest) {
+    const at = text.indexOf(piece, from);
+    if (at < 0) return false;
+    from = at + piece.length;
+  }
+  return from <= text.length - last.length;
+}

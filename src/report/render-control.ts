@@ -1,0 +1,46 @@
+import { counted, firstOf } from '../phrases.ts';
+import type { DevloopEvent } from './events.ts';
+import type { FaultSummary } from './fault.ts';
+import { oneLine, type Paint, paintedRow, row } from './text.ts';
+
+type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+type ControlEvent = Of<
+  'reviews.held' | 'reviews.released' | 'files.ignored' | 'files.followed' | 'faults.listed'
+>;
+
+/** What somebody has made of a running session. */
+export function renderControl(event: ControlEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'reviews.held':
+      return paintedRow(paint, 'yellow', 'held', HELD);
+    case 'reviews.released':
+      return row('released', waitedText(event.waiting));
+    case 'files.ignored':
+      return row('ignoring', 'changed files, until the key p follows them again');
+    case 'files.followed':
+      return row('following', followedText(event.files));
+    case 'faults.listed':
+      return event.faults.map((one) => faultLine(one, paint)).join('\n') || row('faults', 'none');
+  }
+}
+
+const HELD =
+  'reviews wait, each within its timeout; the key h forwards them, or `devloop release` in another terminal';
+
+function waitedText(count: number): string {
+  return count === 0 ? 'no review was waiting' : `${counted(count, 'review')} that had waited`;
+}
+
+function followedText(files: string[]): string {
+  if (files.length === 0) return 'changed files again; none has changed in between';
+  return oneLine(`changed files again; changed in between: ${firstOf(files)}`);
+}
+
+function faultLine({ id, rule, seen, met, isOver }: FaultSummary, paint: Paint): string {
+  const facts = [
+    seen === met ? `met ${counted(met, 'time')}` : `met ${met} of ${seen}`,
+    ...(isOver ? ['over'] : []),
+  ];
+  const text = `${oneLine(rule)}  ${paint('dim', `(${facts.join(', ')})`)}`;
+  return paintedRow(paint, 'yellow', `fault ${id}`, text);
+}
