@@ -73,7 +73,7 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       // The session's own result is printed last.
       if (event.type.startsWith('session.') || event.type === 'error') counts.close();
       const text = render(withNewBuild(event, deployment), paint, columnsBeside(name));
-      print(stderr, event, name + text);
+      print(stderr, event, withName(name, event, text));
     },
     showStates: bottom.showStates,
     close() {
@@ -119,6 +119,11 @@ function inFull(event: DevloopEvent, verbosity: Verbosity): DevloopEvent {
   if (event.type !== 'review' || verbosity !== 'verbose') return event;
   const { isOwnUser: _, ...named } = event;
   return named;
+}
+
+/** Each row of the log is named, because rows of several sessions can be mixed. */
+function withName(name: string, { type }: PrintedEvent, text: string): string {
+  return name + (type === 'controller.output' ? text.replaceAll('\n', `\n${name}`) : text);
 }
 
 /** If several sessions print, each event begins with the Deployment's name, without the namespace. */

@@ -340,6 +340,15 @@ describe('on a terminal, a long line', () => {
     for (const row of cut) expect(row).toMatch(/^│ /);
   });
 
+  it('of the log names its Deployment in each row', () => {
+    const options = { terminal: { columns: 60 }, env: { NO_COLOR: '1' }, deployment: 'shop/hook' };
+    const rows = printed([output(words)], options)
+      .stderr.trimEnd()
+      .split('\n');
+    expect(rows.length).toBeGreaterThan(1);
+    for (const row of rows) expect(row).toMatch(/^\[hook\] │ .{1,51}$/);
+  });
+
   it('of the log is one line where there is no terminal', () => {
     const { stderr } = printed([output(`ts\tINFO\t${words.repeat(9)}`)]);
     expect(stderr).toBe(`│ ts\tINFO\t${words.repeat(9)}\n`);
