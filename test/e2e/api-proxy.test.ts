@@ -173,6 +173,51 @@ it('with the account of the user, other programs can use the kubeconfig of the c
   await ended(up);
 });
 
+it('of two clients that write an object at the same time with the same account, each review is linked to its own call', async () => {
+  const { up, kubeconfig } = await ready('--identity', 'me', '--pause', 'none');
+  await using _ = up;
+  await cluster.kubectl(['apply', '-f', '-'], { input: application('both', 'example.com/shop:1') });
+  const patch = async (who: string, options: { kubeconfig?: string } = {}): Promise<string> => {
+    const body = JSON.stringify({ metadata: { annotations: { who } } });
+    return await cluster.kubectl(['patch', 'application', 'both', '--type=merge', '-p', body], options);
+  };
+  for (let round = 0; round < 8; round++)
+    await Promise.all([
+      patch(`proxied-${round}`, { kubeconfig }),
+      patch(`proxied-${round}-too`, { kubeconfig }),
+      patch(`direct-${round}`),
+    ]);
+  const here = { cwd: checkout.directory, env: {} };
+  const { events } = await runDevloop(['calls', '--name', 'both', '--verb', 'patch'], here);
+  const calls = events.flatMap((event) => (event.type === 'calls.listed' ? event.call : []));
+  const patches = calls.filter(({ reconcile, code }) => reconcile === undefined && code === 200);
+  expect(patches).toHaveLength(16);
+  const shown = await runDevloop(['calls', 'show', ...patches.map(({ id }) => id)], here);
+  const who = new Map<string, string>();
+  for (const event of shown.events) {
+    if (event.type !== 'calls.listed') continue;
+    expect(event.reviews, event.call.id).not.toEqual([]);
+    const [, written = ''] = /who: (proxied[\w-]+)/.exec(
+      event
+        .sections!.map(({ text }) => text)
+        .join('\n')
+        .replaceAll(/^-.*$/gm, ''),
+    )!;
+    for (const { id } of event.reviews!) {
+      expect(who.has(id)).toBe(false);
+      who.set(id, written);
+    }
+  }
+  const reviews = await runDevloop(['reviews', 'show', ...who.keys()], here);
+  for (const event of reviews.events) {
+    if (event.type !== 'reviews.shown') continue;
+    const [object] = event.sections;
+    expect(object!.text).toContain(`who: ${who.get(event.review.id)}\n`);
+  }
+  await cluster.kubectl(['delete', 'application', 'both', '--wait']);
+  await ended(up);
+});
+
 it('with --api direct, it uses the kubeconfig of the user, and up says what is lost', async () => {
   const { up, kubeconfig } = await ready('--api', 'direct');
   await using _ = up;
