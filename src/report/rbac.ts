@@ -36,7 +36,7 @@ export interface Need extends Omit<Access, 'name'> {
   mayCreate?: true;
 }
 
-/** Who has to be allowed what: `ClusterRole manager-role`. */
+/** A role, such as `ClusterRole manager-role`. */
 export interface RoleName {
   kind: string;
   /** Absent for a ClusterRole. */

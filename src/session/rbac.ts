@@ -8,7 +8,7 @@ import { DevloopError, messageOf } from '../errors.ts';
 import { languageOf } from '../languages.ts';
 import { checkoutRoles, grantOf } from '../operator/manifests/granting.ts';
 import { clusterGrants } from '../operator/rbac/bound.ts';
-import { missingRules, type Roles } from '../operator/rbac/missing.ts';
+import { missingRules, type Roles, writtenRoles } from '../operator/rbac/missing.ts';
 import { broadRules, unseenRules } from '../operator/rbac/unused.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { MissingRule, RbacCure, RoleName } from '../report/rbac.ts';
@@ -71,6 +71,8 @@ async function report(
     ...(cluster && { cluster: namesOf(cluster) }),
     ...{ checkout: namesOf(roles.checkout), missing: missing.length },
   });
+  const written = writtenRoles(needs);
+  if (written.length > 0) emit(notice('rbac.writes-roles', { resources: written }));
   for (const rule of missing) emit({ type: 'rbac.missing', ...rule, cure: await cureOf(rule, place) });
   const judged = [...(cluster ?? []), ...roles.checkout];
   for (const rule of unseenRules(needs, judged)) emit({ type: 'rbac.unseen', ...rule });

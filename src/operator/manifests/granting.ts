@@ -30,7 +30,7 @@ const TEMPLATE = /\{\{/;
 export interface CheckoutRoles {
   /** The one with the most rules first: others are for leader election and metrics. */
   roles: BoundRole[];
-  /** Whether it binds further roles, which it does not declare, or whose rules others aggregate. */
+  /** Whether it can bind further roles: in templates, some that it does not declare, or some whose rules others aggregate. */
   hasOthers: boolean;
   /** Files that are templates of a chart. */
   templates: string[];
@@ -46,7 +46,8 @@ export async function checkoutRoles(root: string): Promise<CheckoutRoles> {
     })
     .sort((a, b) => rulesOf(b).length - rulesOf(a).length);
   const isAggregated = ({ object }: BoundRole): boolean => 'aggregationRule' in object;
-  return { roles, hasOthers: roles.length < bound.size || roles.some(isAggregated), templates };
+  const hasOthers = roles.length < bound.size || roles.some(isAggregated) || templates.length > 0;
+  return { roles, hasOthers, templates };
 }
 
 /** `accountNamespace`: that of the ServiceAccount, where a checkout binds what it does not bind in the whole cluster. */

@@ -44,6 +44,15 @@ export function missingRules(needs: Need[], roles: Roles): MissingRule[] {
   return [...found.values()].map(asRule);
 }
 
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const WRITES = ['create', 'update', 'patch'];
+
+/** The roles and bindings, by their plurals, that the calls wrote. RBAC then also judges what is in them. */
+export function writtenRoles(needs: Need[]): string[] {
+  const written = needs.filter(({ group, verb }) => group === RBAC_GROUP && WRITES.includes(verb));
+  return [...new Set(written.map(({ resource }) => resource!))];
+}
+
 interface Lacking {
   need: Need;
   names: string[];

@@ -11,6 +11,7 @@ import { LOCAL_FILES } from './local-files.ts';
 import type { Level, Notice } from './notice.ts';
 import { OPERATOR } from './operator.ts';
 import { PAUSE } from './pause.ts';
+import { RBAC } from './rbac.ts';
 import { RELAY } from './relay.ts';
 import { RESTORE } from './restore.ts';
 import { REVIEWS } from './reviews.ts';
@@ -35,6 +36,7 @@ export const NOTICES = {
   ...LOCAL_FILES,
   ...OPERATOR,
   ...PAUSE,
+  ...RBAC,
   ...RELAY,
   ...RESTORE,
   ...REVIEWS,

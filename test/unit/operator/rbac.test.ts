@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Grant, grants } from '../../../src/operator/manifests/granting.ts';
 import type { PolicyRule } from '../../../src/operator/manifests/rules.ts';
 import { type ClusterGrant, clusterGrants } from '../../../src/operator/rbac/bound.ts';
-import { missingRules } from '../../../src/operator/rbac/missing.ts';
+import { missingRules, writtenRoles } from '../../../src/operator/rbac/missing.ts';
 import { broadRules, unseenRules } from '../../../src/operator/rbac/unused.ts';
 import type { Need } from '../../../src/report/rbac.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -95,6 +95,12 @@ test('an apply that was refused although it may patch was refused as a creation'
   expect(missing()).toMatchObject([{ verbs: ['patch'], refused: 2 }]);
   expect(missing('patch :services')).toMatchObject([{ verbs: ['create'], refused: 2 }]);
   expect(missing('create,patch :services')).toEqual([]);
+});
+
+test('who writes roles is judged by what is in them, too', () => {
+  const roles = (verb: string) => need(`${verb} rbac.authorization.k8s.io:roles`);
+  expect(writtenRoles([roles('list'), need('create :pods')])).toEqual([]);
+  expect(writtenRoles([roles('create'), roles('patch')])).toEqual(['roles']);
 });
 
 test('what no call used is not seen, in one line for the cluster and the checkout', () => {
