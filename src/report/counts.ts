@@ -13,7 +13,10 @@ interface Counted<Event> {
   timer: NodeJS.Timeout;
 }
 
-/** Counts events that say the same as an earlier one within a second, so that a flood of them takes a few lines. */
+/**
+ * Counts events that say the same as an earlier one within a second. A flood of them takes a few lines, and then one line a second as long
+ * as it goes on.
+ */
 export interface Counts<Event> {
   /** Whether this one is among the first, which are printed; otherwise it is counted. */
   isFirst(event: Event, deployment?: string): boolean;
@@ -25,17 +28,25 @@ export interface Counts<Event> {
 export function createCounts<Event>(says: (event: Event) => unknown[], print: Print<Event>): Counts<Event> {
   const counting = new Map<string, Counted<Event>>();
   const end = (key: string): void => {
-    const { last, deployment, count, timer } = counting.get(key)!;
-    clearTimeout(timer);
+    clearInterval(counting.get(key)!.timer);
     counting.delete(key);
+  };
+  const tell = (counted: Counted<Event>): void => {
+    const { last, count, deployment } = counted;
+    counted.count = 0;
     if (count > 0) print(last, count, deployment);
+  };
+  const onSecond = (key: string): void => {
+    const counted = counting.get(key)!;
+    if (counted.count === 0) end(key);
+    else tell(counted);
   };
   return {
     isFirst(event, deployment) {
       const key = JSON.stringify([deployment, ...says(event)]);
       const counted = counting.get(key);
       if (counted === undefined) {
-        const timer = setTimeout(end, WINDOW_MS, key);
+        const timer = setInterval(onSecond, WINDOW_MS, key);
         counting.set(key, { last: event, deployment, printed: 1, count: 0, timer });
         return true;
       }
@@ -48,7 +59,10 @@ export function createCounts<Event>(says: (event: Event) => unknown[], print: Pr
       return false;
     },
     close() {
-      for (const key of [...counting.keys()]) end(key);
+      for (const [key, counted] of [...counting]) {
+        end(key);
+        tell(counted);
+      }
     },
   };
 }

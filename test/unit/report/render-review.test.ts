@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createHumanPrinter } from '../../../src/report/human.ts';
 import type { ReviewSummary } from '../../../src/report/review.ts';
@@ -126,6 +126,23 @@ it('counts those that say the same within a second, and prints the others', asyn
   expect(lines.stderr.split('\n')).toHaveLength(8);
   await sleep(1_100);
   expect(lines.stderr).toContain(`allowed       ${time}  +33  CREATE Application  vapplication\n`);
+  close();
+});
+
+it('of a flood that goes on, prints one line a second', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { print, lines, close } = printer();
+  const rows = (count: number): string[] => {
+    lines.stderr = '';
+    for (let index = 0; index < count; index++) print({ type: 'review', ...review });
+    vi.advanceTimersByTime(1_000);
+    return lines.stderr.trimEnd().split('\n');
+  };
+  expect(rows(9)).toHaveLength(6);
+  expect(rows(9)).toEqual([`allowed       ${time}  +9  CREATE Application  vapplication`]);
+  rows(0);
+  expect(rows(1)[0]).toContain('r-000041');
   close();
 });
 
