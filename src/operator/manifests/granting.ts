@@ -1,6 +1,6 @@
 import { manifestFiles } from '../../checkout/files.ts';
 import type { Access, RbacTarget, RoleName } from '../../report/rbac.ts';
-import { type Manifest, readManifests } from './read.ts';
+import { type Manifest, readDocument, readManifests } from './read.ts';
 import { allows, type PolicyRule } from './rules.ts';
 
 /** Permissions on one resource or path. */
@@ -81,7 +81,9 @@ async function boundRoles(root: string): Promise<Map<string, boolean>> {
   const { parseAllDocuments } = await import('yaml');
   const files = (await manifestFiles(root, BINDS)).filter(({ text }) => !TEMPLATE.test(text));
   const objects = files.flatMap(({ text }) =>
-    parseAllDocuments(text).flatMap((one) => (one.errors.length > 0 ? [] : [one.toJS() as Binding | null])),
+    parseAllDocuments(text).flatMap((one) =>
+      one.errors.length > 0 ? [] : [readDocument(one) as Binding | null | undefined],
+    ),
   );
   const ofAccounts = objects.filter(
     (one) => isList(one?.subjects) && one.subjects.some((subject) => subject?.kind === 'ServiceAccount'),

@@ -80,7 +80,7 @@ function byOrigin(files: SourceText[]): SourceText[] {
 }
 
 /** Undefined if its aliases cannot be resolved. */
-function readDocument(document: { toJS(): unknown }): unknown {
+export function readDocument(document: { toJS(): unknown }): unknown {
   try {
     return document.toJS();
   } catch {

@@ -102,6 +102,18 @@ test('an account without any role lacks everything, and a checkout without one i
   ]);
 });
 
+test('a binding that nobody can read is no role of the controller', async () => {
+  const broken =
+    'kind: RoleBinding\nmetadata: {name: *x}\nsubjects: [{kind: ServiceAccount}]\n---\nkind: RoleBinding\n';
+  const files = { 'config/rbac/all.yaml': ROLE, 'config/rbac/broken.yaml': broken };
+  expect(await compared(403, { files })).toContainEqual(
+    expect.objectContaining({
+      type: 'rbac.compared',
+      checkout: [expect.objectContaining({ name: 'manager-role' })],
+    }),
+  );
+});
+
 test('what was cut is said, and a session without calls has nothing to compare', async () => {
   const cut = await compared(200, { needs: { cut: ['namespaces'] } });
   expect(cut[0]).toMatchObject({ code: 'rbac.cut', values: { what: 'namespaces' } });
