@@ -3,24 +3,33 @@ import { stripVTControlCharacters } from 'node:util';
 /** How urgent a line of a log is. detail: below a warning. error: also what ends the program. */
 export type LogLevel = 'detail' | 'warning' | 'error';
 
-/** The words of all loggers, in lower case. */
-const WORDS: Record<LogLevel, string[]> = {
-  detail: [
-    ...['i', 'd', 't', 'v', 'trace', 'trc', 'trce', 'debug', 'dbg', 'dbug', 'verbose', 'silly'],
-    ...['info', 'inf', 'information', 'notice', 'success', 'http', 'level'],
-  ],
-  warning: ['w', 'warn', 'warning', 'wrn'],
+type Words = Record<LogLevel, string[]>;
+
+/** Levels wherever a form expects one, in lower case. */
+const WORDS: Words = {
+  detail: ['trace', 'trc', 'trce', 'debug', 'dbg', 'dbug', 'verbose', 'info', 'inf', 'information', 'notice'],
+  warning: ['warn', 'warning', 'wrn'],
   error: [
-    ...['e', 'f', 'c', 'error', 'err', 'eror', 'fail', 'fatal', 'ftl', 'fatl', 'dpanic', 'panic', 'pnc'],
+    ...['error', 'err', 'eror', 'fail', 'fatal', 'ftl', 'fatl', 'dpanic', 'panic', 'pnc'],
     ...['crit', 'critical', 'severe', 'alert', 'emerg', 'emergency'],
   ],
 };
+/** Levels only where nothing else can be. zap writes `Level(-4)`. */
+const FIELD_WORDS: Words = {
+  detail: ['i', 'd', 'level', 'silly', 'http', 'success'],
+  warning: ['w'],
+  error: ['e', 'f'],
+};
 const LEVELS = new Map(
-  Object.entries(WORDS).flatMap(([level, words]) => words.map((word) => [word, level as LogLevel])),
+  [WORDS, FIELD_WORDS].flatMap((words) =>
+    (['detail', 'warning', 'error'] as const).flatMap((level) =>
+      words[level].map((word) => [word, level] as const),
+    ),
+  ),
 );
-/** Longest first, so that `warn` does not hide `warning`. Letters alone count only where a form says so. */
-const ANY = [...LEVELS.keys()]
-  .filter((word) => word.length > 1)
+/** Longest first, so that `warn` does not hide `warning`. */
+const ANY = Object.values(WORDS)
+  .flat()
   .sort((a, b) => b.length - a.length)
   .join('|');
 const CAPITALS = ANY.toUpperCase();
@@ -28,7 +37,7 @@ const CAPITALS = ANY.toUpperCase();
 interface Form {
   /** The loggers that write it. */
   of: string;
-  /** Finds the level in a line without colours: a word, or a number of pino and bunyan. Undefined if the line has another form. */
+  /** Finds the level in a line without colours: a word, or a number in JSON. Undefined if the line has another form. */
   find(line: string): string | number | undefined;
 }
 
@@ -48,13 +57,15 @@ const FORMS: Form[] = [
   },
   // `E1122 10:15:02.123456   42 reflector.go:56] …`
   form('klog, glog', /^([IWEF])\d{4} \d\d:\d\d:\d\d/),
-  // `time=… level=WARN msg=…`, `"level"=0 "msg"="…"`
+  // `time=… level=WARN msg=…`
   form(
-    'slog, logrus, logr and others as logfmt',
-    /^(?:[\w.@-]+=(?:"(?:[^"\\]|\\.)*"|\S*)\s+)*"?(?:level|lvl|severity)"?="?([a-z]+|\d+)/i,
+    'slog, logrus and others as logfmt',
+    /^(?:[\w.@-]+=(?:"(?:[^"\\]|\\.)*"|\S*)\s+)*"?(?:level|lvl|severity)"?="?([a-z]+)/i,
   ),
+  // `"level"=0 "msg"="…"`, `"msg"="…" "error"="…"`
+  { of: 'logr', find: inLogr },
   // `2026-11-22T10:15:02Z\tINFO\tsetup\t…`, `1.7e+09\tinfo\t…`
-  form('zap', new RegExp(`^\\S+\\t(${ANY})(?:\\(-?\\d+\\))?\\t`, 'i')),
+  form('zap', new RegExp(`^\\S+\\t(${ANY}|level)(?:\\(-?\\d+\\))?\\t`, 'i')),
   // `WARNING:kopf:…`, `fail: KubeOps[0]`, `warn: …`
   form('Python, .NET, winston', new RegExp(`^\\s*(${ANY}):`, 'i')),
   // `2026-11-22 10:15:02 [warning  ] …`, `[ERROR   ] …`
@@ -81,23 +92,30 @@ export function levelOf(coloured: string): LogLevel | undefined {
   return undefined;
 }
 
-/** logr writes its verbosity as a small number, and pino and bunyan write 10 for trace to 60 for fatal. */
+/** pino and bunyan write 10 for trace to 60 for fatal. winston writes 0 for errors and 1 for warnings; its other numbers mean different things. */
 function levelNamed(found: string | number): LogLevel | undefined {
-  const number = Number(found);
-  if (Number.isNaN(number)) return LEVELS.get(/^[a-z]*/.exec(String(found).toLowerCase())![0]);
-  return number >= 50 ? 'error' : number >= 40 ? 'warning' : 'detail';
+  if (typeof found === 'string') return LEVELS.get(/^[a-z]*/.exec(found.toLowerCase())![0]);
+  if (found >= 10) return found >= 50 ? 'error' : found >= 40 ? 'warning' : 'detail';
+  return found === 0 ? 'error' : found === 1 ? 'warning' : undefined;
 }
 
-const JSON_FIELDS = ['level', 'lvl', 'severity', 'levelname', 'log.level', 'L', 'v'];
+/** The number is the verbosity, which is not about urgency; an error has none. */
+function inLogr(line: string): string | undefined {
+  if (/(?:^|\s)"level"=\d+ "msg"=/.test(line)) return 'info';
+  return /(?:^|\s)"msg"="(?:[^"\\]|\\.)*" "error"=/.test(line) ? 'error' : undefined;
+}
 
-/** Without a level (klog, logr), the errors are the lines with an error. */
+const JSON_FIELDS = ['level', 'lvl', 'severity', 'levelname', 'log.level', 'L'];
+
+/** The lines of klog and logr have a verbosity, and those that are errors an error. */
 function inJson(line: string): string | number | undefined {
   if (!line.startsWith('{')) return undefined;
-  const entry = parsed(line);
-  const level = JSON_FIELDS.map((name) => entry?.[name]).find((value) => value !== undefined);
-  if (typeof level === 'string') return level;
-  if (entry?.err !== undefined || entry?.error !== undefined) return 'error';
-  return typeof level === 'number' ? level : undefined;
+  const entry = parsed(line) ?? {};
+  const level = JSON_FIELDS.map((name) => entry[name]).find((value) => value !== undefined);
+  if (typeof level === 'string' || (typeof level === 'number' && level >= 10)) return level;
+  if (entry.err !== undefined || entry.error !== undefined) return 'error';
+  if (typeof level !== 'number') return entry.v === undefined ? undefined : 'info';
+  return entry.logger === undefined ? level : 'info';
 }
 
 function parsed(line: string): Record<string, unknown> | undefined {
