@@ -4,12 +4,14 @@ import type { Refusal } from './answers.ts';
 import type { ServedCall } from './observed.ts';
 import type { ApiProxyParts } from './pass-on.ts';
 
-/** What the calls of an ended admission get. */
-export const OVER: Refusal = {
+const OVER: Refusal = {
   ...{ code: 503, reason: 'ServiceUnavailable' },
   message:
     'devloop: this start of the controller has ended, so what it left behind no longer reaches the API server',
 };
+
+/** What a process had sent when it ended arrives within this time. */
+const LAST_SENT_MS = 1_000;
 
 /** Lets programs call the API server by a token of their own, until it is ended. */
 export class Admission {
@@ -17,7 +19,7 @@ export class Admission {
   readonly parts: ApiProxyParts;
   #authorization = `Bearer ${this.token}`;
   #connections = new Set<Duplex>();
-  #isOver = false;
+  #endedAt: number | undefined;
 
   constructor(parts: ApiProxyParts, served: (call: ServedCall) => void = () => {}) {
     const { hooks } = parts;
@@ -35,8 +37,11 @@ export class Admission {
     return isToken(authorization, this.#authorization);
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
+  /** What a call gets in place of the API server's answer; undefined if it may pass. */
+  refusal(): Refusal | undefined {
+    if (this.#endedAt === undefined) return undefined;
+    if (performance.now() - this.#endedAt > LAST_SENT_MS) this.parts.leftBehind?.();
+    return OVER;
   }
 
   /** Connections on which something was admitted end with the admission. */
@@ -55,7 +60,7 @@ export class Admission {
    * connection that goes on.
    */
   end(): void {
-    this.#isOver = true;
+    this.#endedAt = performance.now();
     this.cut();
   }
 }

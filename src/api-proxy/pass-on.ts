@@ -20,6 +20,8 @@ export interface ApiProxyParts {
   /** What is to go wrong on purpose. */
   faults?: Injector | undefined;
   reports?: string | undefined;
+  /** Called for each call of a process that a start of the controller has left behind. */
+  leftBehind?: (() => void) | undefined;
 }
 
 /** A body up to this size can be sent again after a login was renewed. kube-apiserver accepts 3 MB by default. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import { afterSleep } from '../machine/elapsed.ts';
 import { isOfAnotherUser, listenOn } from '../machine/port.ts';
-import { Admission, OVER } from './admission.ts';
+import { Admission } from './admission.ts';
 import { headOf, type Refusal, refuse } from './answers.ts';
 import type { ServedCall } from './observed.ts';
 import { type ApiProxyParts, passOn, passOnUpgrade } from './pass-on.ts';
@@ -33,14 +33,15 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
   const admissions: Admission[] = [];
   // The last one is in use. Those before it are kept, so that what they have left behind gets a clear answer.
-  const admissionOf = ({ headers: { authorization = '' } }: IncomingMessage): Admission | undefined =>
-    admissions.findLast((one) => one.admits(authorization));
+  const admitted = ({ headers: { authorization = '' } }: IncomingMessage): Admission | Refusal => {
+    const admission = admissions.findLast((one) => one.admits(authorization));
+    return admission?.refusal() ?? admission ?? UNKNOWN;
+  };
   const server = createServer(
     { cert: certificate, key, maxHeaderSize: MOST_HEADERS },
     (request, response) => {
-      const admission = admissionOf(request);
-      if (admission === undefined) return void refuse(response, UNKNOWN);
-      if (admission.isOver) return void refuse(response, OVER);
+      const admission = admitted(request);
+      if (!(admission instanceof Admission)) return void refuse(response, admission);
       admission.follow(request.socket);
       void passOn(admission.parts, request, response);
     },
@@ -49,9 +50,9 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
     // Node's own listeners and those of the stream in both directions are more than ten.
     socket.setMaxListeners(MOST_LISTENERS);
     socket.on('error', () => socket.destroy());
-    const admission = admissionOf(request);
-    if (admission === undefined) return socket.end(headOf(UNKNOWN.code, {}));
-    if (admission.isOver) return socket.end(`${headOf(OVER.code, {})}${OVER.message}`);
+    const admission = admitted(request);
+    if (!(admission instanceof Admission))
+      return socket.end(`${headOf(admission.code, {})}${admission.message}`);
     admission.follow(socket);
     if (head.length > 0) socket.unshift(head);
     void passOnUpgrade(admission.parts, request, socket);

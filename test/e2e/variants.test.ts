@@ -238,7 +238,9 @@ describe('an operator in another language, with several Services, ports and a co
       cwd,
       env: { ...env, TMPDIR: temporary },
     });
-    await up.waitFor('session.ready');
+    const { files } = await up.waitFor('controller.kubeconfig');
+    const whoAmI = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+    expect(await cluster.kubectl(whoAmI, { kubeconfig: files.join(':') })).not.toBe('');
     await withTimeout(3, () => ask('first'));
     const allowed = await up.waitFor('review', ({ verdict }) => verdict === 'answered-by-devloop');
     expect(allowed.warnings).toEqual([expect.stringContaining('devloop')]);

@@ -34,6 +34,11 @@ export const SESSION = {
   ),
   /** The Lease was renewed, so the controller may write again. */
   'api.unfenced': note(() => 'The Lease of this session is renewed, and the controller may write again.'),
+  /** A process outside the controller's process group outlived it and still calls the API proxy. Once a session. */
+  'api.left-behind': warning(
+    () =>
+      'A process that the controller has left behind still calls the API server, although the controller has ended. devloop refuses its calls. Let the controller end the processes that it starts.',
+  ),
   /** The socket over which other terminals control the session cannot be created. */
   'session.no-socket': note<{ cause: string }>(
     ({ cause }) =>

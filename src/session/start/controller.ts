@@ -192,7 +192,12 @@ export async function openProxyFor(
     isGo: facts.language?.name === 'Go',
     ...work,
   });
-  const parts = { upstream, mayWrite: createFence(leases, work) };
+  let isTold = false;
+  const leftBehind = (): void => {
+    if (!isTold) work.emit(notice('api.left-behind', {}));
+    isTold = true;
+  };
+  const parts = { upstream, mayWrite: createFence(leases, work), leftBehind };
   if (isProxied(context))
     return await openApiProxy({
       ...parts,

@@ -55,7 +55,9 @@ const closed = (one: EventEmitter): Promise<void> =>
 const OVER = { status: 503, text: expect.stringContaining('this start of the controller has ended') };
 
 test('an admission that has ended lets nothing pass, and says so; the others go on', async () => {
-  const { proxy, arrived, ask, send } = await proxied((_, response) => response.end('answered'));
+  let leftBehind = 0;
+  const parts = { leftBehind: () => void leftBehind++ };
+  const { proxy, arrived, ask, send } = await proxied((_, response) => response.end('answered'), parts);
   const [first, second] = [proxy.admit(), proxy.admit()];
   expect(await ask(first, WRITE)).toMatchObject({ status: 200 });
   first.end();
@@ -69,6 +71,9 @@ test('an admission that has ended lets nothing pass, and says so; the others go 
   expect({ status: refused.statusCode, text: await text(refused) }).toEqual(OVER);
   expect(await ask(second, WRITE)).toMatchObject({ status: 200, text: 'answered' });
   expect(arrived).toEqual([`POST ${WRITE.path}`, `POST ${WRITE.path}`]);
+  await expect
+    .poll(async () => ((await ask(first, WRITE)).status === 503 ? leftBehind : 0))
+    .toBeGreaterThan(0);
 });
 
 test('a watch, a body that is still sent, and another protocol end with their admission', async () => {
