@@ -2,7 +2,7 @@ import type { ServedCall } from '../api-proxy/observed.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 import { notice, type Told } from '../report/notices/catalogue.ts';
-import { isSame, ownersOf } from './causes.ts';
+import { isSame, ownersOf, type Reconciled } from './causes.ts';
 import { keepNewest } from './newest.ts';
 import type { Begun } from './reconciles.ts';
 import { Repetitions } from './repetitions.ts';
@@ -47,8 +47,9 @@ interface Ending {
 export class Finalizers {
   #waiting = new Map<string, Waiting>();
   #ending = new Map<string, Ending>();
-  /** How managedFields name the controller. */
-  #names = new Map<string, true>();
+  /** How managedFields name the controller, and the finalizers that it has set on any object: others may have been set in the cluster. */
+  #managers = new Map<string, true>();
+  #own = new Map<string, true>();
   #repetitions = new Repetitions({ least: 1, withinMs: HOUR_MS });
 
   get isWaiting(): boolean {
@@ -58,17 +59,20 @@ export class Finalizers {
   /** `by`: the reconcile that made the call. */
   called({ call, headers }: ServedCall, record: CallSummary, by: Begun | undefined): void {
     // kube-apiserver names those who write like this, too, if they do not name themselves.
-    const name = call.query.get('fieldManager') ?? headers['user-agent']?.split('/')[0];
-    if (name) keepNewest(this.#names, MOST_NAMES, name, true);
-    const key = `${record.group}/${record.resource}`;
+    const manager = call.query.get('fieldManager') ?? headers['user-agent']?.split('/')[0];
+    if (manager) keepNewest(this.#managers, MOST_NAMES, manager, true);
+    const key = `${record.group}/${record.resource?.split('/')[0]}`;
     // What has happened since is not known.
     if (call.verb === 'watch' && !record.isOpen) this.#forget(key);
     const isChange = record.isWrite && (record.code ?? 500) < 400 && !record.isUnchanged;
     if (!isChange) return;
     const at = Date.parse(record.at) + record.ms;
+    const { namespace, name = '' } = record;
     for (const one of this.#waiting.values()) {
-      if (isOf(one, record)) one.isReported = true;
-      if (isOf(one, record) || (by && isOf(one, by))) one.lastAt = Math.max(one.lastAt, at);
+      // Not every answer names the kind.
+      const isWritten = one.resource === key && isOf(one, { namespace, name });
+      if (isWritten) one.isReported = true;
+      if (isWritten || (by && isOf(one, by))) one.lastAt = Math.max(one.lastAt, at);
     }
   }
 
@@ -81,6 +85,7 @@ export class Finalizers {
     const { uid, finalizers = [], deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata;
     if (uid === undefined) return;
     this.#happened(object, at);
+    for (const one of this.#setIn(object)) keepNewest(this.#own, MOST_NAMES, one, true);
     const isThere =
       deletionTimestamp !== undefined && (finalizers.length > 0 || deletionGracePeriodSeconds > 0);
     if (!isThere) {
@@ -90,7 +95,7 @@ export class Finalizers {
     const owners = ownersOf(object.metadata).map((one) => one.uid);
     const before = this.#ending.get(uid)?.deletedFor;
     keepNewest(this.#ending, MOST, uid, { resource, owners, deletedFor: deletedFor ?? before });
-    const own = this.#ownFinalizers(object);
+    const own = finalizers.filter((one) => this.#own.has(one));
     if (own.length === 0) {
       this.#waiting.delete(uid);
       return;
@@ -163,9 +168,11 @@ export class Finalizers {
       for (const [uid, one] of all) if (one.resource === resource) all.delete(uid);
   }
 
-  #ownFinalizers({ metadata }: KubeObject): string[] {
-    const own = (metadata.managedFields ?? []).filter(({ manager }) => this.#names.has(manager));
-    return (metadata.finalizers ?? []).filter((one) => own.some(({ fieldsV1 }) => hasSet(fieldsV1, one)));
+  /** The finalizers that the controller has set on an object. */
+  #setIn({ metadata: { finalizers = [], managedFields = [] } }: KubeObject): string[] {
+    if (finalizers.length === 0) return [];
+    const own = managedFields.filter(({ manager }) => this.#managers.has(manager));
+    return finalizers.filter((one) => own.some(({ fieldsV1 }) => hasSet(fieldsV1, one)));
   }
 }
 
@@ -184,10 +191,7 @@ function isFor({ owners, deletedFor }: Ending, uid: string, waiting: Waiting): b
   return owners.includes(uid) || (deletedFor !== undefined && isOf(waiting, deletedFor));
 }
 
-function isOf(
-  { object: { kind = '', metadata } }: Waiting,
-  { kind: of, namespace, name }: { kind?: string | undefined; namespace?: string | undefined; name?: string },
-): boolean {
-  const { namespace: where, name: own } = metadata;
-  return name !== undefined && isSame({ kind, namespace: where, name: own }, { kind: of, namespace, name });
+function isOf({ object: { kind = '', metadata } }: Waiting, of: Reconciled): boolean {
+  const { namespace, name } = metadata;
+  return isSame({ kind, namespace, name }, of);
 }

@@ -100,6 +100,29 @@ test('a finalizer that is left by the controller that has done with the object i
   expect(due(200_000)).toEqual([]);
 });
 
+test('writes of others with the same name are no writes of the object', () => {
+  const { called, reconciled, passed, due } = session();
+  passed(object('u1'), 10);
+  called('DELETE /apis/apps/v1/namespaces/shop/deployments/main', 15, {
+    ...MAIN,
+    kind: undefined,
+    isWrite: true,
+  } as Partial<CallSummary>);
+  reconciled(20);
+  expect(due(62_000)).toHaveLength(1);
+});
+
+test('a finalizer that was set in the cluster is known from other objects', () => {
+  const { reconciled, passed, due } = session();
+  passed(object('u1', { managedFields: [] }), 10);
+  reconciled(20);
+  expect(due(62_000)).toEqual([]);
+  passed(object('u2', { deletionTimestamp: undefined }, 'other'), 5);
+  passed(object('u1', { managedFields: [] }), 10);
+  reconciled(20);
+  expect(due(62_000)).toHaveLength(1);
+});
+
 test('of several objects with the same finalizer, one is told', () => {
   const { reconciled, passed, due } = session();
   for (const name of ['main', 'other']) {
