@@ -27,6 +27,8 @@ const MOST_SHOWN = 10;
 /** Without a reconcile, only the time shows what belongs together. */
 const SHORTLY_MS = 10_000;
 const MOST_BY_TIME = 3;
+/** A program that an event wakes has its next write on the way by then. */
+const AT_ONCE_MS = 250;
 
 /** Remembers the last events of all watches, to say after which of them an object was reconciled. */
 export class Causes {
@@ -57,26 +59,32 @@ export class Causes {
 
   /**
    * The events shortly before `at` about an object that was written, or about the one that controls it, the newest first: what a call without a
-   * reconcile may have been made for.
+   * reconcile may have been made for. Of its own writes, only one of the same object that came last and a moment ago.
    */
   shortlyBefore(written: KubeObject, at: number): CauseEvent[] {
     const { kind, metadata } = written;
     const owner = ownersOf(metadata).find(({ controller }) => controller === true);
     const { namespace } = metadata;
+    const self = { kind, namespace, name: metadata.name };
     const objects = owner
       ? [namespace, undefined].map((where) => ({ kind: owner.kind, namespace: where, name: owner.name }))
-      : [{ kind, namespace, name: metadata.name }];
+      : [self];
     const found = this.#events.filter(
       (one) =>
         one.at <= at &&
         one.at > at - SHORTLY_MS &&
-        !one.event.isOwn &&
         one.about.some((about) => objects.some((object) => isSame(about, object))),
     );
-    return found
-      .slice(-MOST_BY_TIME)
-      .reverse()
-      .map(({ event }) => event);
+    const last = found.at(-1);
+    const isOfOwn = last?.event.isOwn && last.at > at - AT_ONCE_MS && isSame(last.about[0]!, self);
+    return [
+      ...(isOfOwn ? [last.event] : []),
+      ...found
+        .filter(({ event }) => !event.isOwn)
+        .slice(-MOST_BY_TIME)
+        .reverse()
+        .map(({ event }) => event),
+    ];
   }
 
   /** The controller itself wrote this version. Its event may have arrived before the answer to the write. */

@@ -1,4 +1,4 @@
-import type { CallSummary, ReconcileCall, ReconcileSummary } from '../report/call.ts';
+import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from '../report/call.ts';
 import type { FieldTimes } from '../report/notices/calls.ts';
 import { notice, type Told } from '../report/notices/catalogue.ts';
 import { describe, type ObjectName } from '../report/object-name.ts';
@@ -34,6 +34,8 @@ interface Rule<Seen, Values> {
 interface SeenCall {
   call: CallSummary;
   controller: string | undefined;
+  /** The events that a write of the same fields has followed: they count once. */
+  answered: WeakSet<CauseEvent>;
 }
 
 interface SeenReconcile {
@@ -75,6 +77,29 @@ const CONTESTED: Rule<SeenReconcile, { by: string }> = {
   warning: (often, fields) => notice('calls.contested', { ...often, fields }),
 };
 
+/** Without reconciles, time alone tells. A program that reports its progress writes often, too, but not for as long as this. */
+const AFTER_OWN: Rule<SeenCall, object> = {
+  ...{ least: 30, withinMs: 30_000 },
+  signs: followsItself,
+  warning: (often, fields) => notice('calls.after-own', { ...often, fields }),
+};
+
+const CONTESTED_BY_TIME: Rule<SeenCall, { by: string }> = {
+  ...{ least: CONTESTED.least, withinMs: CONTESTED.withinMs },
+  signs({ call, answered, controller }) {
+    if (call.reconcile !== undefined || !hasWritten(call)) return [];
+    const after = (call.after ?? []).filter((event) => !answered.has(event));
+    return putBackBy([call], after, controller).map(({ event, ...sign }) => {
+      answered.add(event);
+      return sign;
+    });
+  },
+  warning: (often, fields) => notice('calls.contested', { ...often, fields }),
+};
+
+const OF_CALLS = [UNCHANGED, CONFLICTS, AFTER_OWN, CONTESTED_BY_TIME];
+const OF_RECONCILES = [WAKES_ITSELF, CONTESTED];
+
 /** An event wakes a controller at once; what comes later has another cause. */
 const SOON_MS = 1_000;
 const MOST_FIELDS = 3;
@@ -83,15 +108,16 @@ const MOST = 1_000;
 /** Finds what is wrong with a controller in what it does again and again. Its only clock is that of the records. */
 export class Warnings {
   #repetitions = new Map<object, Repetitions>(
-    [UNCHANGED, CONFLICTS, WAKES_ITSELF, CONTESTED].map((rule) => [rule, new Repetitions(rule)]),
+    [...OF_CALLS, ...OF_RECONCILES].map((rule) => [rule, new Repetitions(rule)]),
   );
   #previous = new Map<string, ReconcileSummary>();
+  #answered = new WeakSet<CauseEvent>();
 
   /** `controller`: whose reconcile made it, if that is known. */
   called(call: CallSummary, controller: string | undefined): Told<'warning'>[] {
-    const seen = { call, controller };
+    const seen = { call, controller, answered: this.#answered };
     const at = Date.parse(call.at);
-    return [...this.#apply(UNCHANGED, seen, at), ...this.#apply(CONFLICTS, seen, at)];
+    return OF_CALLS.flatMap((rule) => this.#apply(rule, seen, at));
   }
 
   reconciled(reconcile: ReconcileSummary): Told<'warning'>[] {
@@ -100,7 +126,7 @@ export class Warnings {
     const seen = { reconcile, previous: this.#previous.get(key) };
     keepNewest(this.#previous, MOST, key, reconcile);
     const at = Date.parse(reconcile.at);
-    return [...this.#apply(WAKES_ITSELF, seen, at), ...this.#apply(CONTESTED, seen, at)];
+    return OF_RECONCILES.flatMap((rule) => this.#apply(rule, seen, at));
   }
 
   #apply<Seen, Values>(rule: Rule<Seen, Values>, seen: Seen, at: number): Told<'warning'>[] {
@@ -151,20 +177,37 @@ function canOnlyBeWoken({ at }: ReconcileSummary, previous: ReconcileSummary | u
   return idleMs < Math.min(SOON_MS, previous.requeueAfterMs ?? SOON_MS);
 }
 
+/** A write that follows the event of the one before at once, and nobody else's: the fields of that. */
+function followsItself({ call, controller }: SeenCall): Sign<object>[] {
+  const [own, ...others] = call.after ?? [];
+  if (!own?.isOwn || call.reconcile !== undefined || !hasWritten(call)) return [];
+  const since = Date.parse(call.at) - SOON_MS;
+  if (others.some((event) => Date.parse(event.at) > since)) return [];
+  return ofCall(call, controller).map((subject) => ({ subject, fields: fieldsOf(own), values: {} }));
+}
+
 /** The fields that somebody else has changed before the reconcile, and that it has changed after that. */
 function putBack({ reconcile: { controller, after, calls } }: SeenReconcile): Sign<{ by: string }>[] {
+  return putBackBy(calls, after, controller).map(({ event: _, ...sign }) => sign);
+}
+
+function putBackBy(
+  calls: ReconcileCall[],
+  after: CauseEvent[],
+  controller: string | undefined,
+): (Sign<{ by: string }> & { event: CauseEvent })[] {
   return after.flatMap((event) => {
     if (event.isOwn || event.by === undefined) return [];
     const { by } = event;
     const object = objectName(event);
     const own = calls.filter((call) => hasWritten(call) && isOf(call, object)).flatMap(fieldsOf);
     const both = fieldsOf(event).filter((field) => own.includes(field));
-    const subject = { controller, object };
-    return both.map((field) => ({ subject, about: `${by} ${field}`, fields: both, values: { by } }));
+    const subject = { ...(controller ? { controller } : {}), object };
+    return both.map((field) => ({ event, subject, about: `${by} ${field}`, fields: both, values: { by } }));
   });
 }
 
-function hasWritten({ code, isUnchanged }: ReconcileCall): boolean {
+function hasWritten({ code, isUnchanged }: Pick<ReconcileCall, 'code' | 'isUnchanged'>): boolean {
   return code !== undefined && code < 400 && !isUnchanged;
 }
 

@@ -40,7 +40,10 @@ export interface CallSummary {
   isUnchanged?: true;
   /** controller-runtime's ID of the reconcile that made it. */
   reconcile?: string;
-  /** For a write without one: the events of the last seconds about its object, or about what controls that; the newest first. */
+  /**
+   * For a write without one: the events of the last seconds about its object, or about what controls that, the newest first; of the controller's
+   * own, only one about this object a moment before.
+   */
   after?: CauseEvent[];
   /** What the API server warned of, in its own words or those of webhooks: unknown fields, deprecated APIs. The first ones only. */
   warnings?: string[];

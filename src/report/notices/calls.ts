@@ -2,6 +2,9 @@ import { counted, shellWord, sizeText, withNames } from '../../phrases.ts';
 import { describe, type ObjectName } from '../object-name.ts';
 import { note, warning } from './notice.ts';
 
+const WRITE_LESS =
+  'Write only if something is different from what is there (in Go: equality.Semantic.DeepEqual), and leave times and counters out of that. If only changes of the spec matter, let nothing else wake the controller (predicate.GenerationChangedPredicate).';
+
 /** Recorded calls and reconciles of the controller, and what is wrong if they repeat. */
 export const CALLS = {
   /** More calls of the controller arrived than devloop can record. */
@@ -55,8 +58,16 @@ export const CALLS = {
   'reconciles.wake-themselves': warning<Repeated & { fields: FieldTimes[] }>(
     ({ controller, object, fields, ...often }) =>
       `${controllerText(controller)} has reconciled ${describe(object)} ${oftenText(often)}, each time after its own write${ofFields(fields, often.times)}.`,
-    () =>
-      'Write only if something is different from what is there (in Go: equality.Semantic.DeepEqual), and leave times and counters out of that. If only changes of the spec matter, let nothing else wake the controller (predicate.GenerationChangedPredicate).',
+    () => WRITE_LESS,
+  ),
+  /**
+   * A program whose calls belong to no reconcile writes an object again and again, each time at once after the event of its own write. `fields`:
+   * what it had written.
+   */
+  'calls.after-own': warning<Repeated & { fields: FieldTimes[] }>(
+    ({ controller, object, fields, ...often }) =>
+      `${controllerText(controller)} has written ${describe(object)} ${oftenText(often)}, each time shortly after the event of its own write${ofFields(fields, often.times)}.`,
+    () => WRITE_LESS,
   ),
   /** The controller writes an object again and again, and nothing changes. `controller`: absent if it is not known. */
   'calls.unchanged': warning<Repeated & { verb: string }>(

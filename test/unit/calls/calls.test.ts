@@ -205,6 +205,30 @@ test('a reconcile that follows its own write says so, and an event causes only t
   ]);
 });
 
+test('a write without a reconcile names the event of its own write only if that came last, a moment before', async () => {
+  const { calls, end, of } = await recorder();
+  let passedAt = now();
+  const write = (version: number, afterMs: number): void => {
+    const object = deployment(version, version);
+    calls.hooks.served(served(`PATCH ${APPS}/web`, 200, object, { at: passedAt + afterMs }));
+    calls.hooks.watched(watchLine('MODIFIED', object), now(), WATCH);
+    passedAt = now();
+  };
+  calls.hooks.served(served(`GET ${APPS}/web`, 200, deployment(1, 1), { at: passedAt - 1_000 }));
+  for (const [version, afterMs] of [
+    [2, 100],
+    [3, 100],
+    [4, 400],
+  ] as const)
+    write(version, afterMs);
+  await end();
+  expect(of('call').map(({ after }) => after)).toMatchObject([
+    [],
+    [{ isOwn: true, changes: ['~spec.replicas=2'] }],
+    [],
+  ]);
+});
+
 test('an event that passes after a reconcile has begun belongs to the next one, even if the begin is reported later', async () => {
   const { calls, end, of } = await recorder();
   const object = { controller: 'web', kind: 'Deployment', namespace: 'shop', name: 'web' };

@@ -174,3 +174,72 @@ test('of several fields of an object, one warning names them', () => {
     },
   ]);
 });
+
+/** What a program without reconciles wrote, one call every `everyMs`. */
+function written(
+  times: number,
+  everyMs: number,
+  after: (index: number) => CauseEvent[],
+  more: Partial<CallSummary> = {},
+) {
+  const warnings = new Warnings();
+  return Array.from({ length: times }, (_, index) =>
+    warnings.called(
+      call(index * everyMs, { ...MAIN, changes: ['~status.seen=2'], after: after(index), ...more }),
+      undefined,
+    ),
+  ).flat();
+}
+
+/** An event 20 ms before the call with this number. */
+const before = (event: CauseEvent, everyMs: number) => (index: number) => [
+  { ...event, at: at(index * everyMs - 20) },
+];
+
+test('thirty writes within 30 seconds, each after the event of the one before, are told, with the fields', () => {
+  expect(written(30, 900, before(OWN, 900))).toMatchObject([
+    {
+      code: 'calls.after-own',
+      values: {
+        ...{ object: MAIN, times: 30, seconds: 26 },
+        fields: [
+          { field: 'status.seen', times: 30 },
+          { field: 'status.old', times: 30 },
+        ],
+      },
+    },
+  ]);
+});
+
+const BY_ANN_BEFORE = { ...BY_ANN, ...MAIN, changes: ['~spec.size=3'] };
+
+test.each<[string, number, (index: number) => CauseEvent[], Partial<CallSummary>]>([
+  ['they are few', 29, before(OWN, 200), {}],
+  ['nothing came before them', 60, () => [], {}],
+  [
+    'others have changed something, too',
+    60,
+    (index) => [...before(OWN, 200)(index), ...before(BY_ANN_BEFORE, 200)(index)],
+    {},
+  ],
+  ['they change nothing', 9, before(OWN, 200), { isUnchanged: true }],
+  ['they belong to reconciles', 60, before(OWN, 200), { reconcile: 'r' }],
+])('writes after the event of their own are no loop if %s', (_, times, after, more) => {
+  expect(written(times, 200, after, more)).toEqual([]);
+});
+
+const SCALES = { ...WEB, changes: ['~spec.replicas=1'] };
+const byAnnEach = (index: number) => [{ ...BY_ANN, at: at(index * 50_000 - 20) }];
+
+test('a program without reconciles that puts back what somebody else changes is told, too', () => {
+  expect(written(3, 50_000, byAnnEach, SCALES)).toMatchObject([
+    {
+      code: 'calls.contested',
+      values: { object: WEB, by: 'ann', times: 3, fields: [{ field: 'spec.replicas' }] },
+    },
+  ]);
+  expect(written(2, 50_000, byAnnEach, SCALES)).toEqual([]);
+  // One change, and many writes after it.
+  expect(written(20, 100, () => [BY_ANN], SCALES)).toEqual([]);
+  expect(written(9, 50_000, byAnnEach, { ...SCALES, reconcile: 'r' })).toEqual([]);
+});
