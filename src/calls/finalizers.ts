@@ -1,3 +1,4 @@
+import type { ApiCall } from '../api-proxy/api-call.ts';
 import type { ServedCall } from '../api-proxy/observed.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { CallSummary, ReconcileSummary } from '../report/call.ts';
@@ -15,11 +16,16 @@ const MOST_NAMES = 20;
 
 type Last = Pick<ReconcileSummary, 'result' | 'requeueAfterMs'>;
 
-/** A deleted object that waits for the controller. */
-interface Waiting {
-  object: KubeObject;
+interface Known {
   /** `group/resource` */
   resource: string;
+  /** The watch that has its events; absent if it was only in a list or an answer. */
+  watch: ApiCall | undefined;
+}
+
+/** A deleted object that waits for the controller. */
+interface Waiting extends Known {
+  object: KubeObject;
   finalizers: string[];
   /** When its deletion was seen, and when something happened last, in milliseconds since 1970. */
   since: number;
@@ -33,8 +39,7 @@ interface Waiting {
 }
 
 /** A deleted object that is still there. */
-interface Ending {
-  resource: string;
+interface Ending extends Known {
   /** The uids of those that own it, and the object whose reconcile deleted it. */
   owners: string[];
   deletedFor: Begun | undefined;
@@ -47,6 +52,7 @@ interface Ending {
 export class Finalizers {
   #waiting = new Map<string, Waiting>();
   #ending = new Map<string, Ending>();
+  #gone = new Map<string, true>();
   /** How managedFields name the controller, and the finalizers that it has set on any object: others may have been set in the cluster. */
   #managers = new Map<string, true>();
   #own = new Map<string, true>();
@@ -62,8 +68,7 @@ export class Finalizers {
     const manager = call.query.get('fieldManager') ?? headers['user-agent']?.split('/')[0];
     if (manager) keepNewest(this.#managers, MOST_NAMES, manager, true);
     const key = `${record.group}/${record.resource?.split('/')[0]}`;
-    // What has happened since is not known.
-    if (call.verb === 'watch' && !record.isOpen) this.#forget(key);
+    if (call.verb === 'watch' && !record.isOpen) this.#forget(key, call);
     const isChange = record.isWrite && (record.code ?? 500) < 400 && !record.isUnchanged;
     if (!isChange) return;
     const at = Date.parse(record.at) + record.ms;
@@ -79,7 +84,7 @@ export class Finalizers {
   /** A version of an object has passed. `deletedFor`: the reconcile that has just deleted it. */
   passed(
     object: KubeObject,
-    resource: string,
+    call: ApiCall,
     { at, deletedFor }: { at: number; deletedFor?: Begun | undefined },
   ): void {
     const { uid, finalizers = [], deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata;
@@ -88,29 +93,32 @@ export class Finalizers {
     for (const one of this.#setIn(object)) keepNewest(this.#own, MOST_NAMES, one, true);
     const isThere =
       deletionTimestamp !== undefined && (finalizers.length > 0 || deletionGracePeriodSeconds > 0);
-    if (!isThere) {
-      this.gone(object, at);
+    if (!isThere || this.#gone.has(uid)) {
+      this.#release(uid);
       return;
     }
     const owners = ownersOf(object.metadata).map((one) => one.uid);
-    const before = this.#ending.get(uid)?.deletedFor;
-    keepNewest(this.#ending, MOST, uid, { resource, owners, deletedFor: deletedFor ?? before });
-    const own = finalizers.filter((one) => this.#own.has(one));
-    if (own.length === 0) {
+    const before = this.#ending.get(uid);
+    const resource = `${call.resource?.group}/${call.resource?.resource}`;
+    const from = { resource, watch: call.verb === 'watch' ? call : before?.watch };
+    keepNewest(this.#ending, MOST, uid, { ...from, owners, deletedFor: deletedFor ?? before?.deletedFor });
+    // The controller may let others finish first.
+    if (finalizers.length === 0 || !finalizers.every((one) => this.#own.has(one))) {
       this.#waiting.delete(uid);
       return;
     }
     const known = this.#waiting.get(uid) ?? {
       ...{ since: at, lastAt: at, reconciles: 0, last: new Map(), isReported: false, isTold: false },
     };
-    keepNewest(this.#waiting, MOST, uid, { ...known, object, resource, finalizers: own });
+    keepNewest(this.#waiting, MOST, uid, { ...known, ...from, object, finalizers });
   }
 
+  /** An older version of it can still pass, in the answer to a call. */
   gone(object: KubeObject, at: number): void {
     const { uid = '' } = object.metadata;
     this.#happened(object, at);
-    this.#waiting.delete(uid);
-    this.#ending.delete(uid);
+    keepNewest(this.#gone, MOST, uid, true);
+    this.#release(uid);
   }
 
   begun(begun: Begun): void {
@@ -155,6 +163,11 @@ export class Finalizers {
     ];
   }
 
+  #release(uid: string): void {
+    this.#waiting.delete(uid);
+    this.#ending.delete(uid);
+  }
+
   /** Something has happened to an object, and so to those that own it. */
   #happened({ metadata }: KubeObject, at: number): void {
     for (const uid of [metadata.uid, ...ownersOf(metadata).map((one) => one.uid)]) {
@@ -163,9 +176,11 @@ export class Finalizers {
     }
   }
 
-  #forget(resource: string): void {
+  /** A watch has ended: what happens to its objects until the next one is not known. */
+  #forget(resource: string, ended: ApiCall): void {
     for (const all of [this.#waiting, this.#ending])
-      for (const [uid, one] of all) if (one.resource === resource) all.delete(uid);
+      for (const [uid, one] of all)
+        if (one.watch ? one.watch === ended : one.resource === resource) all.delete(uid);
   }
 
   /** The finalizers that the controller has set on an object. */

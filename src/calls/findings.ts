@@ -1,6 +1,5 @@
 import type { ApiCall } from '../api-proxy/api-call.ts';
 import type { ServedCall } from '../api-proxy/observed.ts';
-import type { KubeObject } from '../cluster/api/objects.ts';
 import type { ReconcileSummary } from '../report/call.ts';
 import type { Told } from '../report/notices/catalogue.ts';
 import type { RecordedCall } from './call-record.ts';
@@ -45,7 +44,8 @@ export class Findings {
     this.#finalizers.called(served, record, by);
     const deletedFor = record.verb === 'delete' ? by : undefined;
     const at = served.at + served.ms;
-    for (const object of answered ? [answered] : listed) this.#passed(object, served.call, at, deletedFor);
+    for (const object of answered ? [answered] : listed)
+      this.#finalizers.passed(object, served.call, { at, deletedFor });
     this.#say(this.#warnings.called(record, by?.controller));
   }
 
@@ -54,7 +54,7 @@ export class Findings {
     this.#watches.watched(event, call);
     const object = objectIn(event.object);
     if (object && event.type === 'DELETED') this.#finalizers.gone(object, at);
-    else if (object) this.#passed(object, call, at);
+    else if (object) this.#finalizers.passed(object, call, { at });
   }
 
   begun(begun: Begun): void {
@@ -73,11 +73,6 @@ export class Findings {
   /** Something can be wrong because nothing has happened until now, in milliseconds since 1970. */
   look(now: number): void {
     this.#say(this.#finalizers.due(now));
-  }
-
-  #passed(object: KubeObject, { resource }: ApiCall, at: number, deletedFor?: Begun): void {
-    const plural = `${resource?.group}/${resource?.resource}`;
-    this.#finalizers.passed(object, plural, { at, deletedFor });
   }
 
   #say(...all: Told<'warning'>[][]): void {

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import { apiCall } from '../../../src/api-proxy/api-call.ts';
+import { type ApiCall, apiCall } from '../../../src/api-proxy/api-call.ts';
 import type { ServedCall } from '../../../src/api-proxy/observed.ts';
 import { Finalizers } from '../../../src/calls/finalizers.ts';
 import type { KubeObject } from '../../../src/cluster/api/objects.ts';
 import type { CallSummary, ReconcileSummary } from '../../../src/report/call.ts';
 
 const START = Date.parse('2026-01-01T10:00:00Z');
-const SHOPS = 'shop.example.com/shops';
+const WATCH = apiCall({ method: 'GET', url: '/apis/shop.example.com/v1/shops?watch=true' });
+const LIST = apiCall({ method: 'GET', url: '/apis/shop.example.com/v1/shops' });
 const MAIN = { kind: 'Shop', namespace: 'shop', name: 'main' };
 const FINALIZER = 'shop.example.com/clean';
 
@@ -31,9 +32,14 @@ function object(uid: string, metadata: object = {}, name = 'main'): KubeObject {
 /** The finalizers of a session whose controller calls itself `manager`, and what makes something happen in them. */
 function session() {
   const finalizers = new Finalizers();
-  const called = (line: string, ms: number, more: Partial<CallSummary> = {}, by?: typeof MAIN): void => {
-    const [method = '', url = ''] = line.split(' ');
-    const call = apiCall({ method, url });
+  const called = (
+    of: string | ApiCall,
+    ms: number,
+    more: Partial<CallSummary> = {},
+    by?: typeof MAIN,
+  ): void => {
+    const [method = '', url = ''] = typeof of === 'string' ? of.split(' ') : [];
+    const call = typeof of === 'string' ? apiCall({ method, url }) : of;
     const at = START + ms;
     const headers = { 'user-agent': 'manager/v0.0.0 (linux/amd64)' };
     const served: ServedCall = { call, at, headers, ms: 0 };
@@ -73,8 +79,8 @@ function session() {
         ...more,
       },
     });
-  const passed = (one: KubeObject, ms: number, deletedFor?: typeof MAIN): void =>
-    finalizers.passed(one, SHOPS, {
+  const passed = (one: KubeObject, ms: number, deletedFor?: typeof MAIN, call = WATCH): void =>
+    finalizers.passed(one, call, {
       at: START + ms,
       deletedFor: deletedFor && { ...deletedFor, reconcile: 'r', at: START + ms, controller: 'shop' },
     });
@@ -112,6 +118,20 @@ test('writes of others with the same name are no writes of the object', () => {
   expect(due(62_000)).toHaveLength(1);
 });
 
+test('the end of another watch does not matter, unless the object was only listed', () => {
+  const other = apiCall({ method: 'GET', url: '/apis/shop.example.com/v1/shops?watch=true' });
+  for (const [call, told] of [
+    [WATCH, 1],
+    [LIST, 0],
+  ] as const) {
+    const { called, reconciled, passed, due } = session();
+    passed(object('u1'), 10, undefined, call);
+    reconciled(20);
+    called(other, 30);
+    expect(due(62_000)).toHaveLength(told);
+  }
+});
+
 test('a finalizer that was set in the cluster is known from other objects', () => {
   const { reconciled, passed, due } = session();
   passed(object('u1', { managedFields: [] }), 10);
@@ -135,6 +155,14 @@ test('of several objects with the same finalizer, one is told', () => {
 const OWNED = { ownerReferences: [{ kind: 'Shop', name: 'main', uid: 'u1' }], managedFields: [] };
 
 test.each<[string, (of: ReturnType<typeof session>) => void]>([
+  [
+    'it has ended before an older version of it passes',
+    ({ finalizers, passed, reconciled }) => {
+      finalizers.gone(object('u1'), START + 30);
+      passed(object('u1'), 35);
+      reconciled(40);
+    },
+  ],
   ['it has ended', ({ finalizers }) => finalizers.gone(object('u1'), START + 30)],
   [
     'the finalizer is removed',
@@ -174,7 +202,7 @@ test.each<[string, (of: ReturnType<typeof session>) => void]>([
         MAIN,
       ),
   ],
-  ['its watch has ended', ({ called }) => called('GET /apis/shop.example.com/v1/shops?watch=true', 30)],
+  ['its watch has ended', ({ called }) => called(WATCH, 30)],
 ])('nothing is told of a deleted object if %s', (_, happens) => {
   const of = session();
   of.passed(object('u1'), 10);
@@ -186,6 +214,7 @@ test.each<[string, (of: ReturnType<typeof session>) => void]>([
 test.each<[string, KubeObject, number]>([
   ['is not deleted', object('u1', { deletionTimestamp: undefined }), 20],
   ['has the finalizer of somebody else', object('u1', { finalizers: ['other.example.com/clean'] }), 20],
+  ['also has the one of somebody else', object('u1', { finalizers: [FINALIZER, 'foregroundDeletion'] }), 20],
   ['has been reconciled before its deletion was seen', object('u1'), 5],
 ])('nothing is told of an object that %s', (_, one, reconciledAt) => {
   const { passed, reconciled, due } = session();
