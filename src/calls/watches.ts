@@ -39,7 +39,9 @@ export class Watches {
 
   called(served: ServedCall, record: CallSummary): Told<'warning'>[] {
     const { call, at, ms } = served;
-    const { code, isOwn, selector = '' } = record;
+    const { code, isOwn, selector = '', faults } = record;
+    // `devloop fault` has asked for it.
+    if (faults !== undefined) return [];
     // Of its end all watches are told at once, and what follows is not their fault.
     if (isOwn || code === undefined || code >= 500) this.#awayAt = Math.max(this.#awayAt, at);
     if (call.verb !== 'watch' || call.resource === undefined || !this.#endsEarly(served)) return [];

@@ -18,15 +18,24 @@ interface Watch {
   isCut?: true;
   error?: object;
   isOwn?: true;
+  faults?: string[];
 }
 
 function told(all: Watch[]) {
   const watches = new Watches();
-  return all.flatMap(({ at, ms, url = PODS, status = 200, isCut, error, isOwn }) => {
+  return all.flatMap(({ at, ms, url = PODS, status = 200, isCut, error, isOwn, faults }) => {
     const call = apiCall({ method: 'GET', url });
     if (error) watches.watched({ type: 'ERROR', object: error }, call);
     const answer = { status, headers: {}, bytes: 0, ...(isCut && { isCut }) };
-    const served: ServedCall = { call, at: START + at, headers: {}, ms, answer, ...(isOwn && { isOwn }) };
+    const served: ServedCall = {
+      call,
+      at: START + at,
+      headers: {},
+      ms,
+      answer,
+      ...(isOwn && { isOwn }),
+      ...(faults && { faults }),
+    };
     const watchError = watches.errorOf(call);
     const context = { id: 'c-000001', versions: new Versions(), paths: [], watchError };
     return watches.called(served, callRecord(served, context).record);
@@ -65,6 +74,7 @@ test.each<[string, Watch[]]>([
   ['RBAC refuses it', again(30, { ms: 3, status: 403 })],
   ['the API server has too much to do', again(30, { ms: 3, status: 429 })],
   ['the API server is away', again(30, { ms: 3, status: 503, isOwn: true })],
+  ['a fault has asked for it', again(30, { ms: 30, error: EXPIRED, faults: ['410 watch pods'] })],
   ['several end together', again(30, { ms: 15_000 }, 100)],
   [
     'it is one of several',
