@@ -175,10 +175,19 @@ export function replayedReview(
     result.replace('-', ' '),
     facts.filter(Boolean).map(oneLine).join('  '),
   );
-  const parts = differences.map(
-    ({ title, text }) => `\n  ${paint('bold', title)}\n    ${indented(painted(text, paint), 4)}`,
-  );
+  const parts = differences.map(({ title, text }) => {
+    const lines = title === 'message' ? namelessLines(text, review) : text;
+    return `\n  ${paint('bold', title)}\n    ${indented(painted(lines, paint), 4)}`;
+  });
   return `${line}${parts.join('')}`;
+}
+
+/** The lines of a diff of messages, without the object that the review's row names. */
+function namelessLines(text: string, { object, resource }: ReviewSummary): string {
+  const lines = text.split('\n');
+  return lines
+    .map((line) => line.slice(0, 1) + withoutSubject(line.slice(1), object?.name, resource?.kind))
+    .join('\n');
 }
 
 /** `default/web (r-000042)` */

@@ -223,7 +223,8 @@ it.each<[DevloopEvent['type'], 'quiet' | 'verbose', Partial<ReviewSummary>, numb
 it('names the first of the replayed reviews whose answers differ in the same way', () => {
   const { print, lines } = printer();
   const alike = ['a', 'b', 'c', 'd'].map((name) => ({ id: `r-${name}`, object: { namespace: 'ns', name } }));
-  const differences = [{ title: 'message', text: '-old\n+new' }];
+  const named = 'Application.shop "web" is invalid: ';
+  const differences = [{ title: 'message', text: `-${named}old\n+${named}new` }];
   print({ type: 'reviews.replayed', review, result: 'changed', differences, alike, asked: true });
   expect(lines.stdout).toBe(
     'changed       r-000041  CREATE Application default/web  vapplication  and 4 more like it: ns/a (r-a), ns/b (r-b), ns/c (r-c) and 1 more\n  message\n    -old\n    +new\n',
