@@ -32,7 +32,7 @@ const UNKNOWN: Refusal = { code: 401, reason: 'Unauthorized', message: 'Unauthor
 export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
   const admissions: Admission[] = [];
-  // The last one is in use. Those before it are kept, so that what they have left behind gets a clear answer.
+  // The last ones are in use. Those before them are kept, so that what they have left behind gets a clear answer.
   const admitted = ({ headers: { authorization = '' } }: IncomingMessage): Admission | Refusal => {
     const admission = admissions.findLast((one) => one.admits(authorization));
     return admission?.refusal() ?? admission ?? UNKNOWN;
