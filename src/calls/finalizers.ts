@@ -3,6 +3,7 @@ import type { ServedCall } from '../api-proxy/observed.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 import { notice, type Told } from '../report/notices/catalogue.ts';
+import type { ObjectName } from '../report/object-name.ts';
 import { isSame, ownersOf, type Reconciled } from './causes.ts';
 import { keepNewest } from './newest.ts';
 import type { Begun } from './reconciles.ts';
@@ -25,8 +26,10 @@ interface Known {
 
 /** A deleted object that waits for the controller. */
 interface Waiting extends Known {
-  object: KubeObject;
+  object: ObjectName;
   finalizers: string[];
+  /** As the API server says, in milliseconds since 1970. */
+  deletedAt: number;
   /** When its deletion was seen, and when something happened last, in milliseconds since 1970. */
   since: number;
   lastAt: number;
@@ -110,7 +113,10 @@ export class Finalizers {
     const known = this.#waiting.get(uid) ?? {
       ...{ since: at, lastAt: at, reconciles: 0, last: new Map(), isReported: false, isTold: false },
     };
-    keepNewest(this.#waiting, MOST, uid, { ...known, ...from, object, finalizers });
+    keepNewest(this.#waiting, MOST, uid, {
+      ...{ ...known, ...from, object: nameOf(object), finalizers },
+      deletedAt: Date.parse(deletionTimestamp) || at,
+    });
   }
 
   /** An older version of it can still pass, in the answer to a call. */
@@ -147,18 +153,20 @@ export class Finalizers {
     });
   }
 
-  #warning({ object, finalizers, since, reconciles, last }: Waiting, now: number): Told<'warning'>[] {
-    const { namespace, name, deletionTimestamp = '' } = object.metadata;
+  #warning(
+    { object, finalizers, since, deletedAt, reconciles, last }: Waiting,
+    now: number,
+  ): Told<'warning'>[] {
     const [controller, ...others] = [...last.keys()];
     const subject = JSON.stringify([controller, finalizers]);
     // A clean-up that forgets it does so for each object.
     if (!this.#repetitions.add({ about: subject, subject, at: now, details: [] })) return [];
-    const deletedMs = Math.max(now - since, now - (Date.parse(deletionTimestamp) || now));
+    // What ends gracefully is deleted in the future.
+    const deletedMs = now - Math.min(since, deletedAt);
     return [
       notice('reconciles.finalizer-left', {
         ...(others.length === 0 && controller ? { controller } : {}),
-        object: { kind: object.kind!, ...(namespace ? { namespace } : {}), name },
-        ...{ finalizers, reconciles, seconds: Math.round(deletedMs / 1_000) },
+        ...{ object, finalizers, reconciles, seconds: Math.round(deletedMs / 1_000) },
       }),
     ];
   }
@@ -206,7 +214,10 @@ function isFor({ owners, deletedFor }: Ending, uid: string, waiting: Waiting): b
   return owners.includes(uid) || (deletedFor !== undefined && isOf(waiting, deletedFor));
 }
 
-function isOf({ object: { kind = '', metadata } }: Waiting, of: Reconciled): boolean {
-  const { namespace, name } = metadata;
-  return isSame({ kind, namespace, name }, of);
+function isOf({ object }: Waiting, of: Reconciled): boolean {
+  return isSame(object, of);
+}
+
+function nameOf({ kind = '', metadata: { namespace, name } }: KubeObject): ObjectName {
+  return { kind, ...(namespace ? { namespace } : {}), name };
 }
