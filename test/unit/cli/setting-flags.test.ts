@@ -22,7 +22,7 @@ it.each(flags)(
     for (const name of COMMANDS) {
       const program = createProgram({ name: 'devloop', version: '', write() {}, run: async () => {} });
       const command = program.commands.find((one) => one.name() === name)!;
-      const typed = [flagName(flag), example.replace(/^\[(.*)\]$/, '$1')];
+      const typed = [flagName(flag), example.replace(/^\['?(.*?)'?\]$/, '$1')];
       const { unknown } = command.parseOptions(typed);
       expect(unknown.length === 0, name).toBe(flag.of.includes(name));
       expect(givenBy(name, command.opts())[key]).toEqual(flag.of.includes(name) ? inFile : undefined);
