@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { callWarnings } from '../support/call-warnings.ts';
 import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { LAYOUTS } from '../support/layouts/all.ts';
@@ -46,6 +47,7 @@ describe('an operator is taken over without configuration, whatever the layout o
     expect(await ask(name)).toContain(EDITED);
     up.signal('SIGINT');
     expect(await up.exited, up.log()).toBe(130);
+    expect(callWarnings(up.events)).toEqual([]);
     await eventually(async () => expect(await snapshot(cluster, name)).toEqual(before));
     expect(await ask(name)).toContain(CLUSTER_ANSWER);
   });

@@ -2,23 +2,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { callWarnings } from '../support/call-warnings.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { application, type Checkout, checkoutSample } from '../support/sample-operator.ts';
 import { sharedSample } from '../support/shared-sample.ts';
 
 const BUILT_MS = 240_000;
-const CODES = [
-  'reconciles.wake-themselves',
-  'reconciles.finalizer-left',
-  'calls.after-own',
-  'calls.unchanged',
-  'calls.conflicts',
-  'calls.contested',
-  'calls.throttled',
-  'calls.large-list',
-  'calls.watch-restarts',
-];
 /** Longer than a deleted object may stand still. */
 const STILL_MS = 100_000;
 
@@ -48,7 +38,7 @@ it('up names the field with which a controller wakes itself, and says nothing of
     .replace('"fmt"', '"fmt"\n\t"time"')
     .replace('app.Status.Message = message', 'app.Status.Message = time.Now().String()');
   await writeFile(file, restless);
-  const told = await up.waitFor('warning', ({ code }) => CODES.includes(code), BUILT_MS);
+  const told = await up.waitFor('warning', (event) => callWarnings([event]).length > 0, BUILT_MS);
   expect(told).toMatchObject({
     code: 'reconciles.wake-themselves',
     values: {
@@ -63,8 +53,7 @@ it('up names the field with which a controller wakes itself, and says nothing of
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
   // It went on, and was told once.
-  const all = up.events.filter((event) => event.type === 'warning' && CODES.includes(event.code));
-  expect(all).toEqual([told]);
+  expect(callWarnings(up.events)).toEqual([told]);
 });
 
 /** More of a client than it may do, everything at once, and a watch from a version that is no longer there. */
@@ -180,8 +169,7 @@ it('up says what costs too much, what begins again and again, and which finalize
   await cluster.kubectl(['wait', '--for=delete', 'application/left', '--timeout=240s']);
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
-  const all = up.events.filter((event) => event.type === 'warning' && CODES.includes(event.code));
-  expect(all).toHaveLength(4);
+  expect(callWarnings(up.events)).toHaveLength(4);
 });
 
 function isLarge(bytes: number): boolean {
@@ -239,6 +227,5 @@ it('up says the same of a program without reconciles, as far as the time of its 
   });
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
-  const all = up.events.filter((event) => event.type === 'warning' && CODES.includes(event.code));
-  expect(all).toEqual([woken, contested]);
+  expect(callWarnings(up.events)).toEqual([woken, contested]);
 });
