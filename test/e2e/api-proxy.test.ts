@@ -34,7 +34,8 @@ beforeAll(async () => {
 afterAll(() => checkout?.[Symbol.asyncDispose]());
 
 async function ready(...flags: string[]): Promise<{ up: DevloopRun; kubeconfig: string }> {
-  const env = { KUBECONFIG: cluster.kubeconfig };
+  // With client-go's streaming lists, each object passes as an event, which devloop reads.
+  const env = { KUBECONFIG: cluster.kubeconfig, KUBE_FEATURE_WatchListClient: 'false' };
   const up = startDevloop(['up', ...flags], { cwd: checkout.directory, env });
   await up.waitFor('session.ready', undefined, BUILT_MS);
   const { pid } = up.events.find((event) => event.type === 'controller.started')!;
@@ -55,8 +56,22 @@ async function ended(up: DevloopRun): Promise<void> {
 }
 
 it('the controller works through the proxy, and each reconcile says what it did, and after what', async () => {
+  // The webhook of a fresh cluster is reached only after a moment.
+  await eventually(() =>
+    cluster.kubectl(['apply', '-f', '-'], { input: application('earlier', 'example.com/shop:1') }),
+  );
+  await eventually(async () => expect(await replicas('earlier')).toBe('1'));
   const { up, kubeconfig } = await ready();
   await using _ = up;
+  // The controller has listed this Deployment as protobuf, which devloop does not read.
+  await cluster.kubectl(['apply', '-f', '-'], { input: application('earlier', 'example.com/shop:2') });
+  const updated = await up.waitFor('reconcile', ({ name, calls }) =>
+    calls.some(({ kind, code }) => name === 'earlier' && kind === 'Deployment' && code === 200),
+  );
+  expect(updated.calls.find(({ kind }) => kind === 'Deployment')).toMatchObject({
+    changes: [expect.stringMatching(/^~spec\.template\.spec\.containers\S*image=example\.com\/shop:2$/)],
+  });
+  await cluster.kubectl(['delete', 'application', 'earlier', '--wait']);
   const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
   expect(config.clusters).toMatchObject([
     { cluster: { server: expect.stringMatching(/^https:\/\/localhost:/) } },
