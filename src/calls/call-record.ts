@@ -3,7 +3,8 @@ import type { ServedAnswer, ServedCall } from '../api-proxy/observed.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { shortened } from '../phrases.ts';
-import { changesBetween } from './changes.ts';
+import { differences, inWords } from './changes.ts';
+import { managerOf, ownChanges } from './own-changes.ts';
 import { CALLS_VERSION, type CallRecord } from './record.ts';
 import { isOfSecrets, withoutSecrets } from './redacted.ts';
 import { jsonIn, objectIn, type Versions } from './versions.ts';
@@ -102,10 +103,11 @@ type State = Partial<Pick<CallRecord, 'changes' | 'more' | 'isUnchanged' | 'obje
 
 /** What the answer says about objects: after a write, also what it changed. */
 function stateOf(
-  { call, at, ms, answer }: ServedCall,
+  served: ServedCall,
   { written, listed }: { written: KubeObject | undefined; listed: KubeObject[] },
   { versions, paths }: Pick<CallContext, 'versions' | 'paths'>,
 ): State {
+  const { call, at, ms } = served;
   for (const object of listed) versions.add({ of: call.resource, object, at: at + ms });
   if (!isVersion(call)) return {};
   if (call.verb === 'delete') return deleted(call, call.resource && versions.at(call.resource, at), paths);
@@ -113,14 +115,25 @@ function stateOf(
   const before = versions.add({ of: call.resource, object: written, at: at + ms }, at);
   if (!isWrite(call)) return {};
   if (before?.metadata.resourceVersion === written.metadata.resourceVersion) return { isUnchanged: true };
-  const isLarge = (answer?.bytes ?? 0) > LARGEST_KEPT;
-  const shown = isLarge
-    ? undefined
-    : withoutSecrets({ objectBefore: before, objectAfter: written }, isOfSecrets(call), paths);
-  // Of an object that was not known before, all fields would count as new.
-  const known =
-    call.verb === 'create' || before === undefined ? {} : changesBetween(before, written, shown?.objectAfter);
-  return { ...known, ...(before === undefined ? { objectAfter: shown?.objectAfter } : shown) };
+  if (call.verb === 'create' || before === undefined)
+    return shownOf(served, { before, after: written }, paths);
+  const found = differences(before, written);
+  const manager = managerOf(call, served.headers);
+  const own = ownChanges(found, { call, manager, before, after: written });
+  if (found.length > 0 && own.length === 0) return { isUnchanged: true };
+  const shown = shownOf(served, { before, after: written }, paths);
+  return { ...inWords(own, shown.objectAfter), ...shown };
+}
+
+/** Both versions of an object that is not too large, without its secrets. Of one that was not known before, all fields would count as new. */
+function shownOf(
+  { call, answer }: ServedCall,
+  { before, after }: { before: KubeObject | undefined; after: KubeObject },
+  paths: PathStep[][],
+): Pick<State, 'objectBefore' | 'objectAfter'> {
+  if ((answer?.bytes ?? 0) > LARGEST_KEPT) return {};
+  const shown = before === undefined ? { objectAfter: after } : { objectBefore: before, objectAfter: after };
+  return withoutSecrets(shown, isOfSecrets(call), paths) ?? {};
 }
 
 function deleted(call: ApiCall, before: KubeObject | undefined, paths: PathStep[][]): State {

@@ -14,20 +14,16 @@ export interface Changes {
 }
 
 /**
- * The fields in which two objects differ, apart from those of metadata that each write changes, and the first of them in words:
- * `~spec.replicas=2`. The values are those of `shown`, the second object without its secrets. Takes time in proportion to the size of both:
+ * The fields in which two objects differ, apart from those of metadata that each write changes. Takes time in proportion to the size of both:
  * items of lists are compared by their place.
  */
-export function changesBetween(before: unknown, after: unknown, shown: unknown): Changes {
-  return inWords(differences(before, after), shown);
-}
-
 export function differences(before: unknown, after: unknown): PatchOperation[] {
   const found: PatchOperation[] = [];
   compare(before, after, { path: '', level: 0, found });
   return found;
 }
 
+/** The first of them in words: `~spec.replicas=2`. The values are those of `shown`, the second object without its secrets. */
 export function inWords(found: PatchOperation[], shown: unknown): Changes {
   const operations = found.slice(0, MOST).map((one) => ({ ...one, value: valueAt(shown, one.path) }));
   return { changes: patchWords(operations), ...(found.length > MOST ? { more: found.length } : {}) };

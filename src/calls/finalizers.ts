@@ -6,6 +6,7 @@ import { notice, type Told } from '../report/notices/catalogue.ts';
 import type { ObjectName } from '../report/object-name.ts';
 import { isSame, ownersOf, type Reconciled } from './causes.ts';
 import { keepNewest } from './newest.ts';
+import { managerOf } from './own-changes.ts';
 import type { Begun } from './reconciles.ts';
 import { Repetitions } from './repetitions.ts';
 
@@ -67,8 +68,7 @@ export class Finalizers {
 
   /** `by`: the reconcile that made the call. */
   called({ call, headers }: ServedCall, record: CallSummary, by: Begun | undefined): void {
-    // kube-apiserver names those who write like this, too, if they do not name themselves.
-    const manager = call.query.get('fieldManager') ?? headers['user-agent']?.split('/')[0];
+    const manager = managerOf(call, headers);
     if (manager) keepNewest(this.#managers, MOST_NAMES, manager, true);
     const key = `${record.group}/${record.resource?.split('/')[0]}`;
     if (call.verb === 'watch' && !record.isOpen) this.#forget(key, call);

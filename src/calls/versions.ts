@@ -39,8 +39,8 @@ export class Versions {
    * version is, because the event of a write, and those of the next ones, can pass before the answer to it.
    */
   add({ of, object, at }: Version, since = at): KubeObject | undefined {
-    const { uid, namespace, name, resourceVersion: version = '' } = object.metadata;
-    const key = keyOf(object.apiVersion, { resource: of?.resource ?? object.kind ?? '', namespace, name });
+    const { uid, resourceVersion: version = '' } = object.metadata;
+    const key = keyOfObject(of, object);
     const before = this.#kept.get(key) ?? [];
     // Different objects can have the same name one after the other.
     const all = before.at(-1)?.uid === uid ? before : [];
@@ -57,6 +57,14 @@ export class Versions {
       this.#characters -= sizeOf(some);
     }
     return newestAt(all, since);
+  }
+
+  /** The newest version of the object that is known besides this one. */
+  besides({ of, object }: Omit<Version, 'at'>): KubeObject | undefined {
+    const { uid, resourceVersion } = object.metadata;
+    const known = this.#kept.get(keyOfObject(of, object)) ?? [];
+    const found = known.findLast((one) => one.uid === uid && one.version !== resourceVersion);
+    return found && (JSON.parse(found.text) as KubeObject);
   }
 
   /** Whether a version of the object is known as the path has it, rather than in another API version or only its metadata. */
@@ -82,6 +90,11 @@ function isNewer(version: string, than = ''): boolean {
 
 function sizeOf(kept: Kept[]): number {
   return kept.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+function keyOfObject(of: Version['of'], { apiVersion, kind = '', metadata }: KubeObject): string {
+  const { namespace, name } = metadata;
+  return keyOf(apiVersion, { resource: of?.resource ?? kind, namespace, name });
 }
 
 function pathKey({ group, version, ...of }: CalledResource): string {

@@ -1,10 +1,11 @@
 import type { ApiCall } from '../api-proxy/api-call.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
-import { latest, writerOf } from '../cluster/marks/observe.ts';
+import { latest } from '../cluster/marks/observe.ts';
 import type { PathStep } from '../config/json-path.ts';
 import type { CauseEvent } from '../report/call.ts';
-import { type PatchOperation, tokensOf } from '../reviews/patch.ts';
+import type { PatchOperation } from '../reviews/patch.ts';
 import { differences, inWords } from './changes.ts';
+import { managedFieldsOf, ownersOf } from './own-changes.ts';
 import { isOfSecrets, withoutSecrets } from './redacted.ts';
 import { jsonIn, objectIn, type Versions } from './versions.ts';
 
@@ -33,14 +34,17 @@ export function watchedEvent(
   const what = WORDS[passed.type as keyof typeof WORDS];
   if (object === undefined || what === undefined) return undefined;
   const before = what === 'deleted' ? undefined : versions.add({ of: call.resource, object, at });
+  // The answer to a call can have passed before, with the same version.
+  const other = before && versions.besides({ of: call.resource, object });
   const { metadata } = object;
   const isOld = Date.now() - Date.parse(metadata.creationTimestamp ?? '') > NEW_MS;
   // A watch that begins again names all objects.
   if (what === 'created' && (before !== undefined || isOld)) return undefined;
-  const changed = before && differences(before, object);
+  const changed = other && differences(other, object);
   // What is under status is written by those who report, after somebody else has asked for something.
   const asked = changed?.find(({ path }) => !/^\/(?:status|metadata)\//.test(path)) ?? changed?.[0];
-  const by = nameOfWriter(object, asked);
+  // Nothing in an object says who has deleted it.
+  const by = what === 'deleted' ? undefined : nameOfWriter(object, asked);
   const shown = changed?.length ? withoutSecrets(object, isOfSecrets(call), paths) : undefined;
   return {
     object,
@@ -53,10 +57,10 @@ export function watchedEvent(
   };
 }
 
-/** Who wrote the changed field, or else who wrote to the object last, as far as managedFields say. */
+/** Who wrote the changed field, or an object without one, as far as managedFields say: of some fields, such as the node of a Pod, they do not. */
 function nameOfWriter(object: KubeObject, change: PatchOperation | undefined): string | undefined {
-  const ofField = change && writerOf(object, tokensOf(change.path));
-  return (ofField ?? latest(object.metadata.managedFields ?? []))?.manager;
+  const writers = change && change.op !== 'remove' ? ownersOf(object, change.path) : managedFieldsOf(object);
+  return latest(writers)?.manager;
 }
 
 /** The event in a line of a watch. Never throws. */

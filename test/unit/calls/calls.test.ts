@@ -9,7 +9,7 @@ import type { ServedCall } from '../../../src/api-proxy/observed.ts';
 import { readCalls } from '../../../src/calls/read.ts';
 import { CallRecorder } from '../../../src/calls/recorder.ts';
 import { listenForReports } from '../../../src/calls/reported.ts';
-import type { KubeObject } from '../../../src/cluster/api/objects.ts';
+import type { KubeObject, ManagedFields } from '../../../src/cluster/api/objects.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
 
@@ -56,6 +56,16 @@ function served(
     call: apiCall({ method, url }),
     ...{ at, headers: reconcile ? { 'devloop-reconcile': reconcile } : {}, ms: 3 },
     answer: { status, headers: { 'content-type': 'application/json' }, body, bytes: body.length },
+  };
+}
+
+function writer(manager: string, fieldsV1: object, subresource?: string): ManagedFields {
+  return {
+    manager,
+    operation: 'Update',
+    time: '2026-01-01T00:00:00Z',
+    fieldsV1,
+    ...(subresource ? { subresource } : {}),
   };
 }
 
@@ -133,10 +143,82 @@ test('the event of a write may pass before the answer to it', async () => {
   expect(of('call')).toMatchObject([{ changes: ['~spec.replicas=4'] }]);
 });
 
+const SPEC = { 'f:spec': { 'f:replicas': {} } };
+const READY = { 'f:status': { 'f:ready': {}, 'f:conditions': { 'k:{"type":"Ready"}': { 'f:status': {} } } } };
+
+test('what others have written before a write is not what the write changed, although their event passes later', async () => {
+  const { calls, end, of } = await recorder();
+  const managedFields = [writer('shop', SPEC), writer('kubelet', READY, 'status')];
+  const ready = { ready: 1, conditions: [{ type: 'Ready', status: 'True' }] };
+  calls.hooks.watched(
+    watchLine('ADDED', { ...deployment(1, 1), status: { ready: 0 } } as KubeObject),
+    now(),
+    WATCH,
+  );
+  await sleep(5);
+  const reported = { ...deployment(2, 1, { managedFields }), status: ready } as KubeObject;
+  calls.hooks.served(served(`PUT ${APPS}/web?fieldManager=shop`, 200, reported));
+  calls.hooks.watched(watchLine('MODIFIED', reported), now(), WATCH);
+  await sleep(5);
+  const written = { ...deployment(4, 3, { managedFields }), status: { ...ready, ready: 2 } } as KubeObject;
+  calls.hooks.served(served(`PUT ${APPS}/web?fieldManager=shop`, 200, written));
+  await sleep(5);
+  const removed = { ...deployment(6, 3, { managedFields }), spec: {} } as KubeObject;
+  calls.hooks.served(served(`PUT ${APPS}/web?fieldManager=shop`, 200, removed));
+  await end();
+  expect(of('call')).toMatchObject([
+    { isUnchanged: true },
+    {
+      changes: ['~spec.replicas=3'],
+      after: [{ by: 'kubelet', changes: ['~status.ready=1', '+status.conditions'] }, { what: 'created' }],
+    },
+    { changes: ['-spec.replicas'] },
+  ]);
+});
+
+test('an apply has changed what its own manager owns, and an update can also remove what others own', async () => {
+  const { calls, end, of } = await recorder();
+  const applied = { ...writer('shop', SPEC), operation: 'Apply' };
+  calls.hooks.served(
+    served(`GET ${APPS}/web`, 200, deployment(1, 1, { managedFields: [writer('shop', SPEC)] })),
+  );
+  await sleep(5);
+  const scaled = { ...deployment(2, 2, { managedFields: [writer('ann', SPEC)] }), extra: 1 } as KubeObject;
+  const url = `${APPS}/web?fieldManager=shop`;
+  const apply = apiCall({ method: 'PATCH', url, contentType: 'application/apply-patch+yaml' });
+  calls.hooks.served({ ...served(`PATCH ${url}`, 200, scaled), call: apply });
+  await sleep(5);
+  calls.hooks.served({
+    ...served(`PATCH ${url}`, 200, deployment(3, 3, { managedFields: [applied, writer('ann', SPEC)] })),
+    call: apply,
+  });
+  await end();
+  expect(of('call')).toMatchObject([{ changes: ['+extra=1'] }, { changes: ['~spec.replicas=3', '-extra'] }]);
+});
+
+test('nothing is said about who deleted an object, or wrote a field that nobody owns', async () => {
+  const { calls, end, of } = await recorder();
+  const managedFields = [writer('kubelet', READY, 'status')];
+  calls.hooks.watched(watchLine('ADDED', deployment(1, 1)), now(), WATCH);
+  await sleep(5);
+  const bound = {
+    ...deployment(2, 1, { managedFields }),
+    spec: { replicas: 1, nodeName: 'n1' },
+  } as KubeObject;
+  calls.hooks.watched(watchLine('MODIFIED', bound), now(), WATCH);
+  calls.hooks.watched(watchLine('DELETED', deployment(3, 1, { managedFields })), now(), WATCH);
+  await sleep(5);
+  calls.hooks.served(served(`PUT ${APPS}/web`, 200, deployment(4, 1)));
+  await end();
+  const [{ after = [] } = {}] = of('call');
+  expect(after).toMatchObject([{ what: 'deleted' }, { changes: ['+spec.nodeName=n1'] }, { what: 'created' }]);
+  for (const one of after) expect(one).not.toHaveProperty('by');
+});
+
 test('a reconcile has its calls, its log lines, its result, and the events that came before it', async () => {
   const { calls, end, of } = await recorder();
   const reconcile = '18c529d1-0000-4000-8000-000000000001';
-  const byAnn = { managedFields: [{ manager: 'ann', operation: 'Update', time: '2026-01-01T00:00:00Z' }] };
+  const byAnn = { managedFields: [writer('ann', { 'f:spec': { 'f:replicas': {} } })] };
   const owned = { ownerReferences: [{ kind: 'Shop', name: 'main', uid: 'u0', controller: true }] };
   calls.hooks.watched(watchLine('ADDED', deployment(1, 1)), now(), WATCH);
   await sleep(5);
