@@ -49,9 +49,20 @@ const MINUTE_MS = 60_000;
 const UNCHANGED: Rule<SeenCall, { verb: string }> = {
   ...{ least: 10, withinMs: MINUTE_MS },
   signs: ({ call, controller }) =>
-    call.isUnchanged
+    isNeedless(call, call.after) && !(call.verb === 'apply' && call.reconcile !== undefined)
       ? ofCall(call, controller).map((subject) => ({ subject, values: { verb: call.verb } }))
       : [],
+  warning: (often) => notice('calls.unchanged', often),
+};
+
+/** Only at its end, the reconcile of an apply tells what came before it. */
+const APPLIED_UNCHANGED: Rule<SeenReconcile, { verb: string }> = {
+  ...{ least: UNCHANGED.least, withinMs: UNCHANGED.withinMs },
+  signs: ({ reconcile: { controller, calls, after } }) =>
+    calls
+      .filter((call) => call.verb === 'apply' && isNeedless(call, after))
+      .flatMap((call) => ofCall(call, controller))
+      .map((subject) => ({ subject, values: { verb: 'apply' } })),
   warning: (often) => notice('calls.unchanged', often),
 };
 
@@ -98,7 +109,7 @@ const CONTESTED_BY_TIME: Rule<SeenCall, { by: string }> = {
 };
 
 const OF_CALLS = [UNCHANGED, CONFLICTS, AFTER_OWN, CONTESTED_BY_TIME];
-const OF_RECONCILES = [WAKES_ITSELF, CONTESTED];
+const OF_RECONCILES = [WAKES_ITSELF, CONTESTED, APPLIED_UNCHANGED];
 
 /** An event wakes a controller at once; what comes later has another cause. */
 const SOON_MS = 1_000;
@@ -144,13 +155,18 @@ export class Warnings {
   }
 }
 
-/** A create that finds its object is no conflict: it has the same status. */
-function isConflict({ verb, code, isWrite, isOwn, isDryRun }: CallSummary): boolean {
-  return code === 409 && verb !== 'create' && isWrite === true && !isOwn && !isDryRun;
+/** Server-side apply is made to be repeated whenever something has happened. */
+function isNeedless({ verb, isUnchanged }: ReconcileCall, after: CauseEvent[] = []): boolean {
+  return isUnchanged === true && (verb !== 'apply' || after.length === 0);
+}
+
+/** A create that finds its object is no conflict: it has the same status. Nor is what a fault answers. */
+function isConflict({ verb, code, isWrite, isOwn, isDryRun, faults }: CallSummary): boolean {
+  return code === 409 && verb !== 'create' && isWrite === true && !isOwn && !isDryRun && !faults;
 }
 
 /** Nothing for a call that names no object. */
-function ofCall({ kind, resource = '', namespace, name }: CallSummary, controller?: string): Subject[] {
+function ofCall({ kind, resource = '', namespace, name }: ReconcileCall, controller?: string): Subject[] {
   if (name === undefined) return [];
   const object = objectName({ kind: kind ?? resource.split('/')[0]!, namespace, name });
   return [{ ...(controller ? { controller } : {}), object }];

@@ -73,8 +73,10 @@ export const CALLS = {
   'calls.unchanged': warning<Repeated & { verb: string }>(
     ({ controller, object, verb, ...often }) =>
       `${controllerText(controller)} has written ${describe(object)} ${oftenText(often)} (${verb}), and nothing has changed.`,
-    () =>
-      'Compare with what is there before you write: in Go, controllerutil.CreateOrUpdate and CreateOrPatch do.',
+    ({ verb }) =>
+      verb === 'apply'
+        ? 'Nothing had happened before these applies: let the controller watch what it waits for, or use a longer RequeueAfter.'
+        : 'Compare with what is there before you write: in Go, controllerutil.CreateOrUpdate and CreateOrPatch do.',
   ),
   /** Writes of the same object are refused again and again, because somebody else has written it, or owns the fields that are applied. */
   'calls.conflicts': warning<Repeated & { verb: string; cause: string }>(

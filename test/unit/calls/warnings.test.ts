@@ -60,6 +60,22 @@ test('ten writes within a minute that change nothing are told, with the controll
   expect(repeatedCalls(30, 1_000, { changes: ['~spec.replicas=2'] })).toEqual([]);
 });
 
+test('applies that change nothing are told only if nothing has happened before them', () => {
+  const apply: ReconcileCall = { id: 'c-000001', verb: 'apply', ...WEB, code: 200, isUnchanged: true };
+  expect(repeated(10, 6_000, { calls: [apply], after: [BY_ANN] })).toEqual([]);
+  expect(repeated(10, 6_000, { calls: [apply], after: [] })).toMatchObject([
+    {
+      code: 'calls.unchanged',
+      values: { controller: 'shop', object: WEB, verb: 'apply', times: 10, seconds: 54 },
+    },
+  ]);
+  expect(repeated(10, 6_000, { calls: [{ ...apply, verb: 'update' }], after: [] })).toEqual([]);
+  const alone = { verb: 'apply', isUnchanged: true as const };
+  expect(repeatedCalls(10, 6_000, { ...alone, reconcile: 'r' })).toEqual([]);
+  expect(repeatedCalls(10, 6_000, { ...alone, after: [BY_ANN] })).toEqual([]);
+  expect(repeatedCalls(10, 6_000, alone)).toMatchObject([{ code: 'calls.unchanged' }]);
+});
+
 test('writes of other objects, and of other controllers, are counted by themselves', () => {
   const warnings = new Warnings();
   const told = Array.from({ length: 27 }, (_, index) =>
@@ -85,6 +101,7 @@ test('five conflicts within a minute are told, with their cause', () => {
   // The same status says that there is such an object already, and that devloop does not pass the write on.
   expect(repeatedCalls(30, 1_000, { ...conflict, verb: 'create' })).toEqual([]);
   expect(repeatedCalls(30, 1_000, { ...conflict, isOwn: true })).toEqual([]);
+  expect(repeatedCalls(30, 1_000, { ...conflict, faults: ['409 update'] })).toEqual([]);
 });
 
 test('ten reconciles within 30 seconds that only their own writes can have caused are told, with the fields', () => {
