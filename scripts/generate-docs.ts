@@ -24,6 +24,7 @@ export function generateDocs(): Record<string, string> {
     'call',
     'rbac',
     'fault',
+    'planned-write',
   ]
     .map((name) => readFileSync(join(ROOT, `src/report/${name}.ts`), 'utf8'))
     .join('\n');

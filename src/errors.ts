@@ -10,6 +10,7 @@ export const EXIT_CODES = {
   5: 'the cluster cannot reach this machine',
   6: 'the controller fails to build or start, or its answers changed',
   7: 'the certificate is unusable',
+  8: 'the controller would change the cluster (`plan`)',
   130: 'interrupted; `up` restores everything, unless a second Ctrl-C stops that',
 } as const;
 
@@ -78,6 +79,7 @@ export const CATALOGUE = {
     exit: 2,
     about: 'Reviews that are to be saved in the checkout may contain secrets.',
   },
+  'plan.changes': { exit: 8, about: 'The code of the checkout would change the cluster.' },
   'review.changed': {
     exit: 6,
     about: 'The controller answers recorded reviews differently than before.',

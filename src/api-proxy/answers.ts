@@ -10,8 +10,19 @@ export interface Refusal {
   retryAfterSeconds?: number;
 }
 
+/** A whole answer of devloop's own. */
+export interface OwnAnswer {
+  code: number;
+  type: string;
+  body: Buffer;
+}
+
 /** Answers in the API server's own format, so that clients show the message. Returns the body of the answer. */
-export function refuse(response: ServerResponse, refusal: Refusal): Buffer {
+export function refuse(response: ServerResponse, refusal: Refusal | OwnAnswer): Buffer {
+  if ('body' in refusal) {
+    response.writeHead(refusal.code, { 'content-type': refusal.type }).end(refusal.body);
+    return refusal.body;
+  }
   const { code, reason, message, retryAfterSeconds: seconds } = refusal;
   const details = seconds === undefined ? {} : { details: { retryAfterSeconds: seconds } };
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason };

@@ -5,9 +5,10 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { endToEnd, NotStarted, type UpgradeRequest } from '../cluster/api/pass-on.ts';
 import { messageOf } from '../errors.ts';
 import type { Injector } from '../faults/injector.ts';
-import { headOf, type Refusal, refuse } from './answers.ts';
+import { headOf, type OwnAnswer, type Refusal, refuse } from './answers.ts';
 import { type ApiCall, apiCall, isWrite } from './api-call.ts';
 import { readBody } from './body.ts';
+import type { DryRun } from './dry-run.ts';
 import { meetFaults, withFaults } from './faulty.ts';
 import { type CallHooks, CallTrace, upstreamHeaders } from './observed.ts';
 
@@ -19,6 +20,8 @@ export interface ApiProxyParts {
   hooks?: CallHooks | undefined;
   /** What is to go wrong on purpose. */
   faults?: Injector | undefined;
+  /** Lets nothing through that would change something. */
+  dry?: DryRun | undefined;
   reports?: string | undefined;
   /** Called for each call of a process that a start of the controller has left behind. */
   leftBehind?: (() => void) | undefined;
@@ -39,21 +42,22 @@ export async function passOn(
   const gone = new AbortController();
   // After a whole answer nobody listens, and the error of an abort takes time to create.
   response.once('close', () => response.writableFinished || gone.abort());
-  const { upstream, hooks, faults } = parts;
-  const { call, writes, isBad, asked } = begin(parts, request, gone.signal);
-  if (writes && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
+  const { upstream, hooks, faults, dry } = parts;
+  const { call, arrived, writes, isBad, asked } = begin(parts, request, gone.signal);
+  if ((writes || call.isDryRun) && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   const close = (): void => {
     gone.abort();
     response.destroy();
   };
-  const answerRefusal = (refusal: Refusal): void => {
+  const answerRefusal = (refusal: Refusal | OwnAnswer): void => {
     const answer = refuse(response, refusal);
     trace?.refused(refusal.code, answer);
   };
   try {
     if (isBad) return answerRefusal(BAD_PATH);
-    const { kept: body, rest } = await readBody(request, REPEATABLE_BYTES);
+    const { kept, rest } = await readBody(request, REPEATABLE_BYTES);
+    const body = dry ? dry.pass(arrived, request.headers, kept) : kept;
     await meetFaults(faults, call, { trace, signal: gone.signal, close });
     const answered = await upstream.forward({ ...asked, body, rest });
     const passed = withFaults(answered, faults, call, gone.signal);
@@ -82,11 +86,12 @@ export async function passOnUpgrade(
 ): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
-  const { upstream, hooks, faults } = parts;
-  const { call, isBad, asked } = begin(parts, request, gone.signal, true);
+  const { upstream, hooks, faults, dry } = parts;
+  const { call, arrived, isBad, asked } = begin(parts, request, gone.signal, true);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   try {
     if (isBad) throw new NotStarted(BAD_PATH);
+    dry?.pass(arrived, request.headers, Buffer.alloc(0));
     await meetFaults(faults, call, { trace, signal: gone.signal, close: () => socket.destroy() });
     const { answer, connection } = await upstream.forwardUpgrade(asked);
     trace?.answered(answer, connection ?? answer);
@@ -108,17 +113,19 @@ export async function passOnUpgrade(
 
 /** What is known of a call when it arrives, and what the API server is asked. */
 function begin(
-  { mayWrite, hooks }: ApiProxyParts,
+  { mayWrite, hooks, dry }: ApiProxyParts,
   request: IncomingMessage,
   signal: AbortSignal,
   isUpgrade = false,
-): { call: ApiCall; writes: boolean; isBad: boolean; asked: UpgradeRequest } {
-  const { method = 'GET', url: path = '/' } = request;
-  const call = apiCall({ method, url: path, contentType: request.headers['content-type'] }, isUpgrade);
+): { call: ApiCall; arrived: ApiCall; writes: boolean; isBad: boolean; asked: UpgradeRequest } {
+  const { method = 'GET', url = '/' } = request;
+  const arrived = apiCall({ method, url, contentType: request.headers['content-type'] }, isUpgrade);
+  const { call, path } = dry?.asked(arrived, url) ?? { call: arrived, path: url };
   const writes = isWrite(call);
   const headers = upstreamHeaders(headersOf(request), call, hooks !== undefined && !isUpgrade);
   const mayStart = writes ? startingWith(mayWrite, signal) : undefined;
-  return { call, writes, isBad: leavesPrefix(path), asked: { method, path, headers, signal, mayStart } };
+  const asked = { method, path, headers, signal, mayStart };
+  return { call, arrived, writes, isBad: leavesPrefix(url), asked };
 }
 
 /** Node joins repeated headers, and each of these is a value of its own: one group for each `Impersonate-Group`. */

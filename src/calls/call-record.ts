@@ -55,7 +55,7 @@ export function callRecord(
     ...(answer?.reviews?.length ? { reviews: answer.reviews } : {}),
     ms: Math.round(ms * 10) / 10,
     ...(build === undefined ? {} : { build }),
-    ...(isFailure || call.isDryRun ? {} : stateOf(served, { written, listed }, { versions, paths })),
+    ...(isFailure ? {} : stateOf(served, { written, listed }, { versions, paths })),
   };
   return { record, answered: isVersion(call) ? written : undefined, listed };
 }
@@ -112,9 +112,11 @@ function stateOf(
   if (!isVersion(call)) return {};
   if (call.verb === 'delete') return deleted(call, call.resource && versions.at(call.resource, at), paths);
   if (written === undefined) return {};
-  const before = versions.add({ of: call.resource, object: written, at: at + ms }, at);
-  if (!isWrite(call)) return {};
-  if (before?.metadata.resourceVersion === written.metadata.resourceVersion) return { isUnchanged: true };
+  const before = call.isDryRun
+    ? call.resource && versions.at({ ...call.resource, name: written.metadata.name }, at)
+    : versions.add({ of: call.resource, object: written, at: at + ms }, at);
+  if (!isWrite(call) && !call.isDryRun) return {};
+  if (before && isSame(before, written, call)) return { isUnchanged: true };
   if (call.verb === 'create' || before === undefined)
     return shownOf(served, { before, after: written }, paths);
   const found = differences(before, written);
@@ -134,6 +136,12 @@ function shownOf(
   if ((answer?.bytes ?? 0) > LARGEST_KEPT) return {};
   const shown = before === undefined ? { objectAfter: after } : { objectBefore: before, objectAfter: after };
   return withoutSecrets(shown, isOfSecrets(call), paths) ?? {};
+}
+
+/** A dry run stores nothing, so its answer has the version of the object before it. */
+function isSame(before: KubeObject, after: KubeObject, { isDryRun }: ApiCall): boolean {
+  if (isDryRun) return differences(before, after).length === 0;
+  return before.metadata.resourceVersion === after.metadata.resourceVersion;
 }
 
 function deleted(call: ApiCall, before: KubeObject | undefined, paths: PathStep[][]): State {

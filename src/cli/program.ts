@@ -12,6 +12,7 @@ import { faultCommand } from './fault.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
 import { initCommand } from './init.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
+import { planCommand } from './plan.ts';
 import { rbacCommand } from './rbac.ts';
 import { reviewsCommand } from './reviews.ts';
 import type { Shell } from './shell.ts';
@@ -66,6 +67,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Take over and restore:': { up: upCommand, down: downCommand },
   'Control a session:': { hold: holdCommand, release: releaseCommand, fault: faultCommand },
   'Inspect:': {
+    plan: planCommand,
     status: statusCommand,
     reviews: reviewsCommand,
     calls: callsCommand,

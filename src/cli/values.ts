@@ -34,6 +34,11 @@ export function parseMilliseconds(value: string): number {
   return Number(value);
 }
 
+export function parseSeconds(value: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('Expected a number of seconds from 1.');
+  return Number(value);
+}
+
 /** The name of a set becomes the name of a file. */
 export function parseSetName(value: string): string {
   if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(value))

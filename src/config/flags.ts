@@ -1,5 +1,5 @@
 /** A command with flags for settings. `config` has those of `up`. */
-export type CommandWithSettings = 'up' | 'down' | 'status' | 'doctor' | 'certs';
+export type CommandWithSettings = 'up' | 'plan' | 'down' | 'status' | 'doctor' | 'certs';
 
 /** A group of flags in the help; `cluster` has those that choose the cluster and the operator. */
 export type FlagGroup = 'takeOver' | 'controller' | 'reviews' | 'route' | 'cluster';
@@ -22,11 +22,16 @@ export function flagName({ spelled }: SettingFlag): string {
   return /--[\w-]*/.exec(spelled)?.[0] ?? spelled;
 }
 
-const EVERYWHERE = ['up', 'down', 'status', 'doctor', 'certs'] as const;
+const EVERYWHERE = ['up', 'plan', 'down', 'status', 'doctor', 'certs'] as const;
 
 /** A flag of each command that talks to a cluster. */
 export function everywhere(spelled: string): SettingFlag {
   return { spelled, of: EVERYWHERE, group: 'cluster' };
+}
+
+/** A flag of the commands that run the controller. */
+export function running(spelled: string): SettingFlag {
+  return { spelled, of: ['up', 'plan'], group: 'controller' };
 }
 
 export function ofUp(spelled: string, group: FlagGroup): SettingFlag {

@@ -1,5 +1,5 @@
 import { API_CHOICES, CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
-import { AFTER_DASHES, everywhere, ofUp, planned, type SettingFlag } from './flags.ts';
+import { AFTER_DASHES, everywhere, ofUp, planned, running, type SettingFlag } from './flags.ts';
 import {
   ADDRESS,
   ALSO_PAUSE,
@@ -99,7 +99,7 @@ export const SETTINGS = {
     {
       example: 'me',
       otherwise: 'serviceaccount for a program that devloop builds, me for a command',
-      flag: ofUp('--identity <who>', 'controller'),
+      flag: running('--identity <who>'),
     },
   ),
   faults: row(
@@ -176,7 +176,7 @@ export const SETTINGS = {
     {
       example: './cmd/manager',
       otherwise: 'discovered',
-      flag: planned('--package <dir>', 'controller'),
+      flag: { ...running('--package <dir>'), of: ['up', 'plan', 'doctor'] },
       flagReplaces: ['controller.run', 'controller.build'],
       isOfOneController: true,
     },

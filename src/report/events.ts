@@ -3,6 +3,7 @@ import type { ChangeAction, FieldValues, Writer } from './change.ts';
 import type { FaultSummary } from './fault.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
+import type { PlannedWrite } from './planned-write.ts';
 import type { BroadRule, ComparedRoles, MissingRule, RbacCure, UnseenRule } from './rbac.ts';
 import type {
   AlikeReview,
@@ -171,6 +172,10 @@ export type DevloopEvent =
    * `devloop hold`.
    */
   | { type: 'reviews.held'; session: string }
+  /** What the controller would write, found by `devloop plan`. */
+  | { type: 'plan.write'; write: PlannedWrite }
+  /** The plan is complete: how many writes there would be of each kind. */
+  | { type: 'plan.done'; create: number; change: number; delete: number; refused: number; notSent: number }
   /** What goes wrong on purpose: after each change, and as `devloop fault` lists it. */
   | { type: 'faults.listed'; session: string; faults: FaultSummary[] }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */

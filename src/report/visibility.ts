@@ -63,6 +63,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'rbac.broad': 'quiet',
   'reviews.held': 'quiet',
   'faults.listed': 'quiet',
+  'plan.write': 'quiet',
+  'plan.done': 'quiet',
   'reviews.released': 'quiet',
   'files.ignored': 'normal',
   'files.followed': 'normal',

@@ -5,6 +5,7 @@ import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { observeCalls } from './calls/observed-calls.ts';
+import { callsOf } from './calls/of-session.ts';
 import { openContext } from './context/context.ts';
 import { operatorName } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -27,7 +28,7 @@ import { noticeUnserved } from './route/user-process.ts';
 import { agreeTo, questionFor } from './start/consent.ts';
 import { localFilesOf, prepareProgram } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
-import { accountOf, createIdentity } from './start/identity.ts';
+import { createIdentity } from './start/identity.ts';
 import { createSessionLeases } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
 import type { Proposal, Session, UpCommand } from './start/session.ts';
@@ -141,17 +142,6 @@ async function conclude(
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) work.emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
-}
-
-/** Where the controller's calls are recorded, and whose they are. */
-function callsOf(session: Session): Parameters<typeof observeCalls>[0] {
-  const { context, target, files } = session;
-  const { context: name, server, kubeconfigFiles: kubeconfig } = context.api;
-  const account = accountOf(session);
-  const cluster = { context: name, server, kubeconfig };
-  const { namespace } = target;
-  const of = { since: new Date().toISOString(), cluster, namespace, ...(account && { account }) };
-  return { directory: files.directory, redact: context.settings.redact.value ?? [], of };
 }
 
 interface Concluded {

@@ -108,7 +108,7 @@ export interface WebhookClient {
 
 /** An APIService that names no Service is served by kube-apiserver itself. */
 export interface ApiService extends KubeObject {
-  spec: { service?: { namespace: string; name: string } };
+  spec: { group?: string; service?: { namespace: string; name: string } };
 }
 
 export interface WebhookConfiguration extends KubeObject {

@@ -23,6 +23,22 @@ export const CALLS = {
         ? `Session ${session} has recorded no ${what} yet.`
         : `None of the ${recorded} ${what} that session ${session} has recorded fits.`,
   ),
+  /** The controller had something new to ask all the time, so the plan may be incomplete. */
+  'plan.not-quiet': warning<{ seconds: number }>(
+    ({ seconds }) =>
+      `After ${seconds} s, the controller still asked for something new, so this plan may be incomplete.`,
+    () => 'Give it more time: --limit-seconds 600',
+  ),
+  /** Nobody could be asked which API groups other servers answer for, so writes to groups that are not Kubernetes' own are not sent. */
+  'plan.groups-unknown': warning<{ cause: string }>(
+    ({ cause }) =>
+      `devloop cannot see which API groups are served by other servers, which may not know what a dry run is (${cause}). Writes to groups that are not Kubernetes' own are not sent.`,
+  ),
+  /** What a plan can neither keep the controller from nor show. */
+  'plan.limits': note<object>(
+    () =>
+      'The controller runs here with every write to the API server as a dry run. What it does elsewhere, such as at a cloud or in a database, does happen. The in-cluster manager answers the webhooks.',
+  ),
   /** A fault names neither a verb nor a resource. */
   'faults.everything': warning<{ rule: string }>(
     ({ rule }) =>

@@ -72,6 +72,18 @@ export async function discoverTarget(command: UpCommand): Promise<PlannedTakeOve
   return { target, plan, facts: await facts, inTheWay };
 }
 
+/** Discovers the operator for a run that takes nothing over, and so needs no permission to do that. */
+export async function discoverOnly(command: UpCommand): Promise<PlannedTakeOver> {
+  const { context, options, io } = command;
+  const settings = routeSettings(context.settings, options);
+  const facts = await withoutWebhooks(checkoutFactsOf(context), options);
+  const target = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
+  if (target.services.length === 0 && target.manager === undefined)
+    await requireRunnable(context, facts, options);
+  const plan = planTakeOver(target, settings, [], undefined);
+  return { target, facts, plan: { ...plan, routes: [], standIn: [] } };
+}
+
 /** The target after other sessions were restored: its objects have changed, its routes have not. */
 export async function discoverAgain(command: UpCommand, before: PlannedTakeOver): Promise<PlannedTakeOver> {
   const { context, options, io } = command;

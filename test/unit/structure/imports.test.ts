@@ -56,12 +56,12 @@ const ROOMS = {
   'route/relay/wire': '',
   'route/ssh': 'machine route',
   session: [
-    'calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
+    'api-proxy calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
     'controller/watch gateway languages local machine operator operator/manifests operator/rbac page reviews',
     'session/calls session/context session/control session/doctor session/end session/faults session/guard',
-    'session/reviews session/route session/start session/verify',
+    'session/planning session/reviews session/route session/start session/verify',
   ].join(' '),
-  'session/calls': 'api-proxy calls cluster/api config reviews',
+  'session/calls': 'api-proxy calls cluster/api config reviews session/start',
   'session/context': [
     'checkout cluster cluster/api cluster/marks cluster/takeover config controller languages',
     'local machine operator page reviews',
@@ -80,6 +80,7 @@ const ROOMS = {
   ].join(' '),
   'session/faults': 'faults gateway session/start',
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
+  'session/planning': 'api-proxy calls reviews',
   'session/reviews': [
     'calls checkout cluster/api config controller languages operator reviews session/context',
     'session/control session/start session/verify',
@@ -113,6 +114,7 @@ const GROUND = [
     'report/events',
     'report/fault',
     'report/object-name',
+    'report/planned-write',
     'report/rbac',
     'report/manifest',
     'report/notices',

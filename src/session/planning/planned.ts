@@ -1,0 +1,62 @@
+import type { CallRecord } from '../../calls/record.ts';
+import type { PlannedWrite } from '../../report/planned-write.ts';
+import { objectDiff, yaml } from '../../reviews/objects.ts';
+
+const NOT_SENT = 405;
+const DELETES = new Set(['delete', 'deletecollection']);
+/** What the API server sets, which says nothing about the controller. */
+const SET_BY_SERVER = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
+
+/** The writes of a dry run in their order, without those that change nothing. */
+export function plannedWrites(records: CallRecord[]): PlannedWrite[] {
+  const written = new Set<string>();
+  return records.flatMap((record) => {
+    const write = plannedWrite(record);
+    if (write === undefined) return [];
+    const object = [record.group, record.resource?.split('/')[0], record.namespace, record.name].join(' ');
+    const isLater = written.has(object);
+    written.add(object);
+    return [isLater ? { ...write, isLater: true as const } : write];
+  });
+}
+
+function plannedWrite(record: CallRecord): PlannedWrite | undefined {
+  const { verb, resource = record.path ?? '', group, namespace, name, code = 0, message } = record;
+  const { kind = kindIn(record.objectBefore) } = record;
+  const isSent = record.isDryRun === true;
+  if (!isSent && !(record.isOwn && code === NOT_SENT)) return undefined;
+  const what = { verb, resource, ...defined({ group, kind, namespace, name }) };
+  if (!isSent) return { action: 'not-sent', ...what };
+  if (code >= 400 || code === 0) return { action: 'refused', ...what, ...defined({ message }) };
+  if (record.isUnchanged) return undefined;
+  const { changes, objectBefore, objectAfter } = record;
+  const action = DELETES.has(verb)
+    ? 'delete'
+    : objectBefore === undefined && verb !== 'patch'
+      ? 'create'
+      : 'change';
+  return { action, ...what, ...defined({ changes, diff: diffOf(objectBefore, objectAfter) }) };
+}
+
+/** The answer to a deletion may not say of what kind the object was. */
+function kindIn(object: unknown): string | undefined {
+  const { kind } = (object ?? {}) as { kind?: unknown };
+  return typeof kind === 'string' ? kind : undefined;
+}
+
+function diffOf(before: unknown, after: unknown): string | undefined {
+  if (after === undefined) return undefined;
+  const shown = withoutServerFields(after);
+  return before === undefined ? yaml(shown) : objectDiff(withoutServerFields(before), shown);
+}
+
+function withoutServerFields(object: unknown): unknown {
+  const { metadata = {}, ...rest } = (object ?? {}) as { metadata?: object };
+  const { apiVersion, kind, ...fields } = rest as { apiVersion?: unknown; kind?: unknown };
+  const kept = Object.entries(metadata).filter(([key]) => !SET_BY_SERVER.includes(key));
+  return { apiVersion, kind, metadata: Object.fromEntries(kept), ...fields };
+}
+
+function defined<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
