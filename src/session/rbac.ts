@@ -37,7 +37,7 @@ export async function rbac({ session }: RbacOptions, io: Io): Promise<void> {
   await using api = await openCluster(needed, io).catch((error) => noteUnread(error, io));
   const reading = api && clusterGrants(api, needed.account!).catch((error) => noteUnread(error, io));
   const [own, grants] = await Promise.all([
-    checkoutRoles(root),
+    checkoutRoles(root, needed.account?.name),
     reading && unlessInterrupted(reading, io.signal),
   ]);
   const isGo = (await languageOf(new Checkout(root)))?.name === 'Go';

@@ -36,9 +36,15 @@ export interface CheckoutRoles {
   templates: string[];
 }
 
-/** Roles that are bound to nobody are for people, so they allow the controller nothing. Templates of charts are not read. */
-export async function checkoutRoles(root: string): Promise<CheckoutRoles> {
-  const [{ manifests, templates }, bound] = await Promise.all([readManifests(root), boundRoles(root)]);
+/**
+ * Roles that are bound to nobody are for people, so they allow the controller nothing. Templates of charts are not read. `account`: the name of
+ * the ServiceAccount in the cluster.
+ */
+export async function checkoutRoles(root: string, account?: string): Promise<CheckoutRoles> {
+  const [{ manifests, templates }, bound] = await Promise.all([
+    readManifests(root),
+    boundRoles(root, account),
+  ]);
   const roles = manifests
     .flatMap((one) => {
       const isClusterWide = bound.get(`${one.kind} ${one.object.metadata.name}`);
@@ -76,8 +82,11 @@ export function grants({ rules, namespace }: Grant, access: Access): boolean {
   return isInPlace && rules.some((rule) => allows(rule, access));
 }
 
-/** `ClusterRole manager-role`, for each role that a binding of the checkout gives to a ServiceAccount; whether in the whole cluster. */
-async function boundRoles(root: string): Promise<Map<string, boolean>> {
+/**
+ * `ClusterRole manager-role`, for each role that a binding of the checkout gives to this ServiceAccount, or to any if it names none like it;
+ * whether in the whole cluster.
+ */
+async function boundRoles(root: string, account = ''): Promise<Map<string, boolean>> {
   const { parseAllDocuments } = await import('yaml');
   const files = (await manifestFiles(root, BINDS)).filter(({ text }) => !TEMPLATE.test(text));
   const objects = files.flatMap(({ text }) =>
@@ -85,9 +94,10 @@ async function boundRoles(root: string): Promise<Map<string, boolean>> {
       one.errors.length > 0 ? [] : [readDocument(one) as Binding | null | undefined],
     ),
   );
-  const ofAccounts = objects.filter(
-    (one) => isList(one?.subjects) && one.subjects.some((subject) => subject?.kind === 'ServiceAccount'),
-  );
+  const binding = (isOne: (name: string) => boolean) =>
+    objects.filter((one) => accountsIn(one).some(({ name }) => isOne(String(name))));
+  const ofAccount = binding((name) => isInClusterAs(account, name));
+  const ofAccounts = ofAccount.length > 0 ? ofAccount : binding(() => true);
   const bound = new Map<string, boolean>();
   for (const one of ofAccounts) {
     const key = `${one?.roleRef?.kind} ${one?.roleRef?.name}`;
@@ -96,10 +106,25 @@ async function boundRoles(root: string): Promise<Map<string, boolean>> {
   return bound;
 }
 
+/** kustomize can put words before and after the names that a checkout uses. */
+function isInClusterAs(account: string, name: string): boolean {
+  return account === name || account.endsWith(`-${name}`) || account.startsWith(`${name}-`);
+}
+
 interface Binding {
   kind?: unknown;
-  subjects?: ({ kind?: unknown } | null)[];
+  subjects?: (Subject | null)[];
   roleRef?: { kind?: unknown; name?: unknown };
+}
+
+interface Subject {
+  kind?: unknown;
+  name?: unknown;
+}
+
+function accountsIn(binding: Binding | null | undefined): Subject[] {
+  const subjects = isList(binding?.subjects) ? binding.subjects : [];
+  return subjects.flatMap((one) => (one?.kind === 'ServiceAccount' ? [one] : []));
 }
 
 function isList<T>(value: T[] | undefined): value is T[] {

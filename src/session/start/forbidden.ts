@@ -69,7 +69,7 @@ export function noticeForbidden(
       owner &&
       (await cureFor(
         { ...rule, names: [name ?? ''] },
-        { namespace, owner, ...at, ...(await checkoutRoles(at.root)) },
+        { namespace, owner, ...at, ...(await checkoutRoles(at.root, owner.name)) },
       ));
     at.emit(notice('api.forbidden', { ...rule, namespace, name, account, times, ...cure }));
   };

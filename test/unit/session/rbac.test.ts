@@ -114,6 +114,19 @@ test('a binding that nobody can read is no role of the controller', async () => 
   );
 });
 
+test('roles that the checkout gives to another account are not of the controller, unless it names none like its own', async () => {
+  const others = ROLE.replaceAll('manager', 'prometheus');
+  const files = { 'config/rbac/all.yaml': ROLE, 'config/prometheus/all.yaml': others };
+  const rolesOf = async (name: string): Promise<string[]> => {
+    const events = await compared(403, { files, needs: { account: { namespace: 'shop', name } } });
+    const found = events.find(({ type }) => type === 'rbac.compared') as { checkout: { name: string }[] };
+    return found.checkout.map((one) => one.name).sort();
+  };
+  for (const name of ['manager', 'shop-manager', 'manager-v2'])
+    expect(await rolesOf(name)).toEqual(['manager-role']);
+  expect(await rolesOf('controller')).toEqual(['manager-role', 'prometheus-role']);
+});
+
 test('what was cut is said, and a session without calls has nothing to compare', async () => {
   const cut = await compared(200, { needs: { cut: ['namespaces'] } });
   expect(cut[0]).toMatchObject({ code: 'rbac.cut', values: { what: 'namespaces' } });
