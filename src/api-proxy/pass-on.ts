@@ -43,8 +43,8 @@ export async function passOn(
   // After a whole answer nobody listens, and the error of an abort takes time to create.
   response.once('close', () => response.writableFinished || gone.abort());
   const { upstream, hooks, faults, dry } = parts;
-  const { call, arrived, writes, isBad, asked } = begin(parts, request, gone.signal);
-  if ((writes || call.isDryRun) && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
+  const { call, arrived, writes, isShown, isBad, asked } = begin(parts, request, gone.signal);
+  if (isShown && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   const close = (): void => {
     gone.abort();
@@ -117,7 +117,14 @@ function begin(
   request: IncomingMessage,
   signal: AbortSignal,
   isUpgrade = false,
-): { call: ApiCall; arrived: ApiCall; writes: boolean; isBad: boolean; asked: UpgradeRequest } {
+): {
+  call: ApiCall;
+  arrived: ApiCall;
+  writes: boolean;
+  isShown: boolean;
+  isBad: boolean;
+  asked: UpgradeRequest;
+} {
   const { method = 'GET', url = '/' } = request;
   const arrived = apiCall({ method, url, contentType: request.headers['content-type'] }, isUpgrade);
   const { call, path } = dry?.asked(arrived, url) ?? { call: arrived, path: url };
@@ -125,7 +132,9 @@ function begin(
   const headers = upstreamHeaders(headersOf(request), call, hooks !== undefined && !isUpgrade);
   const mayStart = writes ? startingWith(mayWrite, signal) : undefined;
   const asked = { method, path, headers, signal, mayStart };
-  return { call, arrived, writes, isBad: leavesPrefix(url), asked };
+  // What the API server is asked in place of a write is to be shown as that.
+  const isShown = isWrite(arrived);
+  return { call, arrived, writes, isShown, isBad: leavesPrefix(url), asked };
 }
 
 /** Node joins repeated headers, and each of these is a value of its own: one group for each `Impersonate-Group`. */
