@@ -25,6 +25,8 @@ export function ownChanges(
   found: PatchOperation[],
   { call, manager, before, after }: Write,
 ): PatchOperation[] {
+  // Nobody knows how managedFields name a client that does not say what it is.
+  if (manager === undefined) return found;
   const subresource = call.resource?.subresource ?? '';
   const isApply = call.verb === 'apply';
   const isOfPart = (one: ManagedFields): boolean => (one.subresource ?? '') === subresource;

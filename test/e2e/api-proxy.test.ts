@@ -301,7 +301,8 @@ it('what the controller has left behind writes nothing once the next one has sta
   await patiently(async () => expect(await timesNoted(second, '200')).toBeGreaterThan(3));
   await patiently(async () => expect(await timesNoted(first, '503')).toBeGreaterThan(3));
   expect(await written()).toMatchObject({ [first]: last });
-  expect(up.events.filter((event) => 'code' in event && event.code === 'api.left-behind')).toHaveLength(1);
+  const told = () => up.events.filter((event) => 'code' in event && event.code === 'api.left-behind');
+  await patiently(async () => expect(told()).toHaveLength(1));
   await ended(up);
 });
 

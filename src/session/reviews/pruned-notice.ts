@@ -30,6 +30,8 @@ export function createPrunedNotice(
   emit: Emit,
 ): { observe(event: DevloopEvent): void } {
   const known = new Set<string>();
+  /** Commands are found in any order. */
+  let told: Promise<unknown> = Promise.resolve();
   return {
     observe(event) {
       for (const { group, kind, fields: all, isOfCrd } of prunedBy(event)) {
@@ -37,7 +39,7 @@ export function createPrunedNotice(
         if (fields.length === 0 || known.size > MOST) continue;
         for (const field of fields) known.add(`${kind}.${group} ${field}`);
         const command = isOfCrd || groups.has(group) ? crdCommand(checkout) : Promise.resolve(undefined);
-        void command.then((text) =>
+        told = Promise.all([command, told]).then(([text]) =>
           emit(notice('fields.pruned', { group, kind, fields, ...(text && { command: text }) })),
         );
       }
