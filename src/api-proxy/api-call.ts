@@ -52,7 +52,8 @@ export function apiCall(
 ): ApiCall {
   const at = url.indexOf('?');
   const path = at < 0 ? url : url.slice(0, at);
-  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
+  // A second question mark belongs to the first key; without the ampersand, it would be dropped.
+  const query = new URLSearchParams(at < 0 ? '' : `&${url.slice(at + 1)}`);
   const resource = calledResource(path);
   // kube-apiserver reads this only of lists: `exec` can have a query of that name, too.
   const isWatch = resource?.name === undefined && ['true', '1'].includes(query.get('watch') ?? '');
@@ -67,6 +68,15 @@ export function apiCall(
 
 export function isRead({ verb }: ApiCall): boolean {
   return READS.has(verb);
+}
+
+/**
+ * Whether kube-apiserver may understand the path otherwise: it decodes the path before it splits it. What is behind a proxy counts as a write
+ * in any case.
+ */
+export function isAmbiguous({ path, resource }: ApiCall): boolean {
+  if (BEHIND_PROXY.test(resource?.subresource ?? '')) return false;
+  return /%2f/i.test(path) || !canBeDecoded(path);
 }
 
 /** Whether the cluster can be another one after this call. What is not known for sure counts as a write. */
@@ -111,6 +121,15 @@ function calledResource(path: string): CalledResource | undefined {
     ...(isInNamespace ? { namespace: name! } : {}),
     ...(more[0] === undefined ? {} : { name: more[0] }),
   };
+}
+
+function canBeDecoded(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function decoded(part: string): string {

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { NotStarted } from '../cluster/api/pass-on.ts';
 import type { OwnAnswer, Refusal } from './answers.ts';
 import { type ApiCall, isWrite } from './api-call.ts';
+import type { RequestBody } from './body.ts';
 import { lengthDelimited, nameInProtobuf, withFields } from './protobuf.ts';
 
 /**
@@ -21,6 +22,7 @@ const NEVER_DRY = new Set([
   'pods/attach',
   'pods/portforward',
 ]);
+const DELETIONS = new Set<ApiCall['verb']>(['delete', 'deletecollection']);
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const JSON_TYPE = 'application/json';
 /** `dryRun: All` of DeleteOptions in protobuf. */
@@ -44,9 +46,10 @@ export class DryRun {
   }
 
   /** The body with which the API server is asked. Throws NotStarted with the answer if it is not asked. `call`: as it came. */
-  pass(call: ApiCall, headers: IncomingHttpHeaders, body: Buffer): Buffer {
-    const own = this.#instead(call, headers, body);
-    const sent = own === undefined ? bodyOf(call, headers, body) : undefined;
+  pass(call: ApiCall, headers: IncomingHttpHeaders, { kept, rest }: RequestBody): Buffer {
+    const own = this.#instead(call, headers, kept);
+    const isWhole = rest === undefined || !DELETIONS.has(call.verb);
+    const sent = own === undefined && isWhole ? bodyOf(call, headers, kept) : undefined;
     if (sent === undefined) throw new NotStarted(own ?? NEVER);
     return sent;
   }
@@ -69,7 +72,8 @@ export class DryRun {
     const { verb, resource } = call;
     const isLease = isOf(call, LEASES);
     if (isLease && verb === 'get') return 'kept';
-    if (!isWrite(call)) return 'pass';
+    // What the client itself calls a dry run is judged like any write: a dry run is not harmless everywhere.
+    if (!isWrite({ ...call, isDryRun: false })) return 'pass';
     if (resource === undefined || verb === 'connect' || this.#isAggregated(resource.group)) return 'never';
     const { resource: plural, subresource } = resource;
     if (plural === 'bindings' || NEVER_DRY.has(`${plural}/${subresource}`)) return 'never';
@@ -82,8 +86,7 @@ export class DryRun {
 
 /** The body of a dry call; undefined if it cannot be one. */
 function bodyOf(call: ApiCall, headers: IncomingHttpHeaders, body: Buffer): Buffer | undefined {
-  const deletes = call.verb === 'delete' || call.verb === 'deletecollection';
-  if (!deletes || body.length === 0) return body;
+  if (!DELETIONS.has(call.verb) || body.length === 0) return body;
   const type = headers['content-type'] ?? JSON_TYPE;
   if (type.startsWith(PROTOBUF)) return withFields(body, DRY_DELETION);
   const options = type.startsWith(JSON_TYPE) ? jsonIn(body) : undefined;

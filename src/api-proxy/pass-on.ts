@@ -6,7 +6,7 @@ import { endToEnd, NotStarted, type UpgradeRequest } from '../cluster/api/pass-o
 import { messageOf } from '../errors.ts';
 import type { Injector } from '../faults/injector.ts';
 import { headOf, type OwnAnswer, type Refusal, refuse } from './answers.ts';
-import { type ApiCall, apiCall, isWrite } from './api-call.ts';
+import { type ApiCall, apiCall, isAmbiguous, isWrite } from './api-call.ts';
 import { readBody } from './body.ts';
 import type { DryRun } from './dry-run.ts';
 import { meetFaults, withFaults } from './faulty.ts';
@@ -57,7 +57,7 @@ export async function passOn(
   try {
     if (isBad) return answerRefusal(BAD_PATH);
     const { kept, rest } = await readBody(request, REPEATABLE_BYTES);
-    const body = dry ? dry.pass(arrived, request.headers, kept) : kept;
+    const body = dry ? dry.pass(arrived, request.headers, { kept, rest }) : kept;
     await meetFaults(faults, call, { trace, signal: gone.signal, close });
     const answered = await upstream.forward({ ...asked, body, rest });
     const passed = withFaults(answered, faults, call, gone.signal);
@@ -91,7 +91,7 @@ export async function passOnUpgrade(
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   try {
     if (isBad) throw new NotStarted(BAD_PATH);
-    dry?.pass(arrived, request.headers, Buffer.alloc(0));
+    dry?.pass(arrived, request.headers, { kept: Buffer.alloc(0) });
     await meetFaults(faults, call, { trace, signal: gone.signal, close: () => socket.destroy() });
     const { answer, connection } = await upstream.forwardUpgrade(asked);
     trace?.answered(answer, connection ?? answer);
@@ -134,7 +134,7 @@ function begin(
   const asked = { method, path, headers, signal, mayStart };
   // What the API server is asked in place of a write is to be shown as that.
   const isShown = isWrite(arrived);
-  return { call, arrived, writes, isShown, isBad: leavesPrefix(url), asked };
+  return { call, arrived, writes, isShown, isBad: leavesPrefix(url) || isAmbiguous(arrived), asked };
 }
 
 /** Node joins repeated headers, and each of these is a value of its own: one group for each `Impersonate-Group`. */

@@ -16,8 +16,10 @@ interface Field {
 export function withFields(body: Buffer, added: Buffer): Buffer | undefined {
   const fields = unknownFields(body);
   const raw = fields?.find(({ number }) => number === RAW);
-  if (fields === undefined) return undefined;
-  const content = Buffer.concat([raw?.content ?? Buffer.alloc(0), added]);
+  const object = raw?.content ?? Buffer.alloc(0);
+  // A last field that is cut would take what follows as its content.
+  if (fields === undefined || fieldsOf(object) === undefined) return undefined;
+  const content = Buffer.concat([added, object]);
   const others = fields.filter((field) => field !== raw).map(({ whole }) => whole);
   return Buffer.concat([MAGIC, ...others, lengthDelimited(RAW, content)]);
 }

@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { apiCall } from '../../../src/api-proxy/api-call.ts';
+import { apiCall, isAmbiguous } from '../../../src/api-proxy/api-call.ts';
 import { DryRun } from '../../../src/api-proxy/dry-run.ts';
 import { lengthDelimited, nameInProtobuf } from '../../../src/api-proxy/protobuf.ts';
 import { NotStarted } from '../../../src/cluster/api/pass-on.ts';
@@ -10,7 +11,7 @@ const made = () => new DryRun((group) => group === 'metrics.example.com');
 function passed(dry: DryRun, method: string, path: string, body = '', type = 'application/json'): unknown {
   const call = apiCall({ method, url: path, contentType: type });
   try {
-    const sent = dry.pass(call, { 'content-type': type }, Buffer.from(body, 'latin1'));
+    const sent = dry.pass(call, { 'content-type': type }, { kept: Buffer.from(body, 'latin1') });
     return [dry.asked(call, path).path, sent.toString('latin1')];
   } catch (error) {
     if (!(error instanceof NotStarted)) throw error;
@@ -41,6 +42,19 @@ test.each<[string, string, unknown]>([
   ['GET', '/api/v1/namespaces/a/services/s/proxy/delete-all', 405],
   ['POST', '/apis/metrics.example.com/v1/things', 405],
   ['POST', '/some/webhook', 405],
+  // What the client itself calls a dry run is judged as well.
+  [
+    'POST',
+    '/api/v1/namespaces/a/configmaps??dryRun=All',
+    ['/api/v1/namespaces/a/configmaps??dryRun=All&dryRun=All', ''],
+  ],
+  [
+    'POST',
+    '/api/v1/namespaces/a/configmaps?dryRun=All',
+    ['/api/v1/namespaces/a/configmaps?dryRun=All&dryRun=All', ''],
+  ],
+  ['POST', '/api/v1/namespaces/a/serviceaccounts/s/token?dryRun=All', 405],
+  ['POST', '/apis/metrics.example.com/v1/things?dryRun=All', 405],
   // What a controller tells.
   ['POST', '/api/v1/namespaces/a/events', [201, '']],
   ['PATCH', '/apis/events.k8s.io/v1/namespaces/a/events/e', 404],
@@ -76,7 +90,7 @@ test('the options of a deletion say that it is dry, since kube-apiserver reads o
   const typeMeta = lengthDelimited(1, Buffer.from('type'));
   const raw = lengthDelimited(2, Buffer.from([0x0a, 0x01, 0x75]));
   const body = Buffer.concat([Buffer.from('k8s\0'), typeMeta, lengthDelimited(2, raw)]).toString('latin1');
-  const dried = Buffer.concat([raw, lengthDelimited(5, Buffer.from('All'))]);
+  const dried = Buffer.concat([lengthDelimited(5, Buffer.from('All')), raw]);
   expect(passed(made(), 'DELETE', POD, body, PROTOBUF)).toEqual([
     `${POD}?dryRun=All`,
     Buffer.concat([Buffer.from('k8s\0'), typeMeta, lengthDelimited(2, dried)]).toString('latin1'),
@@ -88,6 +102,25 @@ test.each([
   ['another type', 'a: b', 'application/yaml'],
   ['no protobuf', 'k8s', PROTOBUF],
   ['protobuf that is cut', 'k8s\0\x12\x7f', PROTOBUF],
+  ['protobuf whose last field is cut', 'k8s\0\x12\x02\x7a\x05', PROTOBUF],
 ])('a deletion whose options cannot be read is not sent: %s', (_, body, type) => {
   expect(passed(made(), 'DELETE', POD, body, type)).toBe(405);
+});
+
+test('a deletion whose options are not whole is not sent', () => {
+  const call = apiCall({ method: 'DELETE', url: POD });
+  const body = { kept: Buffer.from('{}'), rest: Readable.from([]) };
+  expect(() => made().pass(call, {}, body)).toThrow(NotStarted);
+});
+
+test.each([
+  ['/api/v1/namespaces/a/pods%2Fp%2Fexec', true],
+  ['/api/v1/namespaces/a/serviceaccounts/s%2Ftoken', true],
+  ['/api/v1/namespaces/proxy/pods%2Fp%2Fexec', true],
+  ['/api/v1/nodes/n1%2Fproxy/x', true],
+  ['/api/v1/pods/%ff', true],
+  ['/api/v1/namespaces/a/services/s/proxy/a%2Fb', false],
+  ['/apis/apps/v1/deployments?fieldSelector=a%2Fb', false],
+])('kube-apiserver may understand %s otherwise: %s', (url, expected) => {
+  expect(isAmbiguous(apiCall({ method: 'GET', url }))).toBe(expected);
 });
