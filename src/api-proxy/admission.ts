@@ -22,7 +22,7 @@ export class Admission {
   #endedAt: number | undefined;
 
   constructor(parts: ApiProxyParts, served: (call: ServedCall) => void = () => {}) {
-    const { hooks } = parts;
+    const { hooks, crash } = parts;
     const both = hooks && {
       ...hooks,
       served(call: ServedCall): void {
@@ -30,7 +30,12 @@ export class Admission {
         served(call);
       },
     };
-    this.parts = { ...parts, hooks: both };
+    const crashed = (rule: string): void => {
+      // What the process has sent besides does not arrive.
+      this.end();
+      crash?.(rule);
+    };
+    this.parts = { ...parts, hooks: both, ...(crash && { crash: crashed }) };
   }
 
   admits(authorization: string): boolean {

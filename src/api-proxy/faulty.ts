@@ -1,11 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { setTimeout as after } from 'node:timers/promises';
 import { NotStarted } from '../cluster/api/pass-on.ts';
 import type { Injected, Injector } from '../faults/injector.ts';
 import { FAULT_CODES, type Subject } from '../faults/rule.ts';
 import type { Refusal } from './answers.ts';
-import type { ApiCall } from './api-call.ts';
+import { type ApiCall, isWrite } from './api-call.ts';
 import type { CallTrace } from './observed.ts';
+import { nameInProtobuf } from './protobuf.ts';
 
 const LINE_END = 0x0a;
 /** A longer event is passed on as it is. */
@@ -14,28 +17,65 @@ const LARGEST_READ = 2 ** 20;
 interface Met {
   trace: CallTrace | undefined;
   signal: AbortSignal;
+  /** The body of the request, as far as it is kept: it names what is to be created. */
+  body?: Buffer;
   /** Closes the connection without an answer. */
   close(): void;
+  /** Kills the controller; absent if devloop has not started it. */
+  crash?: ((rule: string) => void) | undefined;
 }
 
 /** Lets a call wait, as the rules that it meets say. Throws NotStarted with the answer of a rule, and another error if it is closed. */
 export async function meetFaults(
   faults: Injector | undefined,
   call: ApiCall,
-  { trace, signal, close }: Met,
+  { trace, signal, body, close, crash }: Met,
 ): Promise<void> {
-  const injected = faults?.meet(subjectOf(call));
+  const injected = faults?.hasRules ? faults.meet(subjectOf(call, body)) : undefined;
   if (injected === undefined) return;
   trace?.injected(injected.by);
   if (injected.delayMs > 0) await after(injected.delayMs, undefined, { signal });
   if (injected.end?.do === 'answer') throw new NotStarted(refusalOf(injected.end, injected, call));
   if (injected.end === undefined) return;
+  if (injected.end.do === 'crash') crash?.(injected.by.at(-1)!);
   close();
   throw new Error('closed by a fault');
 }
 
-function subjectOf({ verb, resource }: ApiCall): Subject {
-  return { verb, ...resource };
+/** Kills the controller if the write has succeeded and a rule says so; then this throws, and no answer is sent. */
+export async function meetAnswered(
+  faults: Injector | undefined,
+  call: ApiCall,
+  answered: IncomingMessage,
+  { trace, body, close, crash }: Met,
+): Promise<void> {
+  if (!faults?.hasRules || !isWrite(call) || (answered.statusCode ?? 500) >= 400) return;
+  const injected = faults.meetAnswered(subjectOf(call, body));
+  if (injected === undefined) return;
+  trace?.injected(injected.by);
+  trace?.answered(answered, answered);
+  answered.resume();
+  await finished(answered);
+  trace?.ended();
+  crash?.(injected.by.at(-1)!);
+  close();
+  throw new Error('closed by a fault');
+}
+
+/** The path of what is to be created has no name. */
+function subjectOf({ verb, resource }: ApiCall, body?: Buffer): Subject {
+  const name = resource?.name ?? (verb === 'create' && body ? nameIn(body) : undefined);
+  return { verb, ...resource, ...(name === undefined ? {} : { name }) };
+}
+
+/** What is to be created may get its name from the API server; then this is how that begins. */
+function nameIn(body: Buffer): string | undefined {
+  try {
+    const { metadata } = JSON.parse(body.toString('utf8')) as { metadata?: Record<string, unknown> };
+    return String(metadata?.name || metadata?.generateName || '');
+  } catch {
+    return nameInProtobuf(body);
+  }
 }
 
 function refusalOf(

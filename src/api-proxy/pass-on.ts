@@ -9,7 +9,7 @@ import { headOf, type OwnAnswer, type Refusal, refuse } from './answers.ts';
 import { type ApiCall, apiCall, isAmbiguous, isWrite } from './api-call.ts';
 import { readBody } from './body.ts';
 import type { DryRun } from './dry-run.ts';
-import { meetFaults, withFaults } from './faulty.ts';
+import { meetAnswered, meetFaults, withFaults } from './faulty.ts';
 import { type CallHooks, CallTrace, upstreamHeaders } from './observed.ts';
 
 /** What a call passes on its way. */
@@ -20,6 +20,8 @@ export interface ApiProxyParts {
   hooks?: CallHooks | undefined;
   /** What is to go wrong on purpose. */
   faults?: Injector | undefined;
+  /** Kills the controller, since this rule of a fault says so; absent if devloop has not started it. */
+  crash?: ((rule: string) => void) | undefined;
   /** Lets nothing through that would change something. */
   dry?: DryRun | undefined;
   reports?: string | undefined;
@@ -42,7 +44,7 @@ export async function passOn(
   const gone = new AbortController();
   // After a whole answer nobody listens, and the error of an abort takes time to create.
   response.once('close', () => response.writableFinished || gone.abort());
-  const { upstream, hooks, faults, dry } = parts;
+  const { upstream, hooks, faults, crash, dry } = parts;
   const { call, arrived, writes, isShown, isBad, asked } = begin(parts, request, gone.signal);
   if (isShown && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
@@ -58,8 +60,10 @@ export async function passOn(
     if (isBad) return answerRefusal(BAD_PATH);
     const { kept, rest } = await readBody(request, REPEATABLE_BYTES);
     const body = dry ? dry.pass(arrived, request.headers, { kept, rest }) : kept;
-    await meetFaults(faults, call, { trace, signal: gone.signal, close });
+    const met = { trace, signal: gone.signal, body: kept, close, crash };
+    await meetFaults(faults, call, met);
     const answered = await upstream.forward({ ...asked, body, rest });
+    await meetAnswered(faults, call, answered, met);
     const passed = withFaults(answered, faults, call, gone.signal);
     trace?.answered(answered, passed);
     response.writeHead(answered.statusCode ?? 502, endToEnd(answered.headers));

@@ -1,6 +1,10 @@
 /** What Kubernetes' protobuf bodies begin with; a `runtime.Unknown` follows. */
 const MAGIC = Buffer.from('k8s\0');
 const RAW = 2;
+/** Fields of each object, and of its metadata. */
+const METADATA = 1;
+const NAME = 1;
+const GENERATE_NAME = 2;
 const LENGTH_DELIMITED = 2;
 
 /** One field of a message, with its bytes as they are. */
@@ -24,16 +28,14 @@ export function withFields(body: Buffer, added: Buffer): Buffer | undefined {
   return Buffer.concat([MAGIC, ...others, lengthDelimited(RAW, content)]);
 }
 
-/** The name in the metadata of the object in such a body; undefined if there is none. */
+/** The name in the metadata of the object in such a body, or how it is to begin; undefined if there is none. */
 export function nameInProtobuf(body: Buffer): string | undefined {
   const raw = unknownFields(body)?.find(({ number }) => number === RAW)?.content;
-  const metadata = raw && fieldsOf(raw)?.find(({ number }) => number === 1)?.content;
-  return (
-    metadata &&
-    fieldsOf(metadata)
-      ?.find(({ number }) => number === 1)
-      ?.content.toString('utf8')
-  );
+  const metadata = raw && fieldsOf(raw)?.find(({ number }) => number === METADATA)?.content;
+  const fields = (metadata && fieldsOf(metadata)) ?? [];
+  const text = (wanted: number): string | undefined =>
+    fields.find(({ number }) => number === wanted)?.content.toString('utf8');
+  return text(NAME) || text(GENERATE_NAME);
 }
 
 /** A field with a length. `number`: below 16. */

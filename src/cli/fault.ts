@@ -15,10 +15,12 @@ const FORM = `A fault says what happens, to which calls, and how often:
              delay=2s    it waits
              refuse      the connection is closed without an answer
              drop, cut   an event of a watch is lost; the watch ends in its place
+             crash       the controller is killed after a write has succeeded,
+                         and starts again; crash-before: before it is sent
   which      get, list, watch, create, update, patch, apply, delete, read, write;
              review, for reviews of the webhooks (delay=, 404, 500 or 503);
              and a resource: deployments, or deployments.apps/status
-  how often  name=web-*, namespace=shop, share=50%, count=3, for=30s;
+  how often  name=web-*, namespace=shop, share=50%, count=3, nth=2, for=30s;
              seed=7 makes the choices of a share again; retry-after=5`;
 
 export function faultCommand(shell: Shell): Command {
@@ -46,6 +48,7 @@ export function faultCommand(shell: Shell): Command {
     ['add 409 update applications/status count=3', 'Let the next three updates of a status conflict'],
     ['add 429 list share=20% retry-after=5', 'Answer each fifth list with Too Many Requests'],
     ['add drop watch deployments name=web', 'Hide from the controller what happens to Deployment web'],
+    ['add crash create deployments', 'Kill the controller right after it has created a Deployment'],
     ['add delay=8s review applications', 'Let reviews of Applications take 8 s longer'],
     ['', 'List the faults, and how often each was met'],
     ['clear', 'End all faults'],

@@ -58,6 +58,7 @@ export async function follow(
       changes.forget();
       report({ is: 'changed', files: [], at: performance.now() });
     },
+    crash: () => report({ is: 'crash', at: performance.now() }),
     followFiles: (on) => (on ? changes.resume() : changes.pause()),
     ignoredFiles: () => changes.waiting(),
   };

@@ -107,6 +107,16 @@ export function onHalfWaited(state: State): Transition {
   };
 }
 
+/** Kills the process, and starts the same program again as soon as it has ended: nobody has to wait for what was meant to happen. */
+export function onCrash(state: State): Transition {
+  const { run, runs } = state;
+  if (run.is !== 'starting' && run.is !== 'serving') return unchanged(state);
+  return {
+    state: { ...state, run: { is: 'stopping', since: undefined, old: 'ending', next: runs } },
+    effects: [{ do: 'kill' }],
+  };
+}
+
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Transition {
   const { run } = state;
   const isFailure = event.isWrong || event.code !== 0;

@@ -54,8 +54,8 @@ export type Run =
   /** `since`: the time of the change for which the process was started; undefined if it only replaces a process that exited. */
   | { is: 'starting'; since: number | undefined; failures: number }
   | { is: 'serving'; readyAt: number; failures: number }
-  /** `next`: what is started then. */
-  | { is: 'stopping'; since: number; old: Old; next: Which };
+  /** `since`: as for the process that is started then; `next`: its program. */
+  | { is: 'stopping'; since: number | undefined; old: Old; next: Which };
 
 /**
  * What is known about a process that has received SIGTERM. If it does not exit soon, it may still answer, because it is finishing its work
@@ -85,6 +85,8 @@ export type RestartEvent = { at: number } & (
     }
   /** A process has received SIGTERM, but has not exited soon. `answers`: whether it still answers requests. */
   | { is: 'lingers'; run: number; answers: boolean }
+  /** The controller is to be killed on purpose. */
+  | { is: 'crash' }
   /** A held request has waited for half of its time. */
   | { is: 'half-waited' }
   | { is: 'back-off-over' }
@@ -107,7 +109,7 @@ export type Effect =
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
   | { do: 'stop'; run: number }
-  /** Sends SIGKILL to a process that has already received SIGTERM. */
+  /** Sends SIGKILL. */
   | { do: 'kill' }
   | { do: 'start'; run: number; program: Which }
   /** The newest program works, so it is kept in place of the one that worked before. */

@@ -1,5 +1,5 @@
 import { onBuildEnded, onChanged, startBuild } from './restart-builds.ts';
-import { onHalfWaited, onRunEvent, startAgain } from './restart-runs.ts';
+import { onCrash, onHalfWaited, onRunEvent, startAgain } from './restart-runs.ts';
 import { type Effect, type RestartEvent, type State, type Transition, unchanged } from './restart-state.ts';
 
 /** Decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
@@ -21,6 +21,8 @@ function transition(state: State, event: RestartEvent): Transition {
     case 'exited':
     case 'lingers':
       return event.run === state.lastRun ? onRunEvent(state, event) : unchanged(state);
+    case 'crash':
+      return onCrash(state);
     case 'half-waited':
       return onHalfWaited(state);
     case 'back-off-over':

@@ -35,6 +35,8 @@ export interface SupervisorPorts {
 export interface Following {
   /** Builds and restarts the controller, even if nothing has changed. */
   restart(): void;
+  /** Kills the controller, and starts it again at once. */
+  crash(): void;
   /** If `on` is false, changed files are only noted, and built as soon as files are followed again. */
   followFiles(on: boolean): void;
   /** The files that have changed since they are not followed. */

@@ -28,7 +28,7 @@ export type { ControllerPlan, Gate } from './supervised.ts';
 
 type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 
-/** `restart`, `followFiles` and `ignoredFiles` have an effect only while `follow` runs. */
+/** `restart`, `followFiles` and `ignoredFiles` have an effect only while `follow` runs; before that, `crash` only kills. */
 export interface Supervisor extends AsyncDisposable, Following {
   /** Puts in place what the first build can reuse, so that `build` then begins at once. */
   prepare(): Promise<void>;
@@ -96,6 +96,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       gate.release();
     },
     restart: () => supervised.following?.restart(),
+    crash: () => (supervised.following ? supervised.following.crash() : supervised.running?.kill()),
     followFiles: (on) => supervised.following?.followFiles(on),
     ignoredFiles: () => supervised.following?.ignoredFiles() ?? [],
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FaultSummary } from '../report/fault.ts';
-import { type FaultRule, isAbout, isAboutEvents, type Subject } from './rule.ts';
+import { type FaultRule, isAbout, isAboutAnswered, isAboutEvents, type Subject } from './rule.ts';
 
 /** What happens to one call, event or review. */
 export interface Injected {
@@ -65,10 +65,20 @@ export class Injector {
     return this.#rules.some((rule) => rule.parsed.verbs?.includes(verb) && !this.#isOver(rule));
   }
 
+  /** Whether there is a rule at all, so that it matters what a call is about. */
+  get hasRules(): boolean {
+    return this.#rules.length > 0;
+  }
+
   /** What happens to a call or a review; undefined in most cases. */
   meet(subject: Subject): Injected | undefined {
-    if (this.#rules.length === 0) return undefined;
-    return this.#meet(subject, (rule) => !isAboutEvents(rule));
+    if (!this.hasRules) return undefined;
+    return this.#meet(subject, (rule) => !isAboutEvents(rule) && !isAboutAnswered(rule));
+  }
+
+  /** What happens to a call that has succeeded, before its answer arrives. */
+  meetAnswered(subject: Subject): Injected | undefined {
+    return this.#meet(subject, isAboutAnswered);
   }
 
   /** What happens to an event of a watch; `subject` names the object of the event. */
@@ -90,6 +100,7 @@ export class Injector {
       const { parsed } = rule;
       if (!applies(parsed) || this.#isOver(rule) || !isAbout(parsed, subject)) continue;
       rule.seen += 1;
+      if (parsed.nth !== undefined && rule.seen !== parsed.nth) continue;
       if (!isChosen(parsed.share, rule.seen)) continue;
       rule.met += 1;
       injected.by.push(rule.rule);
@@ -103,8 +114,8 @@ export class Injector {
   }
 
   #isOver(rule: Running): boolean {
-    const { count = Infinity, forMs = Infinity } = rule.parsed;
-    rule.isOver ||= rule.met >= count || this.#now() - rule.addedAt >= forMs;
+    const { nth = Infinity, count = Infinity, forMs = Infinity } = rule.parsed;
+    rule.isOver ||= rule.seen >= nth || rule.met >= count || this.#now() - rule.addedAt >= forMs;
     return rule.isOver;
   }
 }

@@ -22,7 +22,7 @@ const PATTERN = /^[\w.*:-]{1,253}$/;
 export class NoRule extends Error {}
 
 /**
- * Reads a rule: what is done (`409`, `delay=2s`, `refuse`, `cut`, `drop`), to which verbs (`update`, `write`, `get,list`, `review`), to which
+ * Reads a rule: what is done (`409`, `delay=2s`, `refuse`, `cut`, `drop`, `crash`), to which verbs (`update`, `write`, `get,list`, `review`), to which
  * resource (`deployments.apps/status`), and its limits (`name=web-*`, `share=50%`). Throws NoRule.
  */
 export function parseRule(text: string): FaultRule {
@@ -32,7 +32,7 @@ export function parseRule(text: string): FaultRule {
   const limits = new Map(words.filter((word) => word.includes('=')).map(pair));
   const effect = effectOf(first, take(limits, 'retry-after'));
   const named = verbsOf(places[0]);
-  const verbs = named ?? (effect.do === 'cut' || effect.do === 'drop' ? ['watch'] : undefined);
+  const verbs = named ?? impliedVerbs(effect);
   const resource = resourceOf(places.slice(named ? 1 : 0));
   const share = take(limits, 'share');
   const seed = take(limits, 'seed');
@@ -42,15 +42,28 @@ export function parseRule(text: string): FaultRule {
       namespace: pattern(take(limits, 'namespace')),
       name: pattern(take(limits, 'name')),
       share: share === undefined ? undefined : { of: shareOf(share), seed: seedOf(seed) },
+      nth: whole('nth', take(limits, 'nth')),
       count: whole('count', take(limits, 'count')),
       forMs: optional(take(limits, 'for'), duration),
     }),
   };
   for (const key of limits.keys()) throw new NoRule(`${key}= is not known: ${KEYS} are.`);
   requirePossible(rule);
-  const isSeedAdded = rule.share !== undefined && seed === undefined;
-  const said = [first, ...words].join(' ');
-  return { text: isSeedAdded ? `${said} seed=${rule.share!.seed}` : said, ...rule };
+  const added = [
+    ...(rule.share !== undefined && seed === undefined ? [`seed=${rule.share.seed}`] : []),
+    ...(isEndless(rule) ? ['count=1'] : []),
+  ];
+  return { text: [first, ...words, ...added].join(' '), ...rule, ...(isEndless(rule) && { count: 1 }) };
+}
+
+/** A controller that is killed at each write would never get further. */
+function isEndless({ effect, nth, count }: Omit<FaultRule, 'text'>): boolean {
+  return effect.do === 'crash' && nth === undefined && count === undefined;
+}
+
+function impliedVerbs({ do: what }: Effect): readonly string[] | undefined {
+  if (what === 'crash') return WRITES;
+  return what === 'cut' || what === 'drop' ? ['watch'] : undefined;
 }
 
 export function isRule(text: string): boolean {
@@ -62,9 +75,17 @@ export function isRule(text: string): boolean {
   }
 }
 
-const KEYS = 'namespace=, name=, share=, seed=, count=, for= and retry-after=';
+const KEYS = 'namespace=, name=, nth=, share=, seed=, count=, for= and retry-after=';
 
-function requirePossible({ effect, verbs }: Pick<FaultRule, 'effect' | 'verbs'>): void {
+function requirePossible({
+  effect,
+  verbs,
+  nth,
+  share,
+}: Pick<FaultRule, 'effect' | 'verbs' | 'nth' | 'share'>): void {
+  if (nth !== undefined && share !== undefined) throw new NoRule('nth= and share= cannot be combined.');
+  if (effect.do === 'crash' && !verbs?.every((verb) => WRITES.includes(verb)))
+    throw new NoRule(`A controller is killed at a write: ${WRITES.join(', ')}, or write.`);
   const isEvents = effect.do === 'cut' || effect.do === 'drop';
   if (isEvents && verbs?.join() !== 'watch') throw new NoRule(`${effect.do} is only for watches.`);
   if (!verbs?.includes(REVIEW) || effect.do === 'delay') return;
@@ -80,9 +101,13 @@ function effectOf(word: string, retryAfter: string | undefined): Effect {
   }
   if (retryAfter !== undefined) throw new NoRule('retry-after= is only for answers, such as 429.');
   if (word === 'refuse' || word === 'cut' || word === 'drop') return { do: word };
+  if (word === 'crash') return { do: 'crash', when: 'after' };
+  if (word === 'crash-before') return { do: 'crash', when: 'before' };
   if (word.startsWith('delay=')) return { do: 'delay', ms: duration(word.slice('delay='.length)) };
   const codes = Object.keys(FAULT_CODES).join(', ');
-  throw new NoRule(`It begins with what is to happen: ${codes}, delay=2s, refuse, cut or drop.`);
+  throw new NoRule(
+    `It begins with what is to happen: ${codes}, delay=2s, refuse, cut, drop, crash or crash-before.`,
+  );
 }
 
 /** Undefined if the word is none. */

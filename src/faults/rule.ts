@@ -8,7 +8,9 @@ export type Effect =
   /** A watch ends in place of its next event. */
   | { do: 'cut' }
   /** An event of a watch does not arrive. */
-  | { do: 'drop' };
+  | { do: 'drop' }
+  /** The controller is killed before a write is passed on, or after it has succeeded and before the answer arrives; then it starts again. */
+  | { do: 'crash'; when: 'before' | 'after' };
 
 /** The answers that a rule can give, as the API server gives them. */
 export const FAULT_CODES = {
@@ -38,6 +40,8 @@ export interface FaultRule {
   name?: string;
   /** From 0 to 1; which ones follows from the seed. Absent: all. */
   share?: { of: number; seed: number };
+  /** Only this one of those that it is about, after which the rule is over. */
+  nth?: number;
   /** After so many, the rule is over. */
   count?: number;
   /** After so long, the rule is over. */
@@ -63,7 +67,15 @@ export function isAboutEvents({ effect, verbs }: FaultRule): boolean {
   return effect.do === 'cut' || effect.do === 'drop' || (effect.do === 'delay' && verbs?.join() === 'watch');
 }
 
-export function isAbout({ verbs, resource, namespace, name }: FaultRule, subject: Subject): boolean {
+/** Whether the rule is about calls that have succeeded. */
+export function isAboutAnswered({ effect }: FaultRule): boolean {
+  return effect.do === 'crash' && effect.when === 'after';
+}
+
+export function isAbout(
+  { verbs, resource, namespace, name }: Omit<FaultRule, 'text' | 'effect'>,
+  subject: Subject,
+): boolean {
   if (verbs === undefined ? subject.verb === REVIEW : !verbs.includes(subject.verb)) return false;
   if (resource && !isOfResource(resource, subject)) return false;
   return fits(namespace, subject.namespace) && fits(name, subject.name);

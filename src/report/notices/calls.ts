@@ -45,6 +45,10 @@ export const CALLS = {
       `The fault "${rule}" is about all calls, also those with which the controller learns what the API server has and becomes the leader, so it may not get far.`,
     () => 'Name a verb or a resource: 409 update, or 503 list deployments.',
   ),
+  /** A fault has killed the controller. */
+  'faults.crashed': note<{ rule: string }>(
+    ({ rule }) => `The controller is killed by the fault "${rule}", and starts again.`,
+  ),
   /** The controller writes, and nothing says which reconcile a write is of, so there are no reconciles to list. `writes`: how many are recorded. */
   'reconciles.untagged': note<{ session: string; writes: number }>(
     ({ session, writes }) =>

@@ -23,11 +23,12 @@ export interface SessionFaults {
 }
 
 /** What goes wrong on purpose in a session: nothing at first. */
-export function createFaults({ context, sessionId: session }: Session, emit: Emit): SessionFaults {
+export function createFaults({ context, options, sessionId: session }: Session, emit: Emit): SessionFaults {
   const injector = new Injector();
   const change = ({ add = [], clear }: FaultChange): FaultSummary[] => {
     const rules = add.map(faultOf);
     if (!isProxied(context) && rules.some(isAboutCalls)) throw invalid(DIRECT);
+    if (!options.controller && rules.some(({ effect }) => effect.do === 'crash')) throw invalid(NOT_STARTED);
     if (clear) clearIn(injector, clear);
     if (!injector.add(rules)) throw invalid(`There can be ${MOST_RULES} faults at most. Clear some first.`);
     const faults = injector.list();
@@ -46,6 +47,8 @@ function clearIn(injector: Injector, ids: string[]): void {
 function isAboutEverything({ verbs, resource }: FaultRule): boolean {
   return verbs === undefined && resource === undefined;
 }
+
+const NOT_STARTED = 'devloop has not started the controller (--no-controller), so it does not kill it.';
 
 const DIRECT =
   'The controller reaches the API server by itself (--api direct), so its calls cannot be changed.';

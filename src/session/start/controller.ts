@@ -6,7 +6,7 @@ import type { Prepared } from '../../checkout/language.ts';
 import type { Work } from '../../cluster/work.ts';
 import { controllerSettings } from '../../config/merge.ts';
 import { requireProgram } from '../../controller/named-program.ts';
-import type { ControllerPlan } from '../../controller/supervisor.ts';
+import type { ControllerPlan, Supervisor } from '../../controller/supervisor.ts';
 import { languageOf } from '../../languages.ts';
 import type { ApiAccess } from '../../local/api-access.ts';
 import {
@@ -184,9 +184,10 @@ export async function openProxyFor(
     identity: Identity;
     calls: ObservedCalls;
     faults: SessionFaults;
+    standing: { supervisor?: Pick<Supervisor, 'crash'> };
   },
 ): Promise<ApiProxy | undefined> {
-  const { context, facts, options, io, work, leases, identity, calls, faults } = session;
+  const { context, facts, options, io, work, leases, identity, calls, faults, standing } = session;
   const upstream = noticeForbidden(identity, {
     root: context.root,
     isGo: facts.language?.name === 'Go',
@@ -197,7 +198,14 @@ export async function openProxyFor(
     if (!isTold) work.emit(notice('api.left-behind', {}));
     isTold = true;
   };
-  const parts = { upstream, mayWrite: createFence(leases, work), leftBehind };
+  const crash = (rule: string): void => {
+    work.emit(notice('faults.crashed', { rule }));
+    standing.supervisor?.crash();
+  };
+  const parts = {
+    ...{ upstream, mayWrite: createFence(leases, work), leftBehind },
+    ...(options.controller && { crash }),
+  };
   if (isProxied(context))
     return await openApiProxy({
       ...parts,

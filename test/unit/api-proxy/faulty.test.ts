@@ -4,6 +4,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ServedCall } from '../../../src/api-proxy/observed.ts';
+import { lengthDelimited } from '../../../src/api-proxy/protobuf.ts';
 import { openApiProxy } from '../../../src/api-proxy/proxy.ts';
 import { Injector } from '../../../src/faults/injector.ts';
 import { parseRule } from '../../../src/faults/parse.ts';
@@ -17,6 +18,7 @@ async function proxied(...rules: string[]) {
   const arrived: string[] = [];
   const served: ServedCall[] = [];
   const watched: string[] = [];
+  const crashed: string[] = [];
   const forward = async ({ method, path }: { method: string; path: string }): Promise<IncomingMessage> => {
     arrived.push(`${method} ${path}`);
     const isWatch = path.includes('watch=');
@@ -30,19 +32,20 @@ async function proxied(...rules: string[]) {
       watched: (line) => void watched.push(String(line)),
     },
     faults,
+    crash: (rule) => void crashed.push(rule),
   });
   onTestFinished(() => opened[Symbol.asyncDispose]());
   const { token } = opened.admit();
-  const call = (method: string, path: string) =>
+  const call = (method: string, path: string, body?: string | Buffer) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
       const headers = { authorization: `Bearer ${token}` };
       const options = { host, port, path, method, headers, ca: opened.certificate, agent: false };
-      request(options, resolve).on('error', reject).end();
+      request(options, resolve).on('error', reject).end(body);
     });
   const event = (name: string, type = 'MODIFIED'): void =>
     void events.write(`${JSON.stringify({ type, object: { metadata: { name, namespace: 'shop' } } })}\n`);
-  return { add, call, event, events, arrived, served, watched };
+  return { add, call, event, events, arrived, served, watched, crashed };
 }
 
 const DEPLOYMENT = '/apis/apps/v1/namespaces/shop/deployments/web';
@@ -137,4 +140,40 @@ test('events that arrive in pieces are met once, and larger ones than are read p
   event('web');
   event('b');
   expect((await names.next()).value).toBe('b');
+});
+
+const NAMED = JSON.stringify({ metadata: { name: 'web' } });
+/** `{metadata: {generateName: 'web-'}}`, as client-go writes it. */
+const GENERATED = Buffer.concat([
+  Buffer.from('k8s\0'),
+  lengthDelimited(2, lengthDelimited(1, lengthDelimited(2, Buffer.from('web-')))),
+]);
+
+test.each([
+  ['name=web', NAMED, true],
+  ['name=web-*', GENERATED, true],
+  ['name=web', JSON.stringify({ metadata: { name: 'other' } }), false],
+  ['name=web', 'no object', false],
+])('what is to be created is named by its body: %s', async (name, body, isMet) => {
+  const { call } = await proxied(`409 create deployments ${name}`);
+  const { statusCode } = await call('POST', '/apis/apps/v1/namespaces/shop/deployments', body);
+  expect(statusCode).toBe(isMet ? 409 : 200);
+});
+
+test('a controller is killed after its second write has arrived, and gets no answer', async () => {
+  const { call, arrived, served, crashed } = await proxied('crash update deployments nth=2');
+  expect((await call('PUT', DEPLOYMENT)).statusCode).toBe(200);
+  expect(crashed).toEqual([]);
+  await expect(call('PUT', DEPLOYMENT)).rejects.toThrow('socket hang up');
+  expect(crashed).toEqual(['crash update deployments nth=2']);
+  expect(arrived).toHaveLength(2);
+  expect(served[1]).toMatchObject({ faults: crashed, answer: { status: 200 } });
+});
+
+test('a controller is killed before its write arrives, and what it sends then does not, either', async () => {
+  const { call, arrived, crashed } = await proxied('crash-before update');
+  await expect(call('PUT', DEPLOYMENT)).rejects.toThrow('socket hang up');
+  expect(crashed).toEqual(['crash-before update count=1']);
+  expect((await call('PUT', DEPLOYMENT)).statusCode).toBe(503);
+  expect(arrived).toEqual([]);
 });

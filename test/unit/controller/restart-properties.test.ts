@@ -73,6 +73,7 @@ const events = {
   }),
   lingers: fc.record({ is: fc.constant('lingers' as const), run: ofRun, answers: fc.boolean(), at }),
   other: fc.constantFrom<RestartEvent>(
+    { is: 'crash', at: AT },
     { is: 'half-waited', at: AT },
     { is: 'back-off-over', at: AT },
     { is: 'delay-over', at: AT },
@@ -101,6 +102,8 @@ function isAwaited(before: State, next: RestartEvent): boolean {
       return (is === 'starting' || is === 'serving' || is === 'stopping') && next.run === LAST_RUN;
     case 'lingers':
       return is === 'stopping' && next.run === LAST_RUN;
+    case 'crash':
+      return is === 'starting' || is === 'serving';
     case 'half-waited':
       return before.run.is === 'stopping' && before.run.old === 'silent';
     case 'back-off-over':
@@ -154,6 +157,16 @@ test('a state is what its effects have done', () => {
     expect(after.heldAt !== undefined).toBe(isHeld(after.run));
     expect(all.indexOf('hold')).toBe(isHeld(after.run) && !isHeld(before.run) ? 0 : -1);
     expect(all.lastIndexOf('release')).toBe(isHeld(before.run) && !isHeld(after.run) ? all.length - 1 : -1);
+  });
+});
+
+test('a controller that is killed on purpose starts again at once, as the same program', () => {
+  always(fc.constant({ is: 'crash' as const, at: AT }), (before, _, { state, effects }) => {
+    expect(done(effects).filter((one) => one !== 'hold')).toEqual(['kill']);
+    const exit = { is: 'exited' as const, run: LAST_RUN, code: null, problem: { message: 'x' }, at: AT };
+    const next = step(state, exit);
+    expect(done(next.effects)).toEqual(['start']);
+    expect(next.state.runs).toBe(before.runs);
   });
 });
 

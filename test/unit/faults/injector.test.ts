@@ -107,3 +107,18 @@ test('rules are cleared by their ids, or all, and there is a limit', () => {
   expect(made.list()).toEqual([]);
   expect(made.meet(UPDATE)).toBeUndefined();
 });
+
+test('the nth is met alone, and then the rule is over', () => {
+  const { made } = injector('409 update nth=2');
+  const codes = () => made.meet(UPDATE)?.end;
+  expect([codes(), codes(), codes()]).toEqual([undefined, { do: 'answer', code: 409 }, undefined]);
+  expect(made.list()).toMatchObject([{ seen: 2, met: 1, isOver: true }]);
+});
+
+test('a crash after a write is met when the write has succeeded, one before it when it arrives, each once', () => {
+  const { made } = injector('crash update', 'crash-before update');
+  expect(made.meet(UPDATE)).toMatchObject({ end: { do: 'crash', when: 'before' } });
+  expect(made.meet(UPDATE)).toBeUndefined();
+  expect(made.meetAnswered(UPDATE)).toMatchObject({ end: { do: 'crash', when: 'after' } });
+  expect(made.meetAnswered(UPDATE)).toBeUndefined();
+});

@@ -19,6 +19,9 @@ it.each<[string, object]>([
   ],
   ['500 review widgets name=a-* namespace=shop', { verbs: ['review'], name: 'a-*', namespace: 'shop' }],
   ['409 update share=25% seed=7 count=3 for=2m', { share: { of: 0.25, seed: 7 }, count: 3, forMs: 120_000 }],
+  ['409 update nth=2', { nth: 2 }],
+  ['crash update nth=2', { effect: { do: 'crash', when: 'after' }, verbs: ['update'], nth: 2 }],
+  ['crash-before pods count=3', { effect: { do: 'crash', when: 'before' }, count: 3 }],
   ['403 * name=*', { effect: { do: 'answer', code: 403 }, name: '*' }],
 ])('"%s" is a fault', (text, expected) => {
   expect(parseRule(text)).toMatchObject({ text, ...expected });
@@ -42,6 +45,9 @@ it.each([
   ['409 review', 'A review can be delayed'],
   ['refuse review', 'A review can be delayed'],
   ['500 review,get', 'not both'],
+  ['crash get', 'killed at a write'],
+  ['crash review', 'killed at a write'],
+  ['409 update nth=1 share=50%', 'cannot be combined'],
   ['409 update share=50% seed=99999999999', 'expected a number below'],
   [`409 update name=${'a'.repeat(600)}`, 'more than 500 characters'],
 ])('"%s" is none, and it says why', (text, why) => {
@@ -53,6 +59,10 @@ test('a share without a seed gets one, so that the text repeats the choices', ()
   const { text, share } = parseRule('409 update share=50%');
   expect(text).toBe(`409 update share=50% seed=${share!.seed}`);
   expect(parseRule(text)).toEqual(parseRule(text));
+});
+
+test('a controller is killed once, unless the fault says otherwise', () => {
+  expect(parseRule('crash update')).toMatchObject({ text: 'crash update count=1', count: 1 });
 });
 
 test('any text is a fault or says why not', () => {
