@@ -12,7 +12,7 @@ import { Warnings } from './warnings.ts';
 import type { PassedEvent } from './watched.ts';
 import { Watches } from './watches.ts';
 
-type Tell = (warning: Told<'warning'>) => void;
+type Tell = (warning: Told<'warning'>) => unknown;
 
 /** Shows all that the controller does to those who know what is wrong with it. */
 export class Findings {

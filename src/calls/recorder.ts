@@ -54,6 +54,8 @@ export interface CallRecorderOptions {
   paths: PathStep[][];
   /** The build that runs now. */
   build(): string | undefined;
+  /** Nothing is found wrong after it has aborted: the in-cluster manager writes again, and the controller may not. */
+  signal: AbortSignal;
 }
 
 /** Records the controller's calls and reconciles after they were answered. */
@@ -79,7 +81,7 @@ export class CallRecorder implements AsyncDisposable {
     this.#recording = recording;
     this.#options = options;
     this.#emit = emit;
-    this.#findings = new Findings(emit);
+    this.#findings = new Findings((warning) => options.signal.aborted || emit(warning));
     this.#warn = createWarner(emit);
     this.#backlog = new Backlog({
       ...{ mostBytes: MOST_WAITING, sizeOf },

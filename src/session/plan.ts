@@ -83,7 +83,9 @@ async function writesOf(
   await using stack = new AsyncDisposableStack();
   const work = { api: context.api, sessionId, emit, signal: io.signal };
   const identity = stack.use(createIdentity(session, work));
-  const observed = { answering: createAnswering(), isControllers: () => false, upstream: identity.upstream };
+  const { upstream } = identity;
+  const answering = createAnswering();
+  const observed = { answering, isControllers: () => false, upstream, signal: io.signal };
   // Nothing is stored, so a controller may try again and again, and that is no fault of its own.
   const calls = await observeCalls(callsOf(session), observed, () => {});
   const first = new FirstWrites();

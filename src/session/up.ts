@@ -89,7 +89,8 @@ async function run(session: Session): Promise<void> {
   const leases = followers.use(createSessionLeases(target, facts));
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const since = timeOfAbort(signal);
-  const log = createControllerLog(context.settings['controller.log'].value);
+  const mayWrite = (): boolean => leases.state() !== 'ended';
+  const log = createControllerLog(context.settings['controller.log'].value, { mayWrite });
   const listeners: Listener[] = [];
   const emit: Emit = (event) => {
     for (const one of listeners) one.observe(event);
@@ -97,7 +98,7 @@ async function run(session: Session): Promise<void> {
   const work: Work = { api: context.api, sessionId, emit, signal };
   const identity = followers.use(createIdentity(session, work));
   const answered = followers.use(createAnswered(session, work, identity));
-  const seen = { ...answered, upstream: identity.upstream };
+  const seen = { ...answered, upstream: identity.upstream, signal };
   const calls = followers.use(await observeCalls(callsOf(session), seen, emit));
   const faults = createFaults(session, emit);
   const { recorder } = answered;
@@ -107,7 +108,7 @@ async function run(session: Session): Promise<void> {
   const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { facts, control, recorder }));
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
-  listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, emit }));
+  listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, work }));
   faults.change({ add: context.settings.faults.value ?? [] });
   if (options.open) void page.open();
   const { directory } = session.files;
@@ -170,12 +171,12 @@ interface SessionListeners {
   calls: Listener;
   control: Listener;
   page: Listener;
-  emit: Emit;
+  work: Pick<Work, 'emit' | 'signal'>;
 }
 
 /** What each event of the session does, in this order. */
 function inOrder({ context, facts: { groups }, options, io }: Session, all: SessionListeners): Listener[] {
-  const { log, facts, leases, errors, answered, calls, control, page, emit } = all;
+  const { log, facts, leases, errors, answered, calls, control, page, work } = all;
   return [
     // The user sees it.
     { observe: (event) => log.shown(event).forEach((one) => void io.emit(one)) },
@@ -196,7 +197,7 @@ function inOrder({ context, facts: { groups }, options, io }: Session, all: Sess
     // The page shows new reviews.
     page,
     // A field that the cluster dropped, because its CRD is older than the code, is named.
-    createPrunedNotice({ root: context.root, cwd: io.cwd, groups }, emit),
+    createPrunedNotice({ root: context.root, cwd: io.cwd, groups }, work),
   ];
 }
 

@@ -33,18 +33,20 @@ interface ObservedSession {
   isControllers(user: string): boolean;
   /** Calls the API server as the controller does. */
   upstream: Pick<Forwarder, 'forward'>;
+  /** Aborts when the session begins to end. */
+  signal: AbortSignal;
 }
 
 /** Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. `of`: whose calls they are. */
 export async function observeCalls(
   { directory, redact, of }: { directory: string; redact: string[]; of: NeedsOf },
-  { answering, isControllers, upstream }: ObservedSession,
+  { answering, isControllers, upstream, signal }: ObservedSession,
   emit: Emit,
 ): Promise<ObservedCalls> {
   await using stack = new AsyncDisposableStack();
   const warn = createWarner(emit);
   const paths = redact.map((path) => jsonPath(path)!);
-  const options = { paths, build: () => answering.now().build };
+  const options = { paths, build: () => answering.now().build, signal };
   const recorder = stack.use(new CallRecorder(createRecording(directory, 'calls'), options, emit));
   const needs = new Needs();
   const onError = (error: unknown): void => warn(notice('rbac.not-recorded', { cause: messageOf(error) }));

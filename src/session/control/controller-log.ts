@@ -2,7 +2,7 @@ import type { ControllerLogChoice } from '../../config/choices.ts';
 import { levelOf } from '../../controller/log-level.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 
-/** Which lines of the controller's log are shown. */
+/** Which lines of the controller's log are shown, and at the end, which of its calls. */
 export interface ControllerLog {
   /** What is shown for an event: nothing for a line that is left out, and before the end of a controller also its last lines. */
   shown(event: DevloopEvent): DevloopEvent[];
@@ -14,11 +14,16 @@ export interface ControllerLog {
 const LAST_LINES = 20;
 /** After this time, a controller that is not ready yet shows its log whole. */
 const PATIENCE_MS = 10_000;
+/** What the controller says and does. */
+const OF_CONTROLLER = new Set<DevloopEvent['type']>(['controller.output', 'call', 'reconcile']);
 
-/** The log is shown whole from the first line on that was left out, whenever somebody may have to know why the controller fails. */
+/**
+ * The log is shown whole from the first line on that was left out, whenever somebody may have to know why the controller fails. `mayWrite`: once
+ * the cluster is restored, the controller is refused whatever it writes until it has ended, and what it says and does about that is no failure.
+ */
 export function createControllerLog(
   chosen: ControllerLogChoice,
-  now: () => number = () => performance.now(),
+  { mayWrite = () => true, now = () => performance.now() }: { mayWrite?(): boolean; now?(): number } = {},
 ): ControllerLog {
   let choice = chosen;
   /** The last lines of the running controller, those before the first one that was left out excepted. */
@@ -26,7 +31,9 @@ export function createControllerLog(
   /** Since when the controller has been starting; undefined while it answers. */
   let startsSince: number | undefined;
   const isShown = (event: DevloopEvent): boolean => {
-    if (event.type !== 'controller.output' || choice === 'all') return true;
+    if (!OF_CONTROLLER.has(event.type) || choice === 'all') return true;
+    if (!mayWrite()) return false;
+    if (event.type !== 'controller.output') return true;
     return choice === 'warnings' && levelOf(event.line) !== 'detail';
   };
   const isWhole = (event: DevloopEvent): boolean => {

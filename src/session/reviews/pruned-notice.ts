@@ -23,11 +23,11 @@ const MOST = 1_000;
 
 /**
  * Warns once for each field that a webhook sets or the controller writes, and that the cluster's version of the kind does not have, with the
- * command that updates the CRD if it is one of the checkout.
+ * command that updates the CRD if it is one of the checkout; not while the session ends, when nobody would update it.
  */
 export function createPrunedNotice(
   { groups, ...checkout }: Place,
-  emit: Emit,
+  { emit, signal }: { emit: Emit; signal: AbortSignal },
 ): { observe(event: DevloopEvent): void } {
   const known = new Set<string>();
   /** Commands are found in any order. */
@@ -39,9 +39,10 @@ export function createPrunedNotice(
         if (fields.length === 0 || known.size > MOST) continue;
         for (const field of fields) known.add(`${kind}.${group} ${field}`);
         const command = isOfCrd || groups.has(group) ? crdCommand(checkout) : Promise.resolve(undefined);
-        told = Promise.all([command, told]).then(([text]) =>
-          emit(notice('fields.pruned', { group, kind, fields, ...(text && { command: text }) })),
-        );
+        told = Promise.all([command, told]).then(([text]) => {
+          if (signal.aborted) return;
+          emit(notice('fields.pruned', { group, kind, fields, ...(text && { command: text }) }));
+        });
       }
     },
   };

@@ -10,7 +10,7 @@ import { createRecording } from '../../../src/reviews/recording.ts';
 
 const [kubeconfig, directory] = process.argv.slice(2);
 const upstream = await connect(await loadKubeconfig({ kubeconfig }, {}, '/'));
-const options = { paths: [], build: () => undefined };
+const options = { paths: [], build: () => undefined, signal: new AbortController().signal };
 const recorder =
   directory === undefined
     ? undefined

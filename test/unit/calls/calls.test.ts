@@ -24,9 +24,10 @@ async function recorder() {
   onTestFinished(() => rm(directory, { recursive: true }));
   const events: DevloopEvent[] = [];
   const recording = createRecording(directory, 'calls');
+  const ending = new AbortController();
   const calls = new CallRecorder(
     recording,
-    { paths: [], build: () => 'b2' },
+    { paths: [], build: () => 'b2', signal: ending.signal },
     (event) => void events.push(event),
   );
   const end = async () => {
@@ -36,7 +37,7 @@ async function recorder() {
   };
   const of = <Type extends DevloopEvent['type']>(type: Type) =>
     events.filter((one): one is Of<Type> => one.type === type);
-  return { calls, directory, end, of };
+  return { calls, directory, ending, end, of };
 }
 
 function deployment(version: number, replicas: number, more: object = {}): KubeObject {
@@ -339,6 +340,15 @@ test('what repeats is told with the controller whose reconciles did it', async (
   expect(of('warning')).toMatchObject([
     { code: 'calls.conflicts', values: { controller: 'web', times: 5, verb: 'update', cause: 'old' } },
   ]);
+});
+
+test('nothing is found wrong once the session ends, and what the controller does is still recorded', async () => {
+  const { calls, ending, end, of } = await recorder();
+  ending.abort();
+  for (let times = 0; times < 20; times++)
+    calls.hooks.served(served(`PUT ${APPS}/web`, 409, { kind: 'Status', message: 'old' }));
+  expect(await end()).toHaveLength(20);
+  expect(of('warning')).toEqual([]);
 });
 
 test('values of Secrets are in no record, and heartbeats are not recorded', async () => {

@@ -3,6 +3,7 @@ import type { ControllerLogChoice } from '../../../../src/config/choices.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { notice } from '../../../../src/report/notices/catalogue.ts';
 import { createControllerLog } from '../../../../src/session/control/controller-log.ts';
+import { partly } from '../../../support/partly.ts';
 
 const line = (text: string, stream: 'stdout' | 'stderr' = 'stderr'): DevloopEvent => ({
   type: 'controller.output',
@@ -20,7 +21,7 @@ const exited = (expected: boolean): DevloopEvent => ({
 
 /** What is shown of these events, the texts of lines without their level. */
 function shown(chosen: ControllerLogChoice, events: DevloopEvent[], now?: () => number): string[] {
-  const log = createControllerLog(chosen, now);
+  const log = createControllerLog(chosen, now && { now });
   return events
     .flatMap((event) => log.shown(event))
     .map((event) => (event.type === 'controller.output' ? event.line.split('\t').at(-1)! : event.type));
@@ -84,4 +85,23 @@ it.each([
   texts(line('10:15\tINFO\tx'));
   if (log.toggle() === 'all' && chosen !== 'all')
     expect(texts(READY)).toEqual(['10:15\tINFO\tx', 'controller.ready']);
+});
+
+it('shows nothing of what a controller says and does when it may not write any more, unless it exits by itself or all is to be shown', () => {
+  const failed: DevloopEvent = partly<Extract<DevloopEvent, { type: 'reconcile' }>>({ type: 'reconcile' });
+  const log = (chosen: ControllerLogChoice, mayWrite: boolean) =>
+    createControllerLog(chosen, { mayWrite: () => mayWrite });
+  const typesOf = (chosen: ControllerLogChoice, mayWrite: boolean, events: DevloopEvent[]): string[] => {
+    const { shown } = log(chosen, mayWrite);
+    return events.flatMap((event) => shown(event).map(({ type }) => type));
+  };
+  const events = [ERROR('503'), failed, exited(true)];
+  expect(typesOf('warnings', false, events)).toEqual(['controller.exited']);
+  expect(typesOf('all', false, events)).toHaveLength(3);
+  expect(typesOf('warnings', true, events)).toHaveLength(3);
+  expect(typesOf('off', true, events)).toEqual(['reconcile', 'controller.exited']);
+  const alone = [STARTED, READY, ERROR('a'), failed, exited(false)];
+  expect(typesOf('warnings', false, alone)).toEqual([
+    ...['controller.started', 'controller.ready', 'controller.output', 'controller.exited'],
+  ]);
 });

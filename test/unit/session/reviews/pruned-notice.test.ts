@@ -5,11 +5,12 @@ import { createPrunedNotice } from '../../../../src/session/reviews/pruned-notic
 import { eventually } from '../../../support/eventually.ts';
 import { partly } from '../../../support/partly.ts';
 
+const { signal } = new AbortController();
 const nowhere = { root: '/nowhere', cwd: '/nowhere', groups: new Set(['shop']) };
 
 it('warns once for each field, and not of what a new CRD does not mend', async () => {
   const events: DevloopEvent[] = [];
-  const notice = createPrunedNotice(nowhere, (event) => void events.push(event));
+  const notice = createPrunedNotice(nowhere, { emit: (event) => void events.push(event), signal });
   const review = (kind: string, ...pruned: PrunedField[]): void => {
     const ms = { held: 0, controller: 1, total: 1, budget: 1 };
     notice.observe({
@@ -32,7 +33,7 @@ it('warns once for each field, and not of what a new CRD does not mend', async (
 
 it('warns of fields that the API server does not know in what the controller writes, and names the CRD only of the checkout', async () => {
   const events: DevloopEvent[] = [];
-  const notice = createPrunedNotice(nowhere, (event) => void events.push(event));
+  const notice = createPrunedNotice(nowhere, { emit: (event) => void events.push(event), signal });
   const warnings = [
     'unknown field "spec.items[0].colour"',
     'unknown field "spec.items[1].colour"',
@@ -55,4 +56,18 @@ it('warns of fields that the API server does not know in what the controller wri
     { code: 'fields.pruned', values: { kind: 'Deployment', fields } },
     { code: 'fields.pruned', values: { kind: 'Paint', fields, command: expect.any(String) } },
   ]);
+});
+
+it('is silent while the session ends', async () => {
+  const events: DevloopEvent[] = [];
+  const signal = AbortSignal.abort();
+  const notice = createPrunedNotice(nowhere, { emit: (event) => void events.push(event), signal });
+  const call = partly<Extract<DevloopEvent, { type: 'call' }>>({
+    type: 'call',
+    group: 'shop',
+    kind: 'Paint',
+  });
+  notice.observe({ ...call, warnings: ['unknown field "spec.colour"'] });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(events).toEqual([]);
 });
