@@ -1,4 +1,4 @@
-import type { CallRecord, ReconcileRecord } from './record.ts';
+import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 
 /** Which calls or reconciles are listed. */
 export interface CallFilter {
@@ -18,7 +18,7 @@ export interface CallFilter {
   since?: number;
 }
 
-export function selectsCall(filter: CallFilter, call: CallRecord): boolean {
+export function selectsCall(filter: CallFilter, call: CallSummary): boolean {
   const { kind, verb, writes, failed } = filter;
   const { resource = '', code } = call;
   return (
@@ -30,7 +30,7 @@ export function selectsCall(filter: CallFilter, call: CallRecord): boolean {
   );
 }
 
-export function selectsReconcile(filter: CallFilter, record: ReconcileRecord): boolean {
+export function selectsReconcile(filter: CallFilter, record: ReconcileSummary): boolean {
   const { kind, controller, writes, failed } = filter;
   const { result, counts } = record;
   return (

@@ -5,15 +5,16 @@ import { CALLS_VERSION, type CallRecord, type ReconcileRecord } from './record.t
 export async function readCalls(directory: string): Promise<(CallRecord | ReconcileRecord)[]> {
   const records: (CallRecord | ReconcileRecord)[] = [];
   for await (const lines of linesOf(directory, 'calls'))
-    for (const line of lines.split('\n')) records.push(...(known(line) ?? []));
+    for (const line of lines.split('\n')) records.push(...recordIn(line));
   return records;
 }
 
-function known(line: string): [CallRecord | ReconcileRecord] | undefined {
+/** The record in a line; none if this version cannot read it. */
+export function recordIn(line: string): [CallRecord | ReconcileRecord] | [] {
   try {
     const record = JSON.parse(line) as CallRecord | ReconcileRecord;
-    return record.v === CALLS_VERSION && typeof record.id === 'string' ? [record] : undefined;
+    return record.v === CALLS_VERSION && typeof record.id === 'string' ? [record] : [];
   } catch {
-    return undefined;
+    return [];
   }
 }

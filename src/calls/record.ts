@@ -20,13 +20,19 @@ export interface ReconcileRecord extends ReconcileSummary {
   log?: string[];
 }
 
-export function isCall(record: CallRecord | ReconcileRecord): record is CallRecord {
+export function isCall(record: CallSummary | ReconcileSummary): record is CallSummary;
+export function isCall(record: CallRecord | ReconcileRecord): record is CallRecord;
+export function isCall(record: CallSummary | ReconcileSummary): boolean {
   return 'verb' in record;
 }
 
 /** The summary in a record. */
 export function callSummary({ v, objectBefore, objectAfter, ...summary }: CallRecord): CallSummary {
   return summary;
+}
+
+export function summaryOf(record: CallRecord | ReconcileRecord): CallSummary | ReconcileSummary {
+  return isCall(record) ? callSummary(record) : reconcileSummary(record);
 }
 
 export function reconcileSummary({ v, log, ...summary }: ReconcileRecord): ReconcileSummary {

@@ -4,6 +4,7 @@ import { createWarner } from '../async.ts';
 import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
+import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { Recording } from '../reviews/recording.ts';
@@ -12,7 +13,7 @@ import { Causes } from './causes.ts';
 import { Findings } from './findings.ts';
 import { keepNewest } from './newest.ts';
 import { type Begun, type Ended, namesReconcile, Reconciles } from './reconciles.ts';
-import { type CallRecord, callSummary, reconcileSummary } from './record.ts';
+import { type CallRecord, callSummary, type ReconcileRecord, reconcileSummary, summaryOf } from './record.ts';
 import { withoutSecrets } from './redacted.ts';
 import type { ReportedHooks } from './reported.ts';
 import { saysThrottled } from './throttled.ts';
@@ -56,6 +57,8 @@ export interface CallRecorderOptions {
   build(): string | undefined;
   /** Nothing is found wrong after it has aborted: the in-cluster manager writes again, and the controller may not. */
   signal: AbortSignal;
+  /** Called with each call and each reconcile that is recorded. */
+  onRecord?(recorded: CallSummary | ReconcileSummary): void;
 }
 
 /** Records the controller's calls and reconciles after they were answered. */
@@ -148,6 +151,11 @@ export class CallRecorder implements AsyncDisposable {
     this.#later({ exitedAt: Date.now() }, LATE_MS);
   }
 
+  /** Resolves when each call and reconcile of which `onRecord` knows can be read from the recording. */
+  async written(): Promise<void> {
+    await this.#written;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const [timer, item] of this.#late) {
       clearTimeout(timer);
@@ -157,6 +165,11 @@ export class CallRecorder implements AsyncDisposable {
     await this.#backlog[Symbol.asyncDispose]();
     for (const timer of this.#late.keys()) clearTimeout(timer);
     await this.#written;
+  }
+
+  #record(record: CallRecord | ReconcileRecord): void {
+    this.#recording.add(record);
+    this.#options.onRecord?.(summaryOf(record));
   }
 
   #later(item: Item, ms: number): void {
@@ -196,7 +209,7 @@ export class CallRecorder implements AsyncDisposable {
     this.#calls += 1;
     const written = record.isWrite ? answered : undefined;
     if (written && record.reconcile === undefined) record.after = this.#causes.shortlyBefore(written, at);
-    this.#recording.add(record);
+    this.#record(record);
     if (written && !record.isUnchanged) {
       const { changes, more } = record;
       // The event of a write can tell that the controller woke itself.
@@ -247,7 +260,7 @@ export class CallRecorder implements AsyncDisposable {
     const { error, log, ...facts } = ofReconcile;
     const record = { ...facts, ...withoutSecrets({ error, log }, false, this.#options.paths) };
     this.#ended += 1;
-    this.#recording.add(record);
+    this.#record(record);
     this.#emit({ type: 'reconcile', ...reconcileSummary(record) });
     this.#findings.reconciled(record);
   }

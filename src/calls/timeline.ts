@@ -1,6 +1,6 @@
 import type { CauseEvent } from '../report/call.ts';
 import type { DevloopEvent } from '../report/events.ts';
-import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
+import type { ReviewSummary } from '../report/review.ts';
 import { type CallRecord, callSummary, isCall, type ReconcileRecord, reconcileSummary } from './record.ts';
 
 /** The object whose life is asked for. `kind`: in any case, or the plural. Without `namespace`, in any. */
@@ -28,7 +28,7 @@ type Recorded = CallRecord | ReconcileRecord;
 /** What is recorded about an object, in the order in which it happened. */
 export function timelineOf(
   wanted: Wanted,
-  { reviews, recorded }: { reviews: ReviewRecord[]; recorded: Recorded[] },
+  { reviews, recorded }: { reviews: ReviewSummary[]; recorded: Recorded[] },
 ): DevloopEvent[] {
   const calls = recorded.filter(isCall);
   const reconciles = recorded.filter((one): one is ReconcileRecord => !isCall(one));
@@ -63,8 +63,8 @@ function isShown({ isWrite, code, reconcile = '' }: CallRecord, own: Set<string>
   return (isWrite || code === undefined || code >= 400) && !own.has(reconcile);
 }
 
-function ofReview(record: ReviewRecord): Entry {
-  return { at: record.at, event: { type: 'reviews.listed', review: summaryOf(record) } };
+function ofReview(review: ReviewSummary): Entry {
+  return { at: review.at, event: { type: 'reviews.listed', review } };
 }
 
 function ofCall(record: CallRecord): Entry {

@@ -9,7 +9,7 @@ import {
   notKept,
   patchedObject,
 } from '../reviews/show.ts';
-import type { ReviewDetail, ReviewPart } from './protocol.ts';
+import type { FieldCause, ReviewDetail, ReviewPart } from './protocol.ts';
 
 /**
  * Returns each part as a whole; the view finds the differences. `earlier`: the review of another webhook that left the object as it is
@@ -17,7 +17,7 @@ import type { ReviewDetail, ReviewPart } from './protocol.ts';
  */
 export function detailOf(record: ReviewRecord, earlier?: string): ReviewDetail {
   const { request, size, redacted = 0 } = record;
-  const detail = { review: summaryOf(record), redacted };
+  const detail = { review: summaryOf(record), redacted, causes: causesIn(record) };
   if (request === undefined) return { ...detail, notKept: notKept(size), parts: [] };
   const parts =
     record.kind === 'conversion' ? convertedParts(request, record) : admissionParts(request, record, earlier);
@@ -32,8 +32,30 @@ function admissionParts(request: unknown, record: ReviewRecord, earlier: string 
     { name: 'request', text: yaml(rest) },
     ...objectPart(asked, earlier),
     ...patchPart(object, answer.patch),
-    { name: 'response', text: answerText(answer, record) },
+    { name: 'response', text: responseText(answer, record) },
   ];
+}
+
+/** Unlike in the terminal, the answer is not shown beside what its patch does, so it has its patch, which is decoded already. */
+function responseText(answer: object, record: ReviewRecord): string {
+  if (record.response === undefined) return answerText(answer, record);
+  const { uid: _, ...given } = answer as Record<string, unknown>;
+  return yaml(Object.keys(given).length > 0 ? given : record.response);
+}
+
+/** More causes than anybody reads. */
+const MOST_CAUSES = 50;
+
+/** The fields that a refusal names, as field.ErrorList of Go does. */
+function causesIn({ response }: ReviewRecord): FieldCause[] {
+  const { status } = answerIn(response) as { status?: { details?: { causes?: unknown } } };
+  const causes = status?.details?.causes;
+  if (!Array.isArray(causes)) return [];
+  const named = causes.filter((one: unknown) => typeof (one as FieldCause | null)?.field === 'string');
+  return named.slice(0, MOST_CAUSES).map(({ field, message }: FieldCause) => ({
+    field,
+    message: typeof message === 'string' ? message : '',
+  }));
 }
 
 /** The answer that the controller gave after devloop had answered in its place. */

@@ -1,6 +1,9 @@
 /** The messages between the page and its server. */
 import type { PageAction } from '../report/actions.ts';
+import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 import type { FieldValues } from '../report/change.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import type { FaultSummary } from '../report/fault.ts';
 import type { ObjectName } from '../report/object-name.ts';
 import type { LateReview, ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
 import type { SessionState } from '../report/session-state.ts';
@@ -30,6 +33,56 @@ export interface ReviewDetail {
   /** Why there are no parts. */
   notKept?: string;
   parts: ReviewPart[];
+  /** The fields that the answer refuses, as its causes name them. */
+  causes: FieldCause[];
+}
+
+/** `spec.image`, and what is wrong with it. */
+export interface FieldCause {
+  field: string;
+  message: string;
+}
+
+/** A call, with the object before and after it as YAML, as far as they are known. */
+export interface CallDetail {
+  call: CallSummary;
+  before?: string;
+  after?: string;
+}
+
+/** A reconcile, with what was logged in it. */
+export interface ReconcileDetail {
+  reconcile: ReconcileSummary;
+  log: string[];
+}
+
+/** What `devloop timeline` prints about an object, oldest first. */
+export type TimelineEntry = Extract<
+  DevloopEvent,
+  { type: 'reviews.listed' | 'calls.listed' | 'reconciles.listed' | 'timeline.changed' | 'timeline.logged' }
+>;
+
+export interface ObjectTimeline {
+  entries: TimelineEntry[];
+  /** How many older ones are left out. */
+  left: number;
+}
+
+/** A warning of the session. */
+export interface PageWarning {
+  /** When it was last said, as an ISO time. */
+  at: string;
+  code: string;
+  message: string;
+  hint?: string;
+  /** What it is about. */
+  object?: ObjectName;
+}
+
+/** What the page changes in the session's faults: rules to add, and ids of those that end. */
+export interface PageFaultChange {
+  add?: string[];
+  clear?: string[];
 }
 
 /** One part of a review as YAML. `before`: the text from which it was changed. */
@@ -89,4 +142,10 @@ export interface PageMessages {
   late: LateReview[];
   /** All reviews that have no answer at this moment, oldest first. */
   waiting: WaitingReview[];
+  /** Recorded calls and reconciles, in the order in which they ended. */
+  calls: (CallSummary | ReconcileSummary)[];
+  /** All warnings, oldest first, after each change. */
+  warnings: PageWarning[];
+  /** All faults, after each change. */
+  faults: FaultSummary[];
 }

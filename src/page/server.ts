@@ -4,17 +4,24 @@ import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { isOfThisUser, listenOn } from '../machine/port.ts';
 import { isPageAction, type PageAction } from '../report/actions.ts';
+import type { CallSummary, ReconcileSummary } from '../report/call.ts';
+import type { ObjectName } from '../report/object-name.ts';
 import type { LateReview, ReviewSummary } from '../report/review.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type FollowedSession, type Followers, follow } from './follow.ts';
 import {
+  type CallDetail,
   type ExportedReview,
   type ExportFormat,
   KEY_HEADER,
+  type ObjectTimeline,
   type PageChange,
+  type PageFaultChange,
+  type ReconcileDetail,
   type ReplayedReview,
   type ReviewDetail,
 } from './protocol.ts';
+import { faultChangeIn, objectIn } from './requests.ts';
 
 /** The parts of a session that the page shows and controls. */
 export interface PageSession extends FollowedSession {
@@ -24,6 +31,14 @@ export interface PageSession extends FollowedSession {
   replay(id: string): Promise<ReplayedReview>;
   /** The text that `devloop reviews export` prints. Throws a DevloopError if that is not possible. */
   exported(id: string, format: ExportFormat): Promise<ExportedReview | undefined>;
+  /** Undefined if the call is not recorded. */
+  call(id: string): Promise<CallDetail | undefined>;
+  reconcile(id: string): Promise<ReconcileDetail | undefined>;
+  /** The text that `devloop calls export` and `devloop reconciles export` print. */
+  exportedCall(id: string): Promise<ExportedReview | undefined>;
+  timeline(object: ObjectName): Promise<ObjectTimeline>;
+  /** Throws a DevloopError if the change is not possible; then nothing is changed. */
+  changeFaults(change: PageFaultChange): Promise<void>;
   /** What the end of the session will restore, given the current state of the cluster. */
   changes(): Promise<PageChange[]>;
   act(action: PageAction): Promise<void>;
@@ -38,6 +53,8 @@ export interface PageServer extends AsyncDisposable {
   reviewed(review: ReviewSummary): void;
   /** Sends a late answer, which the controller gave after devloop had answered in its place, to every page that is open. */
   answeredLate(review: LateReview): void;
+  /** Sends the call or the reconcile to every page that is open. */
+  called(recorded: CallSummary | ReconcileSummary): void;
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -61,6 +78,7 @@ export async function startPageServer(session: PageSession, assets: string): Pro
     urlOnce: () => `${origin}#${access.ticket()}`,
     reviewed: (review) => followers.forEach((one) => void one.reviewed(review)),
     answeredLate: (review) => followers.forEach((one) => void one.answeredLate(review)),
+    called: (recorded) => followers.forEach((one) => void one.called(recorded)),
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -124,6 +142,7 @@ async function answer(page: Page, request: IncomingMessage, response: ServerResp
 const API = 'api/';
 /** A replay sends a review to the controller, so it counts as a change. */
 const REPLAY = 'replay';
+const FAULTS = 'faults';
 
 async function answerApi(
   { session, access, followers }: Page,
@@ -138,19 +157,30 @@ async function answerApi(
   if (path === 'login') return await login(access, request, response);
   if (path === 'events') return await follow(session, followers, request, response);
   if (path === 'changes') return send(response, await session.changes());
-  const [, id = '', as = ''] = /^reviews\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
-  if (id === '' || !Object.hasOwn(PARTS, as)) return refuse(response, 404, NOT_FOUND);
-  const part = await PARTS[as as keyof typeof PARTS](session, id);
-  if (part === undefined) return refuse(response, 404, `There is no review ${id}.`);
+  if (path === FAULTS) {
+    await session.changeFaults(await faultChangeIn(request));
+    return send(response, {});
+  }
+  const object = objectIn(path);
+  if (object) return send(response, await session.timeline(object));
+  const [, what = '', id = '', as = ''] = /^(\w+)\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
+  const name = as === '' ? what : `${what}/${as}`;
+  if (id === '' || !Object.hasOwn(PARTS, name)) return refuse(response, 404, NOT_FOUND);
+  const part = await PARTS[name]!(session, id);
+  if (part === undefined) return refuse(response, 404, `${id} is not recorded.`);
   send(response, part);
 }
 
-/** What a request can ask for about a review, by the last part of its path. */
-const PARTS = {
-  '': (session: PageSession, id: string) => session.review(id),
-  curl: (session: PageSession, id: string) => session.exported(id, 'curl'),
-  go: (session: PageSession, id: string) => session.exported(id, 'go'),
-  [REPLAY]: (session: PageSession, id: string) => session.replay(id),
+/** What a request can ask for about one entry, by its path without the id. */
+const PARTS: Record<string, (session: PageSession, id: string) => Promise<unknown>> = {
+  reviews: (session, id) => session.review(id),
+  'reviews/curl': (session, id) => session.exported(id, 'curl'),
+  'reviews/go': (session, id) => session.exported(id, 'go'),
+  [`reviews/${REPLAY}`]: (session, id) => session.replay(id),
+  calls: (session, id) => session.call(id),
+  'calls/json': (session, id) => session.exportedCall(id),
+  reconciles: (session, id) => session.reconcile(id),
+  'reconciles/json': (session, id) => session.exportedCall(id),
 };
 
 const NOT_FOUND = 'There is no such page. Press o in the terminal of devloop up for a link that works.';
@@ -159,7 +189,7 @@ function wantedAt(path: string): Wanted {
   if (!path.startsWith(API)) return 'page';
   const name = path.slice(API.length);
   if (name === 'login') return 'login';
-  return isPageAction(name) || name.endsWith(`/${REPLAY}`) ? 'change' : 'read';
+  return isPageAction(name) || name === FAULTS || name.endsWith(`/${REPLAY}`) ? 'change' : 'read';
 }
 
 async function login(

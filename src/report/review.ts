@@ -10,6 +10,8 @@ export interface ReviewSummary {
   kind: ReviewKind;
   /** The webhook's name in its configuration, or the CRD's name; the path if neither is known. */
   webhook: string;
+  /** Absent if it is not known, and for conversions. */
+  webhookType?: WebhookType;
   path: string;
   /**
    * The port on which the manager listens in its Pod. The controller listens on the same port of the loopback interface, unless it was
@@ -74,6 +76,8 @@ export interface ReviewCause {
   /** What that reconciled: `Application default/web`. */
   of?: ObjectName;
 }
+
+export type WebhookType = 'mutating' | 'validating';
 
 /** unreadable: the request was not a review. */
 export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
@@ -165,6 +169,7 @@ export interface WaitingReview {
   at: string;
   kind: ReviewKind;
   webhook: string;
+  webhookType?: WebhookType;
   path: string;
   operation?: string;
   resource?: ReviewedKind;

@@ -1,8 +1,12 @@
+import type { WebhookType } from '../report/review.ts';
+
 /** What is known about one webhook of a configuration, or about the conversion of one CRD. */
 export interface NamedCall {
   path: string;
   /** `vapplication.kb.io`; for a conversion, the CRD's name. */
   name: string;
+  /** The configuration that names it. */
+  from?: { kind: string };
   /** The rules of an admission webhook; a conversion has none. */
   rules?: Rule[];
   /** The kind whose objects a conversion converts. Several CRDs often share one path. */
@@ -34,6 +38,14 @@ export interface Asked {
 export function nameOf(calls: NamedCall[], asked: Asked): string {
   const names = new Set(callsFor(calls, asked).map(({ name }) => name));
   return names.size === 0 ? asked.path : [...names].join(', ');
+}
+
+/** Whether the webhook of this review mutates or validates; undefined if that is not known, or if both are at its path. */
+export function typeOf(calls: NamedCall[], asked: Asked): WebhookType | undefined {
+  const kinds = new Set(callsFor(calls, asked).map(({ from }) => from?.kind));
+  if (kinds.size !== 1) return undefined;
+  if (kinds.has('MutatingWebhookConfiguration')) return 'mutating';
+  return kinds.has('ValidatingWebhookConfiguration') ? 'validating' : undefined;
 }
 
 /** The side effects that the webhook of this review declares even for dry runs; undefined if the review can safely be sent again. */

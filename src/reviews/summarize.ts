@@ -5,7 +5,7 @@ import { plainBody } from '../gateway/http.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import { prunedFields } from '../operator/pruned.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
-import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
+import { type NamedCall, nameOf, sideEffectsOf, typeOf } from './names.ts';
 import { changesOf, decodePatch, type PatchOperation, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord, warningTexts } from './record.ts';
 import { type Redacted, type RedactOptions, redact, TooMuchWork } from './redact.ts';
@@ -96,6 +96,7 @@ type Facts = Pick<
   ReviewSummary,
   | 'kind'
   | 'webhook'
+  | 'webhookType'
   | 'operation'
   | 'resource'
   | 'object'
@@ -129,9 +130,11 @@ function admissionFacts(request: object, path: string, calls: NamedCall[]): Fact
   };
   const namespace = textOf(request, 'namespace');
   const sideEffects = sideEffectsOf(calls, asked);
+  const webhookType = typeOf(calls, asked);
   return {
     kind: 'admission',
     webhook: nameOf(calls, asked),
+    ...(webhookType && { webhookType }),
     operation,
     resource: { group: textOf(of, 'group'), version: textOf(of, 'version'), kind: textOf(of, 'kind') },
     object: { ...(namespace === '' ? {} : { namespace }), name: objectName(request) },

@@ -2,6 +2,7 @@ import { readCalls } from '../calls/read.ts';
 import { timelineOf, type Wanted } from '../calls/timeline.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { readRecording } from '../reviews/read.ts';
+import { summaryOf } from '../reviews/record.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSession, noteOther } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -20,7 +21,8 @@ export async function timeline({ object, session }: TimelineOptions, io: Io): Pr
   const all = await withCrashed(await thisMachine(io.env));
   const chosen = chooseSession(all, checkout, { wanted: session, allowsCrashed: true });
   noteOther(chosen, { here: checkout, wanted: session }, io.emit);
-  const { records: reviews } = await readRecording(chosen.directory, 'summaries');
+  const { records } = await readRecording(chosen.directory, 'summaries');
+  const reviews = records.map(summaryOf);
   const events = timelineOf(object, { reviews, recorded: await readCalls(chosen.directory) });
   for (const event of events) io.emit(event);
   if (events.length === 0) io.emit(notice('timeline.none', { object, session: chosen.id }));

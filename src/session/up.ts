@@ -106,7 +106,7 @@ async function run(session: Session): Promise<void> {
   const controlled = controlledOf(standing, answered, faults);
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
-  const page = followers.use(createPage(session, work, { facts, control, recorder }));
+  const page = followers.use(createPage(session, work, { facts, control, recorder, calls }));
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, work }));
   faults.change({ add: context.settings.faults.value ?? [] });

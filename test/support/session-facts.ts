@@ -1,3 +1,4 @@
+import type { CallSummary, ReconcileSummary } from '../../src/report/call.ts';
 import type { ReviewSummary, WaitingReview } from '../../src/report/review.ts';
 import type { SessionState } from '../../src/report/session-state.ts';
 
@@ -25,6 +26,44 @@ export function waitingReview(): WaitingReview {
   return {
     ...{ at, kind, webhook, path, operation: operation!, resource: resource!, object: object!, user: user! },
     ...{ waitsFor: 'release', ms: { total: 3_200, budget: 10_000 } },
+  };
+}
+
+/** An update of a Deployment outside of any reconcile. */
+export function callOf(number: number, more: Partial<CallSummary> = {}): CallSummary {
+  return {
+    id: `c-${String(number).padStart(6, '0')}`,
+    at: '2026-11-22T10:15:02.200Z',
+    verb: 'update',
+    group: 'apps',
+    resource: 'deployments',
+    kind: 'Deployment',
+    namespace: 'default',
+    name: `web-${number}`,
+    isWrite: true,
+    code: 200,
+    changes: ['~spec.replicas=2'],
+    ms: 4.2,
+    ...more,
+  };
+}
+
+/** A reconcile that wrote nothing. */
+export function reconcileOf(number: number, more: Partial<ReconcileSummary> = {}): ReconcileSummary {
+  return {
+    id: `k-${String(number).padStart(6, '0')}`,
+    reconcile: `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`,
+    at: '2026-11-22T10:15:02.150Z',
+    controller: 'application',
+    kind: 'Application',
+    namespace: 'default',
+    name: `web-${number}`,
+    result: 'success',
+    calls: [],
+    counts: { writes: 0, reads: 0, failed: 0 },
+    after: [],
+    ms: 12.5,
+    ...more,
   };
 }
 

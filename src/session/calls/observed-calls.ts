@@ -11,6 +11,7 @@ import { listenForReports } from '../../calls/reported.ts';
 import type { Forwarder } from '../../cluster/api/pass-on.ts';
 import { jsonPath } from '../../config/json-path.ts';
 import { messageOf } from '../../errors.ts';
+import type { CallSummary, ReconcileSummary } from '../../report/call.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Answering } from '../../reviews/answering-build.ts';
@@ -22,6 +23,10 @@ export interface ObservedCalls extends AsyncDisposable {
   /** Where the controller reports its reconciles; absent if it cannot. */
   socket: string | undefined;
   observe(event: DevloopEvent): void;
+  /** Calls the listener with each call and each reconcile that is recorded from now on. */
+  onRecord(listener: (recorded: CallSummary | ReconcileSummary) => void): void;
+  /** Resolves when all of which a listener knows can be read from the recording. */
+  written(): Promise<void>;
   /** What the gateway adds to its answer to a review that a call of the controller may have caused. */
   marks(review: Buffer): string[];
 }
@@ -46,7 +51,11 @@ export async function observeCalls(
   await using stack = new AsyncDisposableStack();
   const warn = createWarner(emit);
   const paths = redact.map((path) => jsonPath(path)!);
-  const options = { paths, build: () => answering.now().build, signal };
+  const listeners: Parameters<ObservedCalls['onRecord']>[0][] = [];
+  const onRecord = (recorded: CallSummary | ReconcileSummary): void => {
+    for (const listener of listeners) listener(recorded);
+  };
+  const options = { paths, build: () => answering.now().build, signal, onRecord };
   const recorder = stack.use(new CallRecorder(createRecording(directory, 'calls'), options, emit));
   const needs = new Needs();
   const onError = (error: unknown): void => warn(notice('rbac.not-recorded', { cause: messageOf(error) }));
@@ -84,6 +93,8 @@ export async function observeCalls(
       if (event.type === 'controller.output') recorder.logged(event.line);
       if (event.type === 'controller.exited') recorder.exited();
     },
+    onRecord: (listener) => void listeners.push(listener),
+    written: () => recorder.written(),
     marks(review) {
       const uid = inFlight.uidIfCaused(review);
       return uid === undefined ? [] : [reviewMark(uid)];

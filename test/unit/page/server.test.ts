@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { type PageServer, startPageServer } from '../../../src/page/server.ts';
-import { reviewOf, waitingReview } from '../../support/session-facts.ts';
+import { callOf, reconcileOf, reviewOf, waitingReview } from '../../support/session-facts.ts';
 import { type FakeSession, fakeSession } from './fake-session.ts';
 
 let assets: string;
@@ -36,7 +36,12 @@ interface Reply {
 }
 
 /** fetch would not let a test choose its own Host, Origin and Cookie. */
-function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Reply> {
+function ask(
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  content = '',
+): Promise<Reply> {
   const { port, pathname } = new URL(server.url);
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -45,7 +50,7 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
         resolve({ status: response.statusCode!, headers: response.headers, body: await text(response) }),
     );
     sent.once('error', reject);
-    sent.end();
+    sent.end(content);
   });
 }
 
@@ -134,7 +139,14 @@ describe('who may use it', () => {
     const { cookie = '' } = await logIn();
     const other = cookie.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     expect((await ask('api/reviews/r-000001', { cookie })).status).toBe(200);
-    for (const path of ['api/reviews/r-000001', 'api/changes', 'api/events']) {
+    const read = [
+      'api/reviews/r-000001',
+      'api/calls/c-000001',
+      'api/timeline/A//b',
+      'api/changes',
+      'api/events',
+    ];
+    for (const path of read) {
       expect((await ask(path)).status).toBe(401);
       expect((await ask(path, { cookie: other })).status).toBe(401);
       expect((await ask(path, { cookie, origin: 'https://example.com' })).status).toBe(403);
@@ -165,7 +177,68 @@ describe('who may use it', () => {
   });
 });
 
+describe('faults', () => {
+  const change = async (body: string, headers: Record<string, string>): Promise<Reply> =>
+    await ask('api/faults', headers, 'POST', body);
+
+  it('are added and cleared with the key alone', async () => {
+    const valid = await logIn();
+    const { cookie = '' } = valid;
+    expect((await change('{"add":["409 update"]}', { cookie, origin: origin() })).status).toBe(401);
+    expect((await ask('api/faults', valid)).status).toBe(405);
+    expect(session.faulty).toEqual([]);
+    expect((await change('{"add":["409 update"]}', valid)).status).toBe(200);
+    expect(session.faulty).toMatchObject([{ rule: '409 update' }]);
+    expect((await change('{"clear":["9"]}', valid)).status).toBe(200);
+    expect(session.faulty).toEqual([]);
+  });
+
+  it.each(['', 'no', '{"add":"409 update"}', '{"clear":[1]}', JSON.stringify({ add: ['x'.repeat(70_000)] })])(
+    'are not changed by %.20j',
+    async (body) => {
+      const reply = await change(body, await logIn());
+      expect(reply.status).toBe(409);
+      expect(session.faulty).toEqual([]);
+    },
+  );
+});
+
 describe('what it answers', () => {
+  it('has a call, a reconcile, both as JSON, and the timeline of an object, to those who may read', async () => {
+    session.called.push(callOf(1), reconcileOf(1));
+    const asked: unknown[] = [];
+    session.timeline = async (object) => {
+      asked.push(object);
+      return { entries: [], left: 3 };
+    };
+    const { cookie = '' } = await logIn();
+    const paths = [
+      'calls/c-000001',
+      'reconciles/k-000001',
+      'calls/c-000001/json',
+      'timeline/Node//one%2Ftwo',
+    ];
+    const replies: unknown[] = [];
+    for (const path of paths) {
+      expect((await ask(`api/${path}`)).status).toBe(401);
+      replies.push(JSON.parse((await ask(`api/${path}`, { cookie })).body));
+    }
+    expect(replies).toMatchObject([
+      { call: { id: 'c-000001' } },
+      { reconcile: { id: 'k-000001' }, log: ['log of k-000001'] },
+      { text: 'json c-000001' },
+      { left: 3 },
+    ]);
+    expect(asked).toEqual([{ kind: 'Node', name: 'one/two' }]);
+    for (const path of [
+      'calls/c-000009',
+      'reconciles/c-000001',
+      'calls/c-000001/curl',
+      'timeline/Node/x/%E0%A4%A',
+    ])
+      expect((await ask(`api/${path}`, { cookie })).status, path).toBe(404);
+  });
+
   it('lets nothing run, frame or keep it but itself', async () => {
     const { cookie = '' } = await logIn();
     for (const path of ['', 'page.js', 'api/changes', 'nowhere']) {
@@ -247,10 +320,37 @@ describe('the stream of events', () => {
     expect(await events.next('late')).toEqual([{ id: own.id, late }]);
   });
 
-  it('continues behind the last review that the page has', async () => {
+  it('has calls and reconciles, each once', async () => {
+    session.called.push(callOf(1), reconcileOf(1));
+    await using events = await follow();
+    expect(await events.next('calls')).toMatchObject([{ id: 'c-000001' }, { id: 'k-000001' }]);
+    expect(await events.next('reviews')).toEqual([]);
+    for (const one of [callOf(1), callOf(2), reconcileOf(1), reconcileOf(2)]) server.called(one);
+    expect(await events.next('calls')).toMatchObject([{ id: 'c-000002' }, { id: 'k-000002' }]);
+  });
+
+  it('has the warnings and the faults, again after each change', async () => {
+    await using events = await follow();
+    expect(await events.next('warnings')).toEqual([]);
+    expect(await events.next('faults')).toEqual([]);
+    session.warned.push({ at: '', code: 'calls.conflicts', message: 'again and again' });
+    expect(await events.next('warnings')).toMatchObject([{ code: 'calls.conflicts' }]);
+    session.faulty.push({ id: '1', rule: '409 update', seen: 1, met: 1, isOver: false });
+    expect(await events.next('faults')).toMatchObject([{ met: 1 }]);
+  });
+
+  it.each([
+    ['r-000001,,', ['r-000002'], ['c-000001', 'k-000001', 'c-000002']],
+    [',c-000001,k-000001', ['r-000001', 'r-000002'], ['c-000002']],
+    ['r-000002,c-000002,', undefined, ['k-000001']],
+    ['nonsense', ['r-000001', 'r-000002'], ['c-000001', 'k-000001', 'c-000002']],
+  ])('continues behind what the page has: %s', async (last, reviews, calls) => {
     session.recorded.push(reviewOf(1), reviewOf(2));
-    await using events = await follow({ 'last-event-id': 'r-000001' });
-    expect(await events.next('reviews')).toMatchObject([{ id: 'r-000002' }]);
+    session.called.push(callOf(1), reconcileOf(1), callOf(2));
+    await using events = await follow({ 'last-event-id': last });
+    if (reviews) expect(await events.next('reviews')).toMatchObject(reviews.map((id) => ({ id })));
+    expect(await events.next('calls')).toMatchObject(calls.map((id) => ({ id })));
+    expect(await events.next('reviews')).toEqual([]);
   });
 
   it('misses none that arrives while the recording is read', async () => {

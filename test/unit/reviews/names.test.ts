@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type NamedCall, nameOf, type Rule, sideEffectsOf } from '../../../src/reviews/names.ts';
+import { type NamedCall, nameOf, type Rule, sideEffectsOf, typeOf } from '../../../src/reviews/names.ts';
 
 const call = (name: string, rules?: Rule[], path = '/v'): NamedCall => ({
   path,
@@ -54,4 +54,16 @@ it.each([
   expect(sideEffectsOf([other, ...calls.map((one) => ({ ...one, rules: [rule(['pods'])] }))], asked)).toBe(
     found,
   );
+});
+
+it('says whether a webhook mutates or validates, if that is certain', () => {
+  const from = (kind: string, path = '/one') => ({ path, name: kind, from: { kind } });
+  const mutating = from('MutatingWebhookConfiguration');
+  const validating = from('ValidatingWebhookConfiguration');
+  const asked = { path: '/one' };
+  expect(typeOf([mutating, from('ValidatingWebhookConfiguration', '/other')], asked)).toBe('mutating');
+  expect(typeOf([validating], asked)).toBe('validating');
+  expect(typeOf([mutating, validating], asked)).toBeUndefined();
+  expect(typeOf([from('CustomResourceDefinition')], asked)).toBeUndefined();
+  expect(typeOf([], asked)).toBeUndefined();
 });

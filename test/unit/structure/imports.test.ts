@@ -46,7 +46,7 @@ const ROOMS = {
   operator: 'checkout cluster cluster/api cluster/marks languages',
   'operator/manifests': 'checkout cluster/api cluster/marks cluster/takeover operator',
   'operator/rbac': 'cluster/api operator/manifests',
-  page: 'machine report reviews',
+  page: 'calls machine report reviews',
   'page/client': 'page report',
   report: '',
   reviews: 'checkout config gateway operator',
