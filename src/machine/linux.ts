@@ -108,6 +108,11 @@ export async function portOwner(port: number): Promise<{ pid: number; name: stri
   return undefined;
 }
 
+export async function variableOf(pid: number, name: string): Promise<string | undefined> {
+  const all = (await textOf(`/proc/${pid}/environ`)).split('\0');
+  return all.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
 const LISTENING = '0A';
 
 /** The inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */

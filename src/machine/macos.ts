@@ -90,6 +90,11 @@ export async function peerUser(): Promise<undefined> {
   return undefined;
 }
 
+/** Undefined: `ps` shows variables without saying where each one ends. */
+export async function variableOf(): Promise<undefined> {
+  return undefined;
+}
+
 /** The first process of `lsof -F pc`, which prints `p<pid>` and `c<command>` on lines of their own. */
 export function firstOfLsof(output: string): { pid: number; name: string } | undefined {
   const pid = /^p(\d+)$/m.exec(output)?.[1];

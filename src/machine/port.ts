@@ -63,7 +63,7 @@ export async function requireFreePort(port: number, limitMs = 0, ending: number[
   if (await pollUntil(isFree, { everyMs: POLL_MS, limitMs })) return;
   const owner = await portOwner(port);
   const message = `The controller needs port ${port}, which is in use by ${describeOwner(owner)}.`;
-  const hint = owner ? `kill ${owner.pid}` : 'End that process first.';
+  const hint = owner ? `End ${owner.name} first: kill ${owner.pid}` : 'End that process first.';
   throw new DevloopError('port.in-use', message, { hint });
 }
 

@@ -23,6 +23,8 @@ interface OperatingSystem {
   groupListensOn(group: number, port: number): Promise<boolean>;
   /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */
   portOwner(port: number): Promise<PortOwner | undefined>;
+  /** A variable with which a process was started; undefined also if the system does not show it. */
+  variableOf(pid: number, name: string): Promise<string | undefined>;
   /**
    * Whether this process is in the foreground of its terminal. The system stops a process that reads or changes its terminal from the
    * background.
@@ -53,6 +55,7 @@ export const groupListensOn: OperatingSystem['groupListensOn'] = isLinux
   ? linux.groupListensOn
   : macos.groupListensOn;
 export const portOwner: OperatingSystem['portOwner'] = isLinux ? linux.portOwner : macos.portOwner;
+export const variableOf: OperatingSystem['variableOf'] = isLinux ? linux.variableOf : macos.variableOf;
 export const peerUser: OperatingSystem['peerUser'] = isLinux ? linux.peerUser : macos.peerUser;
 export const isInForeground: OperatingSystem['isInForeground'] = isLinux
   ? linux.isInForeground

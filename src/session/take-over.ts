@@ -4,11 +4,12 @@ import type { KubeObject } from '../cluster/api/objects.ts';
 import type { PausingManager } from '../cluster/takeover/pause/pause.ts';
 import { ENDED_SECONDS } from '../cluster/takeover/pause/waits.ts';
 import type { Work } from '../cluster/work.ts';
-import { createSupervisor } from '../controller/supervisor.ts';
+import { createSupervisor, type Supervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Target, TargetService } from '../operator/target.ts';
 import { describe } from '../report/object-name.ts';
+import { namingSession } from './context/controller-port.ts';
 import { targetsOf } from './context/holders.ts';
 import { watchedPointer } from './guard/endpoints.ts';
 import { type GuardedScope, startGuard } from './guard/guard.ts';
@@ -70,7 +71,7 @@ export async function takeOver(session: RunningSession): Promise<void> {
   const gate =
     route && controller && createServedGate({ work, target, moved, ...controller, ...route, ...debug });
   const start = async (): Promise<void> => {
-    await supervisor?.start();
+    await started(session, supervisor, controller?.webhook?.port);
     await gate?.requireServed();
     await debug?.settled();
   };
@@ -88,6 +89,11 @@ export async function takeOver(session: RunningSession): Promise<void> {
     gate: gate ?? debug?.gate,
   });
   ending.signal.throwIfAborted();
+}
+
+/** Another session can have taken the port during the build. */
+async function started({ machine }: Session, supervisor?: Supervisor, port?: number): Promise<void> {
+  await supervisor?.start().catch((error) => namingSession(error, port, machine));
 }
 
 /** Reviews are answered here now. The end of Pods that can only be called over old connections is announced later. */

@@ -1,3 +1,4 @@
+import { basename, join } from 'node:path';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import type { OtherPort } from '../../local/ports.ts';
 import {
@@ -8,10 +9,10 @@ import {
   requireFreePort,
 } from '../../machine/port.ts';
 import { sessionListensOn } from '../../machine/process.ts';
-import { portOwner } from '../../machine/system.ts';
+import { portOwner, variableOf } from '../../machine/system.ts';
 import { shellWord } from '../../phrases.ts';
-import type { LocalMachine } from './local-machine.ts';
-import { type LocalSession, localSessions } from './local-sessions.ts';
+import { isRunning, type LocalMachine } from './local-machine.ts';
+import { type LocalSession, localSessions, ownerOf } from './local-sessions.ts';
 import type { UpOptions } from './options.ts';
 import { controllersOf } from './session-directories.ts';
 
@@ -27,12 +28,18 @@ export async function requireControllerPort(
   machine: LocalMachine,
   ending: number[] = [],
 ): Promise<void> {
-  try {
-    await requireFreePort(port, CLOSING_MS, ending);
-  } catch (error) {
-    const session = await sessionOnPort(port, machine);
-    throw session === undefined ? error : inUseBy(session, port);
-  }
+  await requireFreePort(port, CLOSING_MS, ending).catch((error) => namingSession(error, port, machine));
+}
+
+/** Throws the error; if it says that the port is in use, and a session's controller has the port, with that session. */
+export async function namingSession(
+  error: unknown,
+  port: number | undefined,
+  machine: LocalMachine,
+): Promise<never> {
+  if (port === undefined || !(error instanceof DevloopError) || error.code !== 'port.in-use') throw error;
+  const session = (await sessionOnPort(port, machine)) ?? (await sessionElsewhere(port));
+  throw session === undefined ? error : inUseBy(session, port);
 }
 
 /**
@@ -81,7 +88,7 @@ export async function requirePermittedPort(port: number): Promise<void> {
 }
 
 /** The hint does not suggest killing the controller: its session would only start it again. */
-function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
+function inUseBy({ id, checkout }: Pick<LocalSession, 'id' | 'checkout'>, port: number): DevloopError {
   const message = `The controller needs port ${port}, which is in use by the controller of session ${id}.`;
   // The session may use another cluster, where `down` would not look.
   const hint = `Press Ctrl-C in its terminal (it runs in ${checkout}), or, if it uses this cluster: devloop down`;
@@ -111,4 +118,15 @@ export async function sessionOnPort(port: number, machine: LocalMachine): Promis
     for (const pid of await controllersOf(machine, [session.id]))
       if (await sessionListensOn(pid, port)) return session;
   return undefined;
+}
+
+/** That of another state directory, as with another home: the controller's kubeconfig is in the directory of its start, below the session's. */
+async function sessionElsewhere(port: number): Promise<Pick<LocalSession, 'id' | 'checkout'> | undefined> {
+  const listener = await portOwner(port);
+  const kubeconfig = listener && (await variableOf(listener.pid, 'KUBECONFIG'));
+  if (kubeconfig === undefined) return undefined;
+  const directory = join(kubeconfig, '../..');
+  const owner = ownerOf(directory);
+  if (owner === undefined || owner.verifies || !(await isRunning(owner))) return undefined;
+  return { id: basename(directory), checkout: owner.checkout };
 }

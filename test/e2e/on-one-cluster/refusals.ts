@@ -326,7 +326,7 @@ describe('devloop refuses', () => {
     it('when port 9443 is held, and names the holder', async () => {
       await using _holder = await listening(9443);
       const message = new RegExp(`port 9443.* process ${process.pid} \\(`);
-      await refuses(['up'], { code: 'port.in-use', message, hint: `kill ${process.pid}` });
+      await refuses(['up'], { code: 'port.in-use', message, hint: `first: kill ${process.pid}` });
     });
 
     it("when the editors' port is held", async () => {

@@ -1,9 +1,10 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   claimPort,
   portElsewhere,
@@ -11,6 +12,7 @@ import {
   requirePermittedPort,
 } from '../../../src/session/context/controller-port.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import { claimDirectory } from '../../../src/session/context/session-directories.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 test('a port that a process which looks ended still has for a moment is waited for', async () => {
@@ -21,6 +23,26 @@ test('a port that a process which looks ended still has for a moment is waited f
   await expect(requireControllerPort(port, machine)).rejects.toMatchObject({ code: 'port.in-use' });
   setTimeout(() => server.close(), 100);
   await requireControllerPort(port, machine);
+});
+
+test('a port of the controller of a session that keeps its state elsewhere is refused with that session', async () => {
+  const other = await thisMachine({ XDG_STATE_HOME: await directoryWith() });
+  const directory = await claimDirectory(other, 'abcd1234', { checkout: '/src/shop' });
+  const listen = "const s = require('net').createServer().listen(0, () => console.log(s.address().port))";
+  const env = { ...process.env, KUBECONFIG: join(directory, 'start-1/kubeconfig') };
+  const controller = spawn(process.execPath, ['-e', listen], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void controller.kill('SIGKILL'));
+  const [line] = await once(controller.stdout, 'data');
+  const machine = await thisMachine({ XDG_STATE_HOME: await directoryWith() });
+  await expect(requireControllerPort(Number(line), machine)).rejects.toMatchObject({
+    code: 'port.in-use',
+    message: expect.stringContaining('session abcd1234'),
+    hint: expect.stringMatching('Ctrl-C .*/src/shop.*devloop down'),
+  });
+  await rm(directory, { recursive: true });
+  await expect(requireControllerPort(Number(line), machine)).rejects.toMatchObject({
+    hint: expect.stringContaining(`kill ${controller.pid}`),
+  });
 });
 
 test('a controller listens on a free port where its own is in use, or is that of another one, which is said', async () => {
