@@ -8,7 +8,7 @@ import { checkoutSample } from '../test/support/sample-operator.ts';
 import { openBox } from './demo/box.ts';
 import { commitAll } from './demo/commit.ts';
 import { openContext } from './demo/context.ts';
-import { forget, keepHints, kept, remember, stopKept } from './demo/kept.ts';
+import { forget, keepHints, kept, keptAnyway, remember, stopKept } from './demo/kept.ts';
 import { createLogs } from './demo/logs.ts';
 import { createNarrator } from './demo/narrator.ts';
 import { keptOnDisk } from './demo/on-disk.ts';
@@ -105,8 +105,7 @@ async function demo(
   try {
     await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
   } catch (error) {
-    if (stays && !signal.aborted)
-      narrator.say('The demo is kept anyway, because of --keep. To end it: npm run demo -- --stop');
+    if (stays && !signal.aborted) narrator.say(keptAnyway(cluster.kept));
     throw error;
   }
   const seconds = (from: number, to: number): number => Math.round((to - from) / 1000);

@@ -69,3 +69,8 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     `To end it: npm --prefix ${shellWord(ROOT)} run demo -- --stop`,
   ].join('\n');
 }
+
+/** After a failure, somebody wants to look at what is there. */
+export function keptAnyway(one: Kept): string {
+  return `The demo has failed, and is kept anyway, because of --keep. In the terminal with the settings below, \`devloop status\` shows whether a session is left, and \`devloop down\` ends it.\n${keepHints(one)}`;
+}

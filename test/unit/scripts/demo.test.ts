@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { keepHints } from '../../../scripts/demo/kept.ts';
+import { keepHints, keptAnyway } from '../../../scripts/demo/kept.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory, newSessionId } from '../../../src/session/context/session-directories.ts';
 
@@ -98,6 +98,18 @@ it('its commands can be typed in any directory, with nothing but the clone', () 
     `npm --prefix ${ROOT} run demo -- --stop`,
     '',
   ]);
+});
+
+it('says how to look at what a failed demo has kept', () => {
+  const kept = { checkout: '/tmp/checkout', kubeconfig: '/tmp/config', clusterDirectory: '/tmp/c' };
+  const text = keptAnyway(kept);
+  for (const part of [
+    'devloop status',
+    'devloop down',
+    'export KUBECONFIG=/tmp/config\n',
+    'run demo -- --stop',
+  ])
+    expect(text).toContain(part);
 });
 
 it('is not stopped while a session runs in its checkout', async () => {
