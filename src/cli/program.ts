@@ -51,7 +51,7 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const known = program.commands.some((command) => command.name() === before[0]);
-    if (error.exitCode !== 0) throw usageError(error, `${shell.name}${known ? ` ${before[0]}` : ''} --help`);
+    if (error.exitCode !== 0) throw usageError(error, `${shell.name}${known ? ` ${before[0]}` : ''}`);
   }
 }
 

@@ -1,14 +1,16 @@
 import type { CommanderError } from 'commander';
 import { DevloopError } from '../errors.ts';
 
-/** Commander's error as a DevloopError; its suggestion, if any, becomes the hint. */
-export function usageError(error: CommanderError, help: string): DevloopError {
+/** Commander's error as a DevloopError; its suggestion, if any, becomes the hint. `typed`: the command, such as `devloop down`. */
+export function usageError(error: CommanderError, typed: string): DevloopError {
   const suggestion = /\n\((Did you mean .*)\)$/.exec(error.message);
   const message = error.message
     .slice(0, suggestion?.index)
     .replace(/^error: (?:command-argument value )?/, '')
     .replace(/ is invalid for argument '\w+'\./, ' is invalid.');
-  const hint = suggestion?.[1] ?? help;
+  // Only `up` has --yes, because only `up` asks.
+  const isYes = error.message.includes("unknown option '--yes'");
+  const hint = suggestion?.[1] ?? (isYes ? `Leave out --yes: ${typed} asks nothing.` : `${typed} --help`);
   return invalid(`${message.charAt(0).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`, hint, error);
 }
 

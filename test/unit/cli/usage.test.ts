@@ -5,6 +5,12 @@ import { runBin } from './run-bin.ts';
 describe('wrong usage ends with 2 and says what to do', () => {
   it.each([
     ['an unknown flag', ['up', '--prot', '1'], /unknown option '--prot'/i, /--port/],
+    [
+      '--yes where nothing is asked',
+      ['down', '--yes'],
+      /unknown option '--yes'/i,
+      /--yes: devloop down asks nothing/,
+    ],
     ['an unknown command', ['donw'], /unknown command 'donw'/i, /down/],
     ['a network that is none', ['up', '--allow-from', '10.0.0.0/33'], /10\.0\.0\.0\/33/, /up --help/],
     ['a port of 0', ['up', '--port', '0'], /1 to 65535/, /up --help/],
