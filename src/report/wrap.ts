@@ -25,21 +25,54 @@ const UNTOUCHED: DevloopEvent['type'][] = [
   'page.served',
   'reviews.shown',
 ];
-const NEXT = '→ next:';
+/** A line that says what to do next, from its indent to its text. */
+const NEXT = /^( *).*→ next:\S* /;
 /** In a narrower terminal, wrapping would do more harm than good. */
 const LEAST = 40;
 
-/** The rendered event, broken between words at the width of the terminal. A next step stays in one line, so that it can be copied. */
+/** The rendered event, broken between words at the width of the terminal. A command stays in one line, so that it can be copied. */
 export function wrapEvent(text: string, { type }: DevloopEvent, columns: number): string {
   if (UNTOUCHED.includes(type)) return text;
   const lines = text.split('\n');
-  const next = lines.findIndex((line) => line.includes(NEXT));
+  const next = lines.findIndex((line) => NEXT.test(line));
   const end = next < 0 ? lines.length : next;
   const wrapped = lines.slice(0, end).flatMap((line, at) => {
     const own = /^ */.exec(line)![0].length;
-    return wrapLine(line, ' '.repeat(at === 0 ? (HANG[type] ?? ROW_HANG) : own), columns);
+    const indent = ' '.repeat(at === 0 ? (HANG[type] ?? ROW_HANG) : own);
+    return wrapText(line, line.match(QUOTED) ?? [], indent, columns);
   });
-  return [...wrapped, ...lines.slice(end)].join('\n');
+  const hint = lines.slice(end).flatMap((line) => {
+    const [before, own] = NEXT.exec(line) ?? /^( *)/.exec(line)!;
+    const indent = ' '.repeat(NEXT.test(line) ? own!.length + NEXT_INDENT : own!.length);
+    return wrapText(line, commandsIn(line.slice(before.length)), indent, columns);
+  });
+  return [...wrapped, ...hint].join('\n');
+}
+
+const NEXT_INDENT = 2;
+const QUOTED = /`[^`]+`/g;
+/** What is copied from a sentence: what is quoted, and commands of programs that devloop suggests. */
+const IN_SENTENCE =
+  /`[^`]+`|"[^"]+"|(?<=: )(?:devloop|kubectl|ssh[-\w]*|ss|make|go) .*?(?=\. |\.$|\), |, or |$)/g;
+
+/** The parts of a line of a hint that are commands, or that could be: a line is a command, or a sentence, which can end with one after a colon. */
+function commandsIn(line: string): string[] {
+  if (!/^(?:[A-Z][-'a-z]*|A|I)[ ,:]/.test(line)) return [line];
+  if (/[.?!)]$/.test(line)) return line.match(IN_SENTENCE) ?? [];
+  const colon = line.indexOf(': ');
+  return colon < 0 ? (line.match(IN_SENTENCE) ?? []) : [line.slice(colon + ': '.length)];
+}
+
+/** No text that is printed has this character. */
+const KEPT_SPACE = '\0';
+
+/** Like `wrapLine`, and breaks none of the parts in `kept`. */
+function wrapText(line: string, kept: string[], indent: string, columns: number): string[] {
+  const joined = kept.reduce(
+    (text, part) => text.replace(part, () => part.replaceAll(' ', KEPT_SPACE)),
+    line,
+  );
+  return wrapLine(joined, indent, columns).map((row) => row.replaceAll(KEPT_SPACE, ' '));
 }
 
 /**

@@ -328,6 +328,37 @@ describe('on a terminal, a long line', () => {
     expect(lines(notice('login.output', { line: words }), 30)).toHaveLength(1);
   });
 
+  it('of what to do next is broken at words, but not within a command', () => {
+    const rows = (next: string): string[] => lines(notice('error.further', { cause: 'm', next })).slice(1);
+    const [first, ...more] = rows(`Write less, ${words}.`);
+    expect(first).toMatch(/^→ next: Write less, word0 .*word\d,?$/);
+    for (const row of [first!, ...more]) expect(row.length).toBeLessThanOrEqual(60);
+    expect(more.join()).toMatch(/^ {2}word/);
+    const command = 'kubectl get pods -n shop -l app=a -o wide';
+    // Alone, after a colon, in a sentence, and in a message.
+    expect(rows(`See more of it there:\n${command} --watch --context abc`)).toEqual([
+      '→ next: See more of it there:',
+      `  ${command} --watch --context abc`,
+    ]);
+    expect(rows(`If it is of no more use to you: ${command}`)).toEqual([
+      '→ next: If it is of no more use to you:',
+      `  ${command}`,
+    ]);
+    expect(rows(`Read what \`${command}\` prints, and see whether it is there.`)).toEqual([
+      '→ next: Read what',
+      `  \`${command}\` prints, and`,
+      '  see whether it is there.',
+    ]);
+    expect(lines(notice('error.further', { cause: `something that \`${command}\` shows` }))).toEqual([
+      'warning: something that',
+      `  \`${command}\` shows`,
+    ]);
+    const finding = { type: 'finding', check: 'x', verdict: 'warn', answer: 'y' } as const;
+    const [, hint, below] = lines({ ...finding, hint: `Ask somebody for it, ${words}.` }, 80);
+    expect(hint).toMatch(/^ {26}→ next: Ask somebody/);
+    expect(below).toMatch(/^ {28}word/);
+  });
+
   const output = (line: string): DevloopEvent => ({ type: 'controller.output', stream: 'stdout', line });
 
   it('of the log is broken at words behind its gutter, and cut where it has none', () => {
