@@ -23,6 +23,7 @@ export function generateDocs(): Record<string, string> {
     'review',
     'call',
     'rbac',
+    'crash-round',
     'fault',
     'planned-write',
   ]

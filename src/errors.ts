@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   3: 'cluster unreachable, or access denied',
   4: 'held by somebody else, a conflict, or an incomplete restore',
   5: 'the cluster cannot reach this machine',
-  6: 'the controller fails to build or start, or its answers changed',
+  6: 'the controller fails to build or start, or does not do as before',
   7: 'the certificate is unusable',
   8: 'the controller would change the cluster (`plan`)',
   130: 'interrupted; `up` restores everything, unless a second Ctrl-C stops that',
@@ -80,6 +80,15 @@ export const CATALOGUE = {
     about: 'Reviews that are to be saved in the checkout may contain secrets.',
   },
   'plan.changes': { exit: 8, about: 'The code of the checkout would change the cluster.' },
+  'crashtest.found': {
+    exit: 6,
+    about: 'After a crash of the controller, the objects in the cluster do not end as without one.',
+  },
+  'crashtest.scenario': {
+    exit: 2,
+    about:
+      'The command of `crashtest`, or what takes it back, fails without any crash, or the controller does not come to rest after it.',
+  },
   'review.changed': {
     exit: 6,
     about: 'The controller answers recorded reviews differently than before.',

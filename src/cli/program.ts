@@ -6,6 +6,7 @@ import { suggestChoices } from './choices.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { contextCommand } from './context.ts';
+import { crashtestCommand } from './crashtest.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
 import { faultCommand } from './fault.ts';
@@ -39,8 +40,8 @@ export async function runProgram(
   const own = end < 0 ? undefined : args.slice(end + 1);
   const program = createProgram(shell, own, aloneIn(args));
   const before = commandFirst(end < 0 ? args : args.slice(0, end), program.commands);
-  if (own !== undefined && before[0] !== 'up')
-    throw invalid('Only `up` takes a command after `--`.', `${shell.name} up -- command`);
+  if (own !== undefined && before[0] !== 'up' && before[0] !== 'crashtest')
+    throw invalid('Only `up` and `crashtest` take a command after `--`.', `${shell.name} up -- command`);
   if (own?.length === 0) throw invalid('`--` must be followed by a command.', `${shell.name} up --help`);
   const lonely = lonelyFlag(before, program.commands);
   if (lonely !== undefined) throw invalid(`\`${lonely}\` needs a command.`, `${shell.name} --help`);
@@ -68,6 +69,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Control a session:': { hold: holdCommand, release: releaseCommand, fault: faultCommand },
   'Inspect:': {
     plan: planCommand,
+    crashtest: crashtestCommand,
     status: statusCommand,
     reviews: reviewsCommand,
     calls: callsCommand,

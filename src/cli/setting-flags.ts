@@ -31,7 +31,7 @@ export function givenBy(command: CommandWithSettings, flags: object): Given {
 
 function commandOf(command: Command): CommandWithSettings {
   const name = command.name();
-  return name === 'config' ? 'up' : (name as CommandWithSettings);
+  return name === 'config' || name === 'crashtest' ? 'up' : (name as CommandWithSettings);
 }
 
 function flagsOf(command: CommandWithSettings): FlagOfSetting[] {

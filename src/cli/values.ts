@@ -40,6 +40,12 @@ export function parseSeconds(value: string): number {
 }
 
 /** The name of a set becomes the name of a file. */
+/** A number of at least 1. */
+export function parseCount(value: string): number {
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('Expected a number of at least 1.');
+}
+
 export function parseSetName(value: string): string {
   if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(value))
     throw new InvalidArgumentError('Expected a name of letters, digits, dots, dashes and underscores.');

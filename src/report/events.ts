@@ -1,5 +1,6 @@
 import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
 import type { ChangeAction, FieldValues, Writer } from './change.ts';
+import type { CrashRound } from './crash-round.ts';
 import type { FaultSummary } from './fault.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
@@ -176,6 +177,15 @@ export type DevloopEvent =
   | { type: 'plan.write'; write: PlannedWrite }
   /** The plan is complete: how many writes there would be of each kind. */
   | { type: 'plan.done'; create: number; change: number; delete: number; refused: number; notSent: number }
+  /** `devloop crashtest` has run the command twice without a crash: what the controller wrote, in how many objects, and where it is to be killed. */
+  | { type: 'crashtest.undisturbed'; writes: number; objects: number; points: number; ms: number }
+  /** One run of `devloop crashtest`, in which the controller was killed at one of its writes. */
+  | { type: 'crashtest.round'; number: number; of: number; round: CrashRound }
+  /**
+   * The result of `devloop crashtest`. `wrong`: in how many runs the end was another one. `notMet`: in how many the write was not made again.
+   * `left`: at how many further writes it was not killed.
+   */
+  | { type: 'crashtest.done'; points: number; wrong: number; notMet: number; left: number }
   /** What goes wrong on purpose: after each change, and as `devloop fault` lists it. */
   | { type: 'faults.listed'; session: string; faults: FaultSummary[] }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */

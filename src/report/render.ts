@@ -4,6 +4,7 @@ import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
 import { isAboutCalls, renderCall } from './render-call.ts';
 import { renderControl } from './render-control.ts';
+import { isOfCrashtest, renderCrashtest } from './render-crashtest.ts';
 import { isOfPlan, renderPlan } from './render-plan.ts';
 import { isAboutRbac, renderRbac } from './render-rbac.ts';
 import {
@@ -72,6 +73,7 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
     default:
       if (isAboutRbac(event)) return renderRbac(event, paint);
       if (isOfPlan(event)) return renderPlan(event, paint);
+      if (isOfCrashtest(event)) return renderCrashtest(event, paint);
       return isAboutCalls(event) ? renderCall(event, paint, columns) : renderSession(event, paint, columns);
   }
 }

@@ -63,6 +63,9 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'rbac.broad': 'quiet',
   'reviews.held': 'quiet',
   'faults.listed': 'quiet',
+  'crashtest.undisturbed': 'normal',
+  'crashtest.round': 'normal',
+  'crashtest.done': 'quiet',
   'plan.write': 'quiet',
   'plan.done': 'quiet',
   'reviews.released': 'quiet',
@@ -89,6 +92,7 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   if (isOnlyStep(event)) return 'verbose';
   if (isWrongAnswer(event)) return 'quiet';
+  if (event.type === 'crashtest.round' && event.round.result !== 'same') return 'quiet';
   if (event.type === 'reviews.replayed') return SHOWN_FROM[event.type];
   // The line that was printed at the signal has already reported this.
   if (event.type === 'session.stopping' && /^(?:SIG|q$)/.test(event.reason)) return 'verbose';

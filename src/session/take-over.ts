@@ -83,11 +83,11 @@ export async function takeOver(session: RunningSession): Promise<void> {
   });
   if (route) await leases.announce(route.route);
   await announceReady(session, pausing);
-  const called = (): TargetService[] => session.called;
-  await serve(session, {
-    ...{ work, pairs, keyPairDirectories, kubeconfig, called, route, supervisor },
+  const serving = serve(session, {
+    ...{ work, pairs, keyPairDirectories, kubeconfig, called: () => session.called, route, supervisor },
     gate: gate ?? debug?.gate,
   });
+  await (session.guest ? Promise.race([serving, session.guest.attend(session)]) : serving);
   ending.signal.throwIfAborted();
 }
 

@@ -25,6 +25,7 @@ import { type AnsweredReviews, createAnswered } from './reviews/answered.ts';
 import { createPrunedNotice } from './reviews/pruned-notice.ts';
 import { serviceName } from './route/cut-over.ts';
 import { noticeUnserved } from './route/user-process.ts';
+import type { Guest } from './running.ts';
 import { agreeTo, questionFor } from './start/consent.ts';
 import { localFilesOf, prepareProgram } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
@@ -36,8 +37,8 @@ import { discoverTarget } from './start/target.ts';
 import { reportUnready, unreadyManagers } from './start/unready.ts';
 import { takeOver } from './take-over.ts';
 
-/** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
-export async function up(options: UpOptions, io: Io): Promise<void> {
+/** Takes the operator over, serves it from this machine until the signal aborts or the guest is done, and restores everything. */
+export async function up(options: UpOptions, io: Io, guest?: Guest): Promise<void> {
   const startedAt = performance.now();
   await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
@@ -66,7 +67,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved };
   try {
-    await run(session);
+    await run(session, guest);
   } finally {
     await removeLocalFiles(directory);
   }
@@ -80,7 +81,7 @@ async function consider(command: UpCommand): Promise<Proposal> {
   return { ...found, question: await questionFor(command.context, await recognising, found) };
 }
 
-async function run(session: Session): Promise<void> {
+async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const { context, options, sessionId, target, io } = session;
   await using followers = new AsyncDisposableStack();
   const writers = new AsyncDisposableStack();
@@ -99,7 +100,8 @@ async function run(session: Session): Promise<void> {
   const identity = followers.use(createIdentity(session, work));
   const answered = followers.use(createAnswered(session, work, identity));
   const seen = { ...answered, upstream: identity.upstream, signal };
-  const calls = followers.use(await observeCalls(callsOf(session), seen, emit));
+  const observed = followers.use(await observeCalls(callsOf(session), seen, emit));
+  const calls = guest ? { ...observed, hooks: guest.hooks(observed.hooks) } : observed;
   const faults = createFaults(session, emit);
   const { recorder } = answered;
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
@@ -109,6 +111,7 @@ async function run(session: Session): Promise<void> {
   const page = followers.use(createPage(session, work, { facts, control, recorder, calls }));
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, work }));
+  if (guest) listeners.push(guest);
   faults.change({ add: context.settings.faults.value ?? [] });
   if (options.open) void page.open();
   const { directory } = session.files;
@@ -117,7 +120,7 @@ async function run(session: Session): Promise<void> {
   const actions = actionsOf({ api: context.api, identity, control, log, emit, openPage: page.open });
   followers.use(await offerControl({ control, actions, emit }, { directory, io }));
   const called = target.services;
-  const seenParts = { answered, calls, faults, identity };
+  const seenParts = { answered, calls, faults, identity, guest };
   const parts = { work, leases, ...seenParts, standing, called, followers, writers, ending };
   const ended = await failureOf(takeOver({ ...session, ...parts }));
   await conclude(session, { ...parts, since }, ended);

@@ -49,6 +49,16 @@ export const CALLS = {
   'faults.crashed': note<{ rule: string }>(
     ({ rule }) => `The controller is killed by the fault "${rule}", and starts again.`,
   ),
+  /** `crashtest`: the reset leaves these objects, which the controller has created, so each run begins with them. */
+  'crashtest.left': warning<{ objects: string[] }>(
+    ({ objects }) =>
+      `The reset leaves what the controller has created, so each run begins with it: ${withNames(counted(objects.length, 'object'), objects)}`,
+    () => 'Remove it in --reset, too, if a run is to begin without it.',
+  ),
+  /** `crashtest`: before a run, the controller is not at rest. */
+  'crashtest.restless': warning<{ why: string }>(
+    ({ why }) => `The controller is not at rest before the run, so its result may depend on that. ${why}`,
+  ),
   /** The controller writes, and nothing says which reconcile a write is of, so there are no reconciles to list. `writes`: how many are recorded. */
   'reconciles.untagged': note<{ session: string; writes: number }>(
     ({ session, writes }) =>

@@ -58,7 +58,7 @@ const ROOMS = {
   session: [
     'api-proxy calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
     'controller/watch gateway languages local machine operator operator/manifests operator/rbac page reviews',
-    'session/calls session/context session/control session/doctor session/end session/faults session/guard',
+    'session/calls session/context session/control session/crashing session/doctor session/end session/faults session/guard',
     'session/planning session/reviews session/route session/start session/verify',
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews session/start',
@@ -68,6 +68,7 @@ const ROOMS = {
   ].join(' '),
   'session/control':
     'cluster/api config controller machine reviews session/context session/faults session/route',
+  'session/crashing': 'api-proxy calls cluster/api config faults machine reviews session/faults',
   'session/doctor': [
     'checkout cluster cluster/api cluster/marks cluster/takeover cluster/takeover/pause',
     'config debugger languages local machine operator operator/manifests session/context',
@@ -119,6 +120,7 @@ const GROUND = [
     'report/manifest',
     'report/notices',
     'report/review',
+    'report/crash-round',
     'report/session-state',
     'report/session-status',
   ],

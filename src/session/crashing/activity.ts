@@ -1,0 +1,137 @@
+import type { CallHooks } from '../../api-proxy/observed.ts';
+import { sleep } from '../../async.ts';
+import type { ReconcileSummary } from '../../report/call.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import type { Named } from './names.ts';
+
+const LOOK_EVERY_MS = 100;
+const MOST_LINES = 20;
+/** What an idle controller does again and again. */
+const HEARTBEATS = new Set(['leases', 'events']);
+
+/**
+ * Knows whether the controller is at rest: it runs, nothing that it has written or that has woken it is newer than a time, and its last reconcile of
+ * no object has failed. Reconciles without a cause that change nothing do not count, since a controller can look again and again.
+ */
+export class Activity {
+  #at = performance.now();
+  #what = 'nothing has happened yet';
+  #isRunning = false;
+  #reconciles = 0;
+  #failing = new Map<string, string>();
+  /** Objects whose reconciles had failed before. */
+  #failedBefore = new Set<string>();
+  #versions = new Map<string, string>();
+  /** The last lines of the controller's log. */
+  #lines: string[] = [];
+
+  get lines(): string[] {
+    return [...this.#lines];
+  }
+
+  hooks(of: CallHooks): CallHooks {
+    return {
+      ...of,
+      begun: (call) => {
+        of.begun?.(call);
+        const { group, version, resource } = call.resource ?? {};
+        if (resource === undefined) return;
+        this.#versions.set(`${group} ${resource}`, version!);
+        // Without reconciles, nothing else tells what a program is at.
+        const isQuestion = call.verb !== 'watch' && !HEARTBEATS.has(resource);
+        if (this.#reconciles === 0 && isQuestion) this.#happened(`${call.verb} ${resource}`);
+      },
+    };
+  }
+
+  versionOf({ group = '', resource = '' }: Named): string | undefined {
+    return this.#versions.get(`${group} ${resource.split('/')[0]}`);
+  }
+
+  observe(event: DevloopEvent): void {
+    switch (event.type) {
+      case 'controller.started':
+      case 'controller.exited':
+        this.#isRunning = false;
+        this.#reconciles = 0;
+        this.#happened('the controller starts');
+        break;
+      case 'controller.ready':
+        this.#isRunning = true;
+        this.#happened('the controller has started');
+        break;
+      case 'controller.output':
+        this.#lines.push(event.line);
+        if (this.#lines.length > MOST_LINES) this.#lines.shift();
+        break;
+      case 'review':
+        this.#happened(`a review of ${event.kind ?? 'an object'}`);
+        break;
+      case 'call':
+        if (event.isWrite && !event.isUnchanged) this.#happened(`${event.verb} ${event.resource ?? ''}`);
+        break;
+      case 'reconcile':
+        this.#reconciled(event);
+        break;
+      default:
+    }
+  }
+
+  #reconciled(event: ReconcileSummary): void {
+    const { result, error = result, calls, after } = event;
+    const object = wordsOf(event);
+    this.#reconciles += 1;
+    const isFailure = result === 'error' || result === 'panic';
+    if (isFailure) this.#failing.set(object, error);
+    else this.#failing.delete(object);
+    const hasWritten = calls.some(({ isUnchanged, code = 500 }) => code < 400 && !isUnchanged);
+    if (isFailure || hasWritten || after.length > 0) this.#happened(`a reconcile of ${object}`);
+  }
+
+  #happened(what: string): void {
+    this.#at = performance.now();
+    this.#what = what;
+  }
+
+  /** From now on, reconciles are counted anew. */
+  begin(): void {
+    this.#reconciles = 0;
+    this.#lines = [];
+    this.#happened('the run has begun');
+  }
+
+  /** What fails now is not the scenario's. */
+  forgive(): void {
+    this.#failedBefore = new Set(this.#failing.keys());
+  }
+
+  /** Why the controller is not at rest, as a sentence; undefined if it is. `reconciles`: whether it has to have reconciled something. */
+  unrest(quietMs: number, reconciles: boolean): string | undefined {
+    if (!this.#isRunning) return 'The controller does not run.';
+    for (const [object, error] of this.#failing)
+      if (!this.#failedBefore.has(object)) return `The last reconcile of ${object} has failed: ${error}`;
+    if (performance.now() - this.#at < quietMs) return `The last that has happened: ${this.#what}.`;
+    return reconciles && this.#reconciles === 0 ? 'It has reconciled nothing.' : undefined;
+  }
+
+  get hasReconciles(): boolean {
+    return this.#reconciles > 0;
+  }
+
+  /** Waits until the controller is at rest. Returns why it is not, if the time is up. */
+  async rest(
+    { quietMs, limitMs, reconciles = false }: { quietMs: number; limitMs: number; reconciles?: boolean },
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const until = performance.now() + limitMs;
+    for (;;) {
+      const unrest = this.unrest(quietMs, reconciles);
+      if (unrest === undefined || performance.now() >= until) return unrest;
+      if (!(await sleep(LOOK_EVERY_MS, signal))) signal.throwIfAborted();
+    }
+  }
+}
+
+function wordsOf({ kind, controller, namespace, name }: ReconcileSummary): string {
+  return `${kind ?? controller} ${[namespace, name].filter(Boolean).join('/')}`;
+}

@@ -1,0 +1,93 @@
+import type { CallRecord } from '../../calls/record.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { isNotFound } from '../../cluster/api/errors.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
+import type { PathStep } from '../../config/json-path.ts';
+import type { Ends } from './differences.ts';
+import { keyOf, type Named, type Names } from './names.ts';
+import { normalised } from './normalised.ts';
+import { hasSucceeded } from './points.ts';
+
+/** An object that the controller has written, and where the API server has it. */
+export interface Touched {
+  object: Named;
+  path: string;
+}
+
+export type Found = Touched & { value: KubeObject };
+
+/** Reads of one run at the same time. */
+const AT_ONCE = 8;
+/** More objects than a scenario writes. */
+const MOST = 2_000;
+
+/** The objects that a run has written, by `keyOf`. `versionOf`: the version in which the controller has called a resource. */
+export function touchedBy(
+  records: readonly CallRecord[],
+  versionOf: (object: Named) => string | undefined,
+): Map<string, Touched> {
+  const touched = new Map<string, Touched>();
+  for (const { group, resource = '', namespace, name, ...record } of records.filter(hasSucceeded)) {
+    const object = { group, resource: resource.split('/')[0]!, namespace, name, ...record };
+    const version = versionOf(object);
+    if (name === undefined || version === undefined || touched.size === MOST) continue;
+    touched.set(keyOf(object), { object, path: pathOf(object, version) });
+  }
+  return touched;
+}
+
+function pathOf({ group, resource = '', namespace, name = '' }: Named, version: string): string {
+  const root = group ? ['apis', group, version] : ['api', version];
+  const place = namespace ? ['namespaces', namespace, resource, name] : [resource, name];
+  return ['', ...root, ...place.map(encodeURIComponent)].join('/');
+}
+
+/** Those of them that exist, as they are now. */
+export async function existing(
+  api: Pick<ClusterApi, 'call'>,
+  touched: Iterable<Touched>,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  const left = [...touched];
+  const read = async (): Promise<void> => {
+    for (let one = left.pop(); one; one = left.pop()) {
+      const value = await api
+        .call<KubeObject>('GET', one.path, undefined, { signal })
+        .catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+      if (value) found.push({ ...one, value });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, read));
+  return found;
+}
+
+/** `Deployment default/web`; `*` stands for what is generated. */
+export function wordsFor({ object, value }: Found, names: Names): string {
+  return `${value.kind ?? object.resource} ${[object.namespace, names.of(object)].filter(Boolean).join('/')}`;
+}
+
+/** What is compared of the objects. */
+export function endsOf(found: readonly Found[], names: Names, ignored: PathStep[][]): Ends {
+  const known = new Map(
+    found.flatMap((one): [string, string][] => {
+      const { name = '' } = one.object;
+      const pattern = names.of(one.object);
+      const uid = one.value.metadata.uid;
+      return [
+        ...(uid === undefined ? [] : [[uid, `<uid of ${wordsFor(one, names)}>`] as [string, string]]),
+        ...(pattern === name ? [] : [[name, pattern] as [string, string]]),
+      ];
+    }),
+  );
+  const ends = new Map<string, unknown[]>();
+  for (const one of found) {
+    const words = wordsFor(one, names);
+    ends.set(words, [...(ends.get(words) ?? []), normalised(one.value, { known, ignored })]);
+  }
+  for (const all of ends.values())
+    all.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  return ends;
+}

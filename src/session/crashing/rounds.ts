@@ -1,0 +1,155 @@
+import { reconcileSummary } from '../../calls/record.ts';
+import type { PathStep } from '../../config/json-path.ts';
+import { DevloopError } from '../../errors.ts';
+import type { CrashRound } from '../../report/crash-round.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import { type Ends, endDifferences, type Varying, varyingIn } from './differences.ts';
+import { endsOf, type Touched, wordsFor } from './final-objects.ts';
+import { type Names, namesIn } from './names.ts';
+import { type CrashPoint, crashPoints, hasSucceeded } from './points.ts';
+import { type Run, type RunParts, Runs } from './runs.ts';
+
+export interface RoundsOptions {
+  when: 'before' | 'after';
+  /** The only point, instead of all. */
+  point?: string;
+  /** The most points. */
+  limit: number;
+  quietSeconds: number;
+  /** What is not compared. */
+  ignored: PathStep[][];
+  /** The command that repeats one round. */
+  repeat(point: string): string;
+}
+
+export type Counts = Omit<Extract<DevloopEvent, { type: 'crashtest.done' }>, 'type'>;
+
+/** What all rounds are compared with. */
+interface Baseline {
+  run: Run;
+  names: Names;
+  ends: Ends;
+  varying: Varying;
+  /** What is gone after a reset. */
+  gone: Touched[];
+  reconciles: boolean;
+}
+
+const LEAST_LIMIT_MS = 60_000;
+const TIMES_AS_LONG = 4;
+
+/** Runs the scenario twice without a crash, and then once for each point. Throws 'crashtest.scenario' if it cannot be run without a crash. */
+export async function crashRounds(parts: RunParts, options: RoundsOptions): Promise<Counts> {
+  const runs = new Runs(parts, options.quietSeconds);
+  const { emit } = parts;
+  const baseline = await undisturbed(runs, parts, options);
+  const { run, names } = baseline;
+  const found = crashPoints(run.records, names, options.when);
+  const points = chosenOf(found, options);
+  const facts = { writes: run.records.filter(hasSucceeded).length, objects: run.touched.size, ms: run.ms };
+  emit({ type: 'crashtest.undisturbed', ...facts, points: points.length });
+  const counts: Counts = { points: 0, wrong: 0, notMet: 0, left: found.length };
+  for (const [index, point] of points.entries()) {
+    const { round, isLast } = await roundAt(point, baseline, { runs, parts, options });
+    emit({ type: 'crashtest.round', number: index + 1, of: points.length, round });
+    counts.points += 1;
+    counts.left -= 1;
+    if (round.result === 'not-met') counts.notMet += 1;
+    else if (round.result !== 'same') counts.wrong += 1;
+    if (isLast) break;
+  }
+  return { ...counts, left: options.point === undefined ? counts.left : 0 };
+}
+
+/** Two runs: what differs between them says nothing about crashes. */
+async function undisturbed(runs: Runs, parts: RunParts, { ignored }: RoundsOptions): Promise<Baseline> {
+  const { activity, emit } = parts;
+  await resetOrThrow(runs, []);
+  activity.forgive();
+  const first = await undisturbedRun(runs, 1);
+  const created = new Set(first.records.filter(({ verb }) => verb === 'create').map(({ name }) => name));
+  const own = first.found.filter(({ object }) => created.has(object.name));
+  await resetOrThrow(runs, []);
+  const left = await runs.untilGone(own);
+  const alone = namesIn(first.records, first.records);
+  if (left.length > 0) emit(notice('crashtest.left', { objects: left.map((one) => wordsFor(one, alone)) }));
+  const gone = own.filter(({ path }) => !left.some((one) => one.path === path));
+  const run = await undisturbedRun(runs, 2);
+  const reconciles = activity.hasReconciles;
+  await resetOrThrow(runs, gone);
+  const names = namesIn(first.records, run.records);
+  const [before, ends] = [first, run].map(({ found }) => endsOf(found, names, ignored)) as [Ends, Ends];
+  runs.limitMs = Math.max(LEAST_LIMIT_MS, TIMES_AS_LONG * run.ms);
+  return { run, names, ends, varying: varyingIn(before, ends), gone, reconciles };
+}
+
+async function undisturbedRun(runs: Runs, number: number): Promise<Run> {
+  const run = await runs.run(`run ${number} without a crash`);
+  if (run.failed) throw scenarioError(run.failed);
+  if (run.unrest)
+    throw scenarioError(
+      `The controller does not come to rest after the command, without any crash. ${run.unrest}`,
+      'If it only looks again and again, less time is enough: --quiet-seconds 2',
+    );
+  if (run.records.some(hasSucceeded)) return run;
+  throw scenarioError(
+    'The controller wrote nothing after the command, so there is no write to kill it at.',
+    'Give a command that makes it work, such as `kubectl apply -f` with a sample of its kind.',
+  );
+}
+
+async function resetOrThrow(runs: Runs, gone: Touched[]): Promise<void> {
+  const failed = await runs.reset(gone);
+  if (failed) throw scenarioError(failed);
+}
+
+function chosenOf(found: CrashPoint[], { point, limit }: RoundsOptions): CrashPoint[] {
+  if (point === undefined) return found.slice(0, limit);
+  return [found.find(({ rule }) => rule === point) ?? { rule: point, write: point }];
+}
+
+interface RoundParts {
+  runs: Runs;
+  parts: RunParts;
+  options: RoundsOptions;
+}
+
+/** A run with a crash, and its reset: if that fails, the crash is the cause, and no other run can follow. */
+async function roundAt(
+  { rule, write }: CrashPoint,
+  { run: expected, names, ends, varying, gone, reconciles }: Baseline,
+  { runs, parts, options }: RoundParts,
+): Promise<{ round: CrashRound; isLast: boolean }> {
+  const since = performance.now();
+  const what = `the run with a crash at: ${write}`;
+  const run = await runs.run(what, { rule, also: expected.touched, reconciles });
+  const log = parts.activity.lines;
+  const differences = endDifferences(ends, endsOf(run.found, names, options.ignored), varying);
+  const notReset = await runs.reset(gone);
+  const failed = run.failed ?? notReset;
+  const facts = { point: rule, write, ms: Math.round(performance.now() - since) };
+  const isLast = notReset !== undefined;
+  const result = failed ? 'failed' : resultOf(run, differences.length);
+  if (result === 'same' || result === 'not-met') return { round: { ...facts, result }, isLast };
+  const why = failed ?? run.unrest;
+  const killed = run.records.find(({ faults }) => faults?.includes(rule));
+  const reconcile = run.reconciles.find((one) => one.reconcile === killed?.reconcile);
+  const round = {
+    ...{ ...facts, result, repeat: options.repeat(rule), log },
+    ...(why === undefined ? {} : { why }),
+    ...(differences.length > 0 && { differences }),
+    ...(reconcile && { reconcile: reconcileSummary(reconcile) }),
+  };
+  return { round, isLast };
+}
+
+function resultOf({ hasMet, unrest }: Run, differences: number): CrashRound['result'] {
+  if (!hasMet) return 'not-met';
+  if (unrest) return 'restless';
+  return differences > 0 ? 'different' : 'same';
+}
+
+function scenarioError(message: string, hint?: string): DevloopError {
+  return new DevloopError('crashtest.scenario', message, hint === undefined ? {} : { hint });
+}

@@ -1,0 +1,93 @@
+import { writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { pinnedKubeconfig } from '../../cluster/api/pinned.ts';
+import { DevloopError } from '../../errors.ts';
+import { runTool, type ToolResult } from '../../machine/tool.ts';
+import { shellWord, shortened } from '../../phrases.ts';
+
+/** What makes the controller work, and what takes that back. */
+export interface Scenario {
+  /** Undefined if it has succeeded; otherwise what went wrong, as sentences. */
+  run(signal: AbortSignal): Promise<string | undefined>;
+  reset(signal: AbortSignal): Promise<string | undefined>;
+}
+
+interface ScenarioOptions {
+  command: string[];
+  /** For a shell. */
+  reset: string;
+}
+
+/** How long one run of the command can take. */
+const LIMIT_MS = 300_000;
+const LONGEST_OUTPUT = 2_000;
+
+/** Both commands work in the session's cluster, whatever becomes of the user's kubeconfig. */
+export async function createScenario(
+  { command, reset }: ScenarioOptions,
+  {
+    api,
+    directory,
+    cwd,
+    env,
+  }: {
+    api: Pick<ClusterApi, 'pinned' | 'kubeconfigFiles'>;
+    directory: string;
+    cwd: string;
+    env: Record<string, string | undefined>;
+  },
+): Promise<Scenario> {
+  const pinned = join(directory, 'scenario-kubeconfig');
+  await writeFile(pinned, JSON.stringify(pinnedKubeconfig(api.pinned)), { mode: 0o600 });
+  const kubeconfig = [pinned, ...api.kubeconfigFiles].join(delimiter);
+  const own = api.kubeconfigFiles.length > 0 ? { ...env, KUBECONFIG: kubeconfig } : env;
+  const done = async (words: string[], signal: AbortSignal): Promise<string | undefined> => {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+    const ended = await runTool(words, { cwd, env: own, signal: limited }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (limited.aborted) return undefined;
+      throw error;
+    });
+    return ended ? failureOf(words, ended) : `\`${textOf(words)}\` has not ended after ${LIMIT_MS / 1000} s.`;
+  };
+  return {
+    run: (signal) => done(command, signal),
+    reset: (signal) => done(['sh', '-c', reset], signal),
+  };
+}
+
+function failureOf(words: string[], { code, output, missing }: ToolResult): string | undefined {
+  if (code === 0) return undefined;
+  if (missing) return `\`${words[0]}\` was not found.`;
+  const said = output.trim();
+  const end = said === '' ? '.' : `:\n${said.slice(-LONGEST_OUTPUT)}`;
+  return `\`${shortened(textOf(words), LONGEST_OUTPUT)}\` ended with exit code ${code}${end}`;
+}
+
+export function textOf(words: string[]): string {
+  return words[0] === 'sh' && words[1] === '-c' ? words[2]! : words.map(shellWord).join(' ');
+}
+
+const CREATING = new Set(['apply', 'create']);
+/** Flags of `kubectl apply` and `create` that `delete` has, too, each with a value. */
+const KEPT = new Set(['-f', '--filename', '-k', '--kustomize', '-n', '--namespace', '--context', '-R']);
+
+/** What takes the command back, for a shell: `kubectl delete -f FILE` after `kubectl apply -f FILE`. Throws 'usage.invalid' if nobody knows. */
+export function resetFor(command: string[]): string {
+  const [program, verb = '', ...words] = command;
+  const kept = words.flatMap((word, index) => (isKept(words, index) ? [word] : []));
+  const isFrom = kept.some((word) => /^(?:-f|-k|--filename|--kustomize)/.test(word));
+  if (program === 'kubectl' && CREATING.has(verb) && isFrom && !kept.includes('-'))
+    return textOf(['kubectl', 'delete', '--ignore-not-found', ...kept]);
+  throw new DevloopError(
+    'usage.invalid',
+    'devloop does not know how to take back what the command does, so that it can run again.',
+    { hint: "Say how: --reset 'kubectl delete -f sample.yaml --ignore-not-found'" },
+  );
+}
+
+function isKept(words: string[], index: number): boolean {
+  const [word = '', before = ''] = [words[index], words[index - 1]];
+  return KEPT.has(word.split('=')[0]!) || (KEPT.has(before) && before !== '-R');
+}

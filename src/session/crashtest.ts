@@ -1,0 +1,89 @@
+import { jsonPath } from '../config/json-path.ts';
+import { DevloopError } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
+import type { Io, UpOptions } from './context/options.ts';
+import { Activity } from './crashing/activity.ts';
+import { requireCrash } from './crashing/points.ts';
+import { type Counts, crashRounds } from './crashing/rounds.ts';
+import { createScenario, resetFor, textOf } from './crashing/scenario.ts';
+import type { RunningSession } from './running.ts';
+import { up } from './up.ts';
+
+export interface CrashtestOptions extends UpOptions {
+  /** What makes the controller work, and what takes that back. */
+  command: string[];
+  reset?: string;
+  before: boolean;
+  /** The fault of the only round. */
+  point?: string;
+  limit: number;
+  quietSeconds: number;
+  /** JSONPaths of what is not compared. */
+  ignore: string[];
+}
+
+/** What a session prints of the controller's work, of which the rounds tell what matters. */
+const LEFT_OUT = new Set<DevloopEvent['type']>([
+  ...(['review', 'call', 'reconcile', 'faults.listed', 'controller.output', 'controller.started'] as const),
+  ...(['controller.ready', 'controller.exited', 'controller.replaced', 'controller.down'] as const),
+]);
+
+/**
+ * Takes the operator over as `up` does, and kills the controller at each of its writes, to see whether everything ends as without that. Throws
+ * 'crashtest.found' if it does not.
+ */
+export async function crashtest(options: CrashtestOptions, io: Io): Promise<void> {
+  const { command, reset = resetFor(command), ignore, point, before } = options;
+  const ignored = ignore.map(pathOf);
+  if (point !== undefined) requireCrash(point);
+  const activity = new Activity();
+  let isReady = false;
+  const emit: Emit = (event, ...rest) => {
+    const isCrash = event.type === 'note' && event.code === 'faults.crashed';
+    if (!isReady || !(LEFT_OUT.has(event.type) || isCrash)) io.emit(event, ...rest);
+  };
+  let counts: Counts | undefined;
+  const attend = async ({ context, files, faults, work }: RunningSession): Promise<void> => {
+    isReady = true;
+    const place = { api: context.api, directory: files.directory, cwd: io.cwd, env: io.env };
+    const scenario = await createScenario({ command, reset }, place);
+    const parts = { api: context.api, directory: files.directory, activity, scenario, faults };
+    const repeat = repeatOf(options);
+    const when = before ? ('before' as const) : ('after' as const);
+    counts = await crashRounds(
+      { ...parts, emit: work.emit, signal: work.signal },
+      { ...options, when, ignored, repeat },
+    );
+    work.emit({ type: 'crashtest.done', ...counts });
+    isReady = false;
+  };
+  const { attend: _, ...quietly } = io;
+  await up(
+    options,
+    { ...quietly, emit },
+    { hooks: (of) => activity.hooks(of), observe: (event) => activity.observe(event), attend },
+  );
+  if (counts && counts.wrong > 0) throw new DevloopError('crashtest.found', FOUND, { isSummary: true });
+}
+
+const FOUND = 'The cluster does not end as without a crash.';
+
+function repeatOf({ command, reset, before, ignore }: CrashtestOptions): (point: string) => string {
+  return (point) =>
+    [
+      ...['devloop crashtest --point', shellWord(point)],
+      ...(before ? ['--before'] : []),
+      ...ignore.flatMap((path) => ['--ignore', shellWord(path)]),
+      ...(reset === undefined ? [] : ['--reset', shellWord(reset)]),
+      ...['--', textOf(command)],
+    ].join(' ');
+}
+
+function pathOf(text: string): NonNullable<ReturnType<typeof jsonPath>> {
+  const path = jsonPath(text);
+  if (path) return path;
+  throw new DevloopError('usage.invalid', `--ignore ${text}: this is no JSONPath that names a field.`, {
+    hint: 'Such as --ignore .status.lastRun',
+  });
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { jsonPath } from '../../../../src/config/json-path.ts';
+import { normalised } from '../../../../src/session/crashing/normalised.ts';
+
+const UID = '0b1f8a52-97d0-4f0f-9d3a-2f6a51a3a7c1';
+const object = (more: object, metadata: object = {}) =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', uid: UID, resourceVersion: '7', generation: 3, ...metadata },
+    ...more,
+  }) as never;
+const plain = { known: new Map<string, string>(), ignored: [] };
+
+test('what the API server sets anew in each run is left out', () => {
+  const one = object({
+    status: { observedGeneration: 3, at: '2026-01-01T10:00:00Z', ref: { resourceVersion: '5' } },
+  });
+  const other = object(
+    { status: { observedGeneration: 4, at: '2026-01-02T11:00:00Z', ref: { resourceVersion: '9' } } },
+    {
+      uid: UID.replace('0', '1'),
+      resourceVersion: '99',
+      generation: 4,
+      creationTimestamp: '2026-01-01T10:00:00Z',
+    },
+  );
+  expect(normalised(one, plain)).toEqual(normalised(other, plain));
+  expect(normalised(object({ status: { observedGeneration: 2 } }), plain)).not.toEqual(
+    normalised(object({ status: { observedGeneration: 3 } }), plain),
+  );
+});
+
+test('uids and generated names stand for what they name', () => {
+  const known = new Map([
+    [UID, '<uid of Pod shop/web>'],
+    ['web-x1', 'web-*'],
+  ]);
+  const owned = object(
+    { spec: { podName: 'web-x1', other: UID.replace('0', '2') } },
+    { ownerReferences: [{ uid: UID, name: 'web' }] },
+  );
+  expect(normalised(owned, { known, ignored: [] })).toMatchObject({
+    metadata: { ownerReferences: [{ uid: '<uid of Pod shop/web>' }] },
+    spec: { podName: 'web-*', other: '<uid>' },
+  });
+});
+
+test('conditions have no order, secrets no values, and what the user ignores is not compared', () => {
+  const conditions = [{ type: 'Ready' }, { type: 'Available' }];
+  const one = normalised(object({ status: { conditions } }), plain);
+  expect(one).toEqual(normalised(object({ status: { conditions: conditions.toReversed() } }), plain));
+  const secret = normalised(
+    { kind: 'Secret', apiVersion: 'v1', metadata: { name: 's' }, data: { key: 'c2VjcmV0' } } as never,
+    plain,
+  );
+  expect(JSON.stringify(secret)).not.toContain('c2VjcmV0');
+  const ignored = [jsonPath('.status.count')!];
+  expect(normalised(object({ status: { count: 1 } }), { ...plain, ignored })).toEqual(
+    normalised(object({ status: { count: 2 } }), { ...plain, ignored }),
+  );
+});
