@@ -42,7 +42,8 @@ it('a controller that skips its second write once the first is made is found, an
 
   const safe = await runDevloop([...words, ...command], here);
   expect(safe.code, safe.log).toBe(0);
-  expect(roundsOf(safe.events).map(({ write, result }) => [write, result])).toEqual([
+  const met = roundsOf(safe.events).filter(({ result }) => result !== 'not-met');
+  expect(met.map(({ write, result }) => [write, result]).slice(0, 3)).toEqual([
     ['patch Application default/web', 'same'],
     ['create Deployment default/web', 'same'],
     ['patch Application/status default/web', 'same'],
@@ -54,7 +55,7 @@ it('a controller that skips its second write once the first is made is found, an
   await writeFile(reconciler, source.replace('\tcase controllerutil.OperationResultCreated:\n', UNSAFE));
   const unsafe = await runDevloop([...words, ...command], here);
   expect(unsafe.code, unsafe.log).toBe(6);
-  const wrong = roundsOf(unsafe.events).filter(({ result }) => result !== 'same');
+  const wrong = roundsOf(unsafe.events).filter(({ result }) => result !== 'same' && result !== 'not-met');
   const point = 'crash create deployments.apps namespace=default name=web nth=1';
   expect(wrong).toMatchObject([
     {

@@ -27,6 +27,7 @@ export type Counts = Omit<Extract<DevloopEvent, { type: 'crashtest.done' }>, 'ty
 
 /** What all rounds are compared with. */
 interface Baseline {
+  first: Run;
   run: Run;
   names: Names;
   ends: Ends;
@@ -44,8 +45,10 @@ export async function crashRounds(parts: RunParts, options: RoundsOptions): Prom
   const runs = new Runs(parts, options.quietSeconds);
   const { emit } = parts;
   const baseline = await undisturbed(runs, parts, options);
-  const { run, names } = baseline;
-  const found = crashPoints(run.records, names, options.when);
+  const { first, run, names } = baseline;
+  // A write that only one of two runs makes is rarely met again.
+  const before = new Set(crashPoints(first.records, names, options.when).map(({ rule }) => rule));
+  const found = crashPoints(run.records, names, options.when).filter(({ rule }) => before.has(rule));
   const points = chosenOf(found, options);
   const facts = { writes: run.records.filter(hasSucceeded).length, objects: run.touched.size, ms: run.ms };
   emit({ type: 'crashtest.undisturbed', ...facts, points: points.length });
@@ -81,7 +84,7 @@ async function undisturbed(runs: Runs, parts: RunParts, { ignored }: RoundsOptio
   const names = namesIn(first.records, run.records);
   const [before, ends] = [first, run].map(({ found }) => endsOf(found, names, ignored)) as [Ends, Ends];
   runs.limitMs = Math.max(LEAST_LIMIT_MS, TIMES_AS_LONG * run.ms);
-  return { run, names, ends, varying: varyingIn(before, ends), gone, reconciles };
+  return { first, run, names, ends, varying: varyingIn(before, ends), gone, reconciles };
 }
 
 async function undisturbedRun(runs: Runs, number: number): Promise<Run> {
