@@ -16,7 +16,7 @@ export interface CrashRound {
   differences?: ObjectDifference[];
   /** The reconcile that made the write. */
   reconcile?: ReconcileSummary;
-  /** The last lines that the controller logged after it was started again. */
+  /** The last warnings and errors that the controller logged. */
   log?: string[];
   /** The command that repeats this round alone. */
   repeat?: string;

@@ -55,7 +55,10 @@ function roundText(
       ? [
           paint(
             'dim',
-            indented(['the last lines of its log:', ...log.map((line) => oneLine(line))].join('\n'), 8),
+            indented(
+              ['the last warnings and errors in its log:', ...log.map((line) => oneLine(line))].join('\n'),
+              8,
+            ),
           ),
         ]
       : []),

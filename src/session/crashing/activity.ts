@@ -1,5 +1,6 @@
 import type { CallHooks } from '../../api-proxy/observed.ts';
 import { sleep } from '../../async.ts';
+import { levelOf } from '../../controller/log-level.ts';
 import type { ReconcileSummary } from '../../report/call.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { Named } from './names.ts';
@@ -22,7 +23,7 @@ export class Activity {
   /** Objects whose reconciles had failed before. */
   #failedBefore = new Set<string>();
   #versions = new Map<string, string>();
-  /** The last lines of the controller's log. */
+  /** The last warnings and errors that the controller has logged. */
   #lines: string[] = [];
 
   get lines(): string[] {
@@ -61,7 +62,7 @@ export class Activity {
         this.#happened('the controller has started');
         break;
       case 'controller.output':
-        this.#lines.push(event.line);
+        if (levelOf(event.line) !== 'detail') this.#lines.push(event.line);
         if (this.#lines.length > MOST_LINES) this.#lines.shift();
         break;
       case 'review':

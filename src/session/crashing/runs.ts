@@ -48,7 +48,7 @@ interface RunOptions {
 const FIRST_LIMIT_MS = 300_000;
 /** How long Kubernetes' garbage collector gets. */
 const REMOVED_MS = 60_000;
-const AFTER_REMOVAL_MS = 1_000;
+const AFTER_REMOVAL_MS = 300;
 const LOOK_EVERY_MS = 250;
 
 /** Runs the scenario, and takes it back. */

@@ -68,7 +68,7 @@ const ROOMS = {
   ].join(' '),
   'session/control':
     'cluster/api config controller machine reviews session/context session/faults session/route',
-  'session/crashing': 'api-proxy calls cluster/api config faults machine reviews session/faults',
+  'session/crashing': 'api-proxy calls cluster/api config controller faults machine reviews session/faults',
   'session/doctor': [
     'checkout cluster cluster/api cluster/marks cluster/takeover cluster/takeover/pause',
     'config debugger languages local machine operator operator/manifests session/context',

@@ -93,3 +93,13 @@ test('without reconciles, any call counts', async () => {
   expect(activity.unrest(50, false)).toContain('get deployments');
   expect(activity.versionOf({ group: 'apps', resource: 'deployments/status' })).toBe('v1');
 });
+
+test('of the log, warnings and errors of this run are kept', () => {
+  const activity = running();
+  const say = (line: string): void => activity.observe({ type: 'controller.output', stream: 'stderr', line });
+  say('E0101 10:00:00.000000 1 x.go:1] before');
+  activity.begin();
+  say('2026-01-01T10:00:00Z\tINFO\tall is well');
+  say('2026-01-01T10:00:00Z\tERROR\tno luck');
+  expect(activity.lines).toEqual(['2026-01-01T10:00:00Z\tERROR\tno luck']);
+});
