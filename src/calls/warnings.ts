@@ -2,6 +2,7 @@ import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from '.
 import type { FieldTimes } from '../report/notices/calls.ts';
 import { notice, type Told } from '../report/notices/catalogue.ts';
 import { describe, type ObjectName } from '../report/object-name.ts';
+import { Conflicts, type Often } from './conflicts.ts';
 import { keepNewest } from './newest.ts';
 import { Repetitions } from './repetitions.ts';
 
@@ -36,6 +37,8 @@ interface SeenCall {
   controller: string | undefined;
   /** The events that a write of the same fields has followed: they count once. */
   answered: WeakSet<CauseEvent>;
+  /** How often writes of its object were refused with a conflict, if that is a fault. */
+  refused: Often | undefined;
 }
 
 interface SeenReconcile {
@@ -66,13 +69,15 @@ const APPLIED_UNCHANGED: Rule<SeenReconcile, { verb: string }> = {
   warning: (often) => notice('calls.unchanged', often),
 };
 
-const CONFLICTS: Rule<SeenCall, { verb: string; cause: string }> = {
-  ...{ least: 5, withinMs: MINUTE_MS },
-  signs({ call, controller }) {
-    const values = { verb: call.verb, cause: call.message ?? '' };
-    return isConflict(call) ? ofCall(call, controller).map((subject) => ({ subject, values })) : [];
+const CONFLICTS: Rule<SeenCall, { verb: string; cause: string; refused: Often }> = {
+  // They were counted already.
+  ...{ least: 1, withinMs: MINUTE_MS },
+  signs({ call, controller, refused }) {
+    if (refused === undefined) return [];
+    const values = { verb: call.verb, cause: call.message ?? '', refused };
+    return ofCall(call, controller).map((subject) => ({ subject, values }));
   },
-  warning: (often) => notice('calls.conflicts', often),
+  warning: ({ refused, ...often }) => notice('calls.conflicts', { ...often, ...refused }),
 };
 
 const WAKES_ITSELF: Rule<SeenReconcile, object> = {
@@ -123,10 +128,13 @@ export class Warnings {
   );
   #previous = new Map<string, ReconcileSummary>();
   #answered = new WeakSet<CauseEvent>();
+  #conflicts = new Conflicts();
 
   /** `controller`: whose reconcile made it, if that is known. */
   called(call: CallSummary, controller: string | undefined): Told<'warning'>[] {
-    const seen = { call, controller, answered: this.#answered };
+    const of = JSON.stringify([ofCall(call, controller), call.resource]);
+    const refused = this.#conflicts.called(of, call);
+    const seen = { call, controller, answered: this.#answered, refused };
     const at = Date.parse(call.at);
     return OF_CALLS.flatMap((rule) => this.#apply(rule, seen, at));
   }
@@ -158,11 +166,6 @@ export class Warnings {
 /** Server-side apply is made to be repeated whenever something has happened. */
 function isNeedless({ verb, isUnchanged }: ReconcileCall, after: CauseEvent[] = []): boolean {
   return isUnchanged === true && (verb !== 'apply' || after.length === 0);
-}
-
-/** A create that finds its object is no conflict: it has the same status. Nor is what a fault answers. */
-function isConflict({ verb, code, isWrite, isOwn, isDryRun, faults }: CallSummary): boolean {
-  return code === 409 && verb !== 'create' && isWrite === true && !isOwn && !isDryRun && !faults;
 }
 
 /** Nothing for a call that names no object. */

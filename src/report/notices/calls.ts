@@ -108,10 +108,13 @@ export const CALLS = {
         ? 'Nothing had happened before these applies: let the controller watch what it waits for, or use a longer RequeueAfter.'
         : 'Compare with what is there before you write: in Go, controllerutil.CreateOrUpdate and CreateOrPatch do.',
   ),
-  /** Writes of the same object are refused again and again, because somebody else has written it, or owns the fields that are applied. */
+  /**
+   * Writes of the same object are refused again and again, because somebody else has written it, or owns the fields that are applied, and no
+   * write succeeds in between, or few do. `times`: how many were refused.
+   */
   'calls.conflicts': warning<Repeated & { verb: string; cause: string }>(
     ({ controller, object, cause, ...often }) =>
-      `${controllerText(controller)} has tried to write ${describe(object)} ${oftenText(often)}, and each time there was a conflict: ${cause}`,
+      `${controllerText(controller)} has had conflicts with its writes of ${describe(object)} ${oftenText(often)}, and few or none succeeded in between: ${cause}`,
     ({ verb }) =>
       verb === 'apply'
         ? 'Apply only the fields that are yours, or take over the others (in Go: client.ForceOwnership).'

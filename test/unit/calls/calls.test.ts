@@ -334,7 +334,12 @@ test('what repeats is told with the controller whose reconciles did it', async (
   calls.reported.begun({ reconcile: 'a', at: Date.now(), controller: 'web', ...object });
   for (let times = 0; times < 5; times++)
     calls.hooks.served(
-      served(`PUT ${APPS}/web`, 409, { kind: 'Status', message: 'old' }, { reconcile: 'a' }),
+      served(
+        `PUT ${APPS}/web`,
+        409,
+        { kind: 'Status', message: 'old' },
+        { reconcile: 'a', at: now() + times * 2_000 },
+      ),
     );
   await end();
   expect(of('warning')).toMatchObject([
@@ -346,7 +351,9 @@ test('nothing is found wrong once the session ends, and what the controller does
   const { calls, ending, end, of } = await recorder();
   ending.abort();
   for (let times = 0; times < 20; times++)
-    calls.hooks.served(served(`PUT ${APPS}/web`, 409, { kind: 'Status', message: 'old' }));
+    calls.hooks.served(
+      served(`PUT ${APPS}/web`, 409, { kind: 'Status', message: 'old' }, { at: now() + times * 1_000 }),
+    );
   expect(await end()).toHaveLength(20);
   expect(of('warning')).toEqual([]);
 });

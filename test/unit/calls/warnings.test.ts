@@ -87,21 +87,46 @@ test('writes of other objects, and of other controllers, are counted by themselv
   expect(told.flat()).toEqual([]);
 });
 
-test('five conflicts within a minute are told, with their cause', () => {
-  const conflict = { code: 409, message: 'the object has been modified', resource: 'deployments/status' };
+const CONFLICT = { code: 409, message: 'the object has been modified', resource: 'deployments/status' };
+
+test('conflicts between which no write of the object succeeds are told after a while, with their cause', () => {
   const { kind, ...object } = WEB;
-  expect(repeatedCalls(5, 15_000, { ...conflict, kind: undefined } as Partial<CallSummary>)).toMatchObject([
+  expect(repeatedCalls(5, 15_000, { ...CONFLICT, kind: undefined } as Partial<CallSummary>)).toMatchObject([
     {
       code: 'calls.conflicts',
-      values: { object: { kind: 'deployments', ...object }, times: 5, cause: 'the object has been modified' },
+      values: {
+        object: { kind: 'deployments', ...object },
+        ...{ times: 5, seconds: 60, cause: 'the object has been modified' },
+      },
     },
   ]);
-  expect(repeatedCalls(4, 1_000, conflict)).toEqual([]);
-  expect(repeatedCalls(30, 16_000, conflict)).toEqual([]);
+  expect(repeatedCalls(500, 20, CONFLICT)).toMatchObject([{ values: { times: 251, seconds: 5 } }]);
+  expect(repeatedCalls(4, 15_000, CONFLICT)).toEqual([]);
+  expect(repeatedCalls(30, 61_000, CONFLICT)).toEqual([]);
+  // A cache catches up, as that of controller-runtime's client.
+  expect(repeatedCalls(50, 90, CONFLICT)).toEqual([]);
   // The same status says that there is such an object already, and that devloop does not pass the write on.
-  expect(repeatedCalls(30, 1_000, { ...conflict, verb: 'create' })).toEqual([]);
-  expect(repeatedCalls(30, 1_000, { ...conflict, isOwn: true })).toEqual([]);
-  expect(repeatedCalls(30, 1_000, { ...conflict, faults: ['409 update'] })).toEqual([]);
+  expect(repeatedCalls(30, 1_000, { ...CONFLICT, verb: 'create' })).toEqual([]);
+  expect(repeatedCalls(30, 1_000, { ...CONFLICT, isOwn: true })).toEqual([]);
+  expect(repeatedCalls(30, 1_000, { ...CONFLICT, faults: ['409 update'] })).toEqual([]);
+});
+
+test('conflicts are no fault while writes of the object succeed in between, unless most are refused for long', () => {
+  const told = (refusedOf: number, more: Partial<CallSummary> = {}) => {
+    const warnings = new Warnings();
+    return Array.from({ length: 600 }, (_, index) => {
+      const { resource } = CONFLICT;
+      const one = index % refusedOf === 0 ? { resource, ...more } : CONFLICT;
+      return warnings.called(call(index * 100, one), 'shop');
+    }).flat();
+  };
+  // As in a rollout that several write to: each write succeeds at the second attempt.
+  expect(told(2)).toEqual([]);
+  expect(told(4)).toMatchObject([{ code: 'calls.conflicts', values: { seconds: 30 } }]);
+  // Neither another object nor a write that fails otherwise is a success.
+  expect(told(2, { name: 'other' })).toMatchObject([{ values: { seconds: 5 } }]);
+  expect(told(2, { code: 422 })).toMatchObject([{ values: { seconds: 5 } }]);
+  expect(told(2, { resource: 'deployments' })).toMatchObject([{ values: { seconds: 5 } }]);
 });
 
 test('ten reconciles within 30 seconds that only their own writes can have caused are told, with the fields', () => {
