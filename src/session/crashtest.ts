@@ -1,11 +1,13 @@
+import type { CallHooks } from '../api-proxy/observed.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { Activity } from './crashing/activity.ts';
 import { requireCrash } from './crashing/points.ts';
-import { type Counts, crashRounds } from './crashing/rounds.ts';
+import { crashRounds, type Tested } from './crashing/rounds.ts';
 import { createScenario, resetFor, textOf } from './crashing/scenario.ts';
 import type { RunningSession } from './running.ts';
 import { up } from './up.ts';
@@ -43,7 +45,8 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
     const isCrash = event.type === 'note' && event.code === 'faults.crashed';
     if (!isReady || !(LEFT_OUT.has(event.type) || isCrash)) io.emit(event, ...rest);
   };
-  let counts: Counts | undefined;
+  let tested: Tested | undefined;
+  let mayHaveLeft = false;
   const attend = async ({ context, files, faults, work }: RunningSession): Promise<void> => {
     isReady = true;
     const place = { api: context.api, directory: files.directory, cwd: io.cwd, env: io.env };
@@ -51,20 +54,27 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
     const parts = { api: context.api, directory: files.directory, activity, scenario, faults };
     const repeat = repeatOf(options);
     const when = before ? ('before' as const) : ('after' as const);
-    counts = await crashRounds(
+    mayHaveLeft = true;
+    tested = await crashRounds(
       { ...parts, emit: work.emit, signal: work.signal },
       { ...options, when, ignored, repeat },
     );
+    const { isReset, ...counts } = tested;
     work.emit({ type: 'crashtest.done', ...counts });
-    isReady = false;
+    [isReady, mayHaveLeft] = [false, !isReset];
   };
   const { attend: _, ...quietly } = io;
-  await up(
-    options,
-    { ...quietly, emit },
-    { hooks: (of) => activity.hooks(of), observe: (event) => activity.observe(event), attend },
-  );
-  if (counts && counts.wrong > 0) throw new DevloopError('crashtest.found', FOUND, { isSummary: true });
+  const guest = {
+    hooks: (of: CallHooks) => activity.hooks(of),
+    observe: (event: DevloopEvent) => activity.observe(event),
+    attend,
+  };
+  try {
+    await up(options, { ...quietly, emit }, guest);
+  } finally {
+    if (mayHaveLeft) io.emit(notice('crashtest.not-reset', { reset }));
+  }
+  if (tested && tested.wrong > 0) throw new DevloopError('crashtest.found', FOUND, { isSummary: true });
 }
 
 const FOUND = 'The cluster does not end as without a crash.';

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
-import { runDevloop } from '../support/devloop.ts';
+import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { application, checkoutSample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
@@ -48,6 +48,13 @@ it('a controller that skips its second write once the first is made is found, an
     ['create Deployment default/web', 'same'],
     ['patch Application/status default/web', 'same'],
   ]);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+
+  await using stopped = startDevloop([...words, ...command], here);
+  await stopped.waitFor('crashtest.round');
+  stopped.signal('SIGINT');
+  expect(await stopped.exited, stopped.log()).toBe(130);
+  expect(stopped.log()).toContain('crashtest.not-reset');
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 
   const reconciler = join(cwd, 'internal/controller/application_controller.go');

@@ -55,6 +55,11 @@ export const CALLS = {
       `The reset leaves what the controller has created, so each run begins with it: ${withNames(counted(objects.length, 'object'), objects)}`,
     () => 'Remove it in --reset, too, if a run is to begin without it.',
   ),
+  /** `crashtest` has ended in the middle, so what its command did in the cluster may still be there. */
+  'crashtest.not-reset': warning<{ reset: string }>(
+    () => 'The crash test has ended before its last reset, so what its command did may still be there.',
+    ({ reset }) => reset,
+  ),
   /** `crashtest`: before a run, the controller is not at rest. */
   'crashtest.restless': warning<{ why: string }>(
     ({ why }) => `The controller is not at rest before the run, so its result may depend on that. ${why}`,

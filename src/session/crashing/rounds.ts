@@ -25,6 +25,11 @@ export interface RoundsOptions {
 
 export type Counts = Omit<Extract<DevloopEvent, { type: 'crashtest.done' }>, 'type'>;
 
+export interface Tested extends Counts {
+  /** Whether what the last run did was taken back. */
+  isReset: boolean;
+}
+
 /** What all rounds are compared with. */
 interface Baseline {
   first: Run;
@@ -41,7 +46,7 @@ const LEAST_LIMIT_MS = 60_000;
 const TIMES_AS_LONG = 4;
 
 /** Runs the scenario twice without a crash, and then once for each point. Throws 'crashtest.scenario' if it cannot be run without a crash. */
-export async function crashRounds(parts: RunParts, options: RoundsOptions): Promise<Counts> {
+export async function crashRounds(parts: RunParts, options: RoundsOptions): Promise<Tested> {
   const runs = new Runs(parts, options.quietSeconds);
   const { emit } = parts;
   const baseline = await undisturbed(runs, parts, options);
@@ -52,7 +57,8 @@ export async function crashRounds(parts: RunParts, options: RoundsOptions): Prom
   const points = chosenOf(found, options);
   const facts = { writes: run.records.filter(hasSucceeded).length, objects: run.touched.size, ms: run.ms };
   emit({ type: 'crashtest.undisturbed', ...facts, points: points.length });
-  const counts: Counts = { points: 0, wrong: 0, notMet: 0, left: found.length };
+  const counts = { points: 0, wrong: 0, notMet: 0, left: found.length };
+  let isReset = true;
   for (const [index, point] of points.entries()) {
     const { round, isLast } = await roundAt(point, baseline, { runs, parts, options });
     emit({ type: 'crashtest.round', number: index + 1, of: points.length, round });
@@ -60,9 +66,10 @@ export async function crashRounds(parts: RunParts, options: RoundsOptions): Prom
     counts.left -= 1;
     if (round.result === 'not-met') counts.notMet += 1;
     else if (round.result !== 'same') counts.wrong += 1;
+    isReset = !isLast;
     if (isLast) break;
   }
-  return { ...counts, left: options.point === undefined ? counts.left : 0 };
+  return { ...counts, left: options.point === undefined ? counts.left : 0, isReset };
 }
 
 /** Two runs: what differs between them says nothing about crashes. */
