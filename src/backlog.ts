@@ -9,20 +9,29 @@ const SLICE_MS = 4;
 const GATHER_MS = 50;
 /** Work rests this many times as long as it took, unless nothing has arrived since it last began. */
 const REST = 19;
+/** The same for what must not come late. */
+const SHORT_REST = 1;
 
 export interface BacklogOptions<T> {
   /** The limit for the items that wait, in bytes. Above it, new items are dropped. */
   mostBytes: number;
   sizeOf(item: T): number;
   work(item: T): void;
+  /** What has waited for so long is worked on for half of the time. If absent, nothing is. */
+  mostWaitMs?: number;
   /** Called after each slice, with the number of items that were dropped since the last one. */
   onSlice(dropped: number): void;
 }
 
-/** Does later, in short slices, what must not delay the present: while more items arrive, that takes at most a twentieth of the time. */
+/**
+ * Does later, in short slices, what must not delay the present: while more items arrive, that takes at most a twentieth of the time, or half if
+ * they would come too late.
+ */
 export class Backlog<T> implements AsyncDisposable {
   #options: BacklogOptions<T>;
   #items: T[] = [];
+  /** When each of them arrived. */
+  #since: number[] = [];
   #bytes = 0;
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -50,6 +59,7 @@ export class Backlog<T> implements AsyncDisposable {
     }
     this.#bytes += size;
     this.#items.push(item);
+    this.#since.push(performance.now());
   }
 
   /** Something else has arrived that must not be delayed. */
@@ -83,7 +93,8 @@ export class Backlog<T> implements AsyncDisposable {
   }
 
   #begin(): NodeJS.Timeout {
-    const gatherMs = this.#isBusy ? GATHER_MS : 0;
+    // What has waited through a rest need not gather again.
+    const gatherMs = this.#isBusy && this.#items.length === 0 ? GATHER_MS : 0;
     return setTimeout(() => this.#next(), Math.max(gatherMs, this.#restsUntil - performance.now()));
   }
 
@@ -92,7 +103,10 @@ export class Backlog<T> implements AsyncDisposable {
     this.#slice();
     // CPU time of this thread only: what other programs did meanwhile, such as a compiler, is not this work.
     const { user, system } = process.threadCpuUsage(before);
-    this.#restsUntil = performance.now() + (this.#isBusy ? REST * ((user + system) / 1000) : 0);
+    const now = performance.now();
+    const { mostWaitMs = Number.POSITIVE_INFINITY } = this.#options;
+    const rest = now - (this.#since[0] ?? now) > mostWaitMs ? SHORT_REST : REST;
+    this.#restsUntil = now + (this.#isBusy ? rest * ((user + system) / 1000) : 0);
     this.#isBusy = false;
     this.#timer = this.#items.length > 0 ? this.#begin() : undefined;
   }
@@ -107,6 +121,7 @@ export class Backlog<T> implements AsyncDisposable {
       this.#options.work(item);
     }
     this.#items.splice(0, done);
+    this.#since.splice(0, done);
     const dropped = this.#dropped;
     this.#dropped = 0;
     this.#options.onSlice(dropped);

@@ -22,6 +22,8 @@ import { passedEvent, watchedEvent } from './watched.ts';
 
 /** The limit for what waits to be recorded, in bytes. Above it, calls are not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
+/** A reconcile is shown when it has happened, however many there are. */
+const MOST_WAIT_MS = 500;
 /** What a call takes besides its bodies. */
 const EACH_BYTES = 1_000;
 /** An answer that the controller has read can be noted a moment after the end of the reconcile that asked. */
@@ -87,7 +89,7 @@ export class CallRecorder implements AsyncDisposable {
     this.#findings = new Findings((warning) => options.signal.aborted || emit(warning));
     this.#warn = createWarner(emit);
     this.#backlog = new Backlog({
-      ...{ mostBytes: MOST_WAITING, sizeOf },
+      ...{ mostBytes: MOST_WAITING, mostWaitMs: MOST_WAIT_MS, sizeOf },
       work: (item) => {
         try {
           this.#work(item);
