@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 /** What devloop answers itself. */
 export interface Refusal {
@@ -19,17 +20,30 @@ export interface OwnAnswer {
 
 /** Answers in the API server's own format, so that clients show the message. Returns the body of the answer. */
 export function refuse(response: ServerResponse, refusal: Refusal | OwnAnswer): Buffer {
-  if ('body' in refusal) {
-    response.writeHead(refusal.code, { 'content-type': refusal.type }).end(refusal.body);
-    return refusal.body;
-  }
-  const { code, reason, message, retryAfterSeconds: seconds } = refusal;
+  const { code, headers, body } = wholeAnswer(refusal);
+  response.writeHead(code, headers).end(body);
+  return body;
+}
+
+/** The same to a request for another protocol. */
+export function refuseUpgrade(socket: Duplex, refusal: Refusal | OwnAnswer): Buffer {
+  const { code, headers, body } = wholeAnswer(refusal);
+  socket.end(Buffer.concat([Buffer.from(headOf(code, headers)), body]));
+  return body;
+}
+
+function wholeAnswer(refusal: Refusal | OwnAnswer): {
+  code: number;
+  headers: Record<string, string>;
+  body: Buffer;
+} {
+  const { code } = refusal;
+  if ('body' in refusal) return { code, headers: { 'content-type': refusal.type }, body: refusal.body };
+  const { reason, message, retryAfterSeconds: seconds } = refusal;
   const details = seconds === undefined ? {} : { details: { retryAfterSeconds: seconds } };
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason };
   const headers = { 'content-type': 'application/json', ...(seconds && { 'retry-after': String(seconds) }) };
-  const body = Buffer.from(JSON.stringify({ ...status, ...details, code }));
-  response.writeHead(code, headers).end(body);
-  return body;
+  return { code, headers, body: Buffer.from(JSON.stringify({ ...status, ...details, code })) };
 }
 
 /** The first lines of an answer, after which the connection ends or speaks another protocol. */

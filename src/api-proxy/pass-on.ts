@@ -5,7 +5,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { endToEnd, NotStarted, type UpgradeRequest } from '../cluster/api/pass-on.ts';
 import { messageOf } from '../errors.ts';
 import type { Injector } from '../faults/injector.ts';
-import { headOf, type OwnAnswer, type Refusal, refuse } from './answers.ts';
+import { headOf, type OwnAnswer, type Refusal, refuse, refuseUpgrade } from './answers.ts';
 import { type ApiCall, apiCall, isAmbiguous, isWrite } from './api-call.ts';
 import { readBody } from './body.ts';
 import type { DryRun } from './dry-run.ts';
@@ -54,6 +54,8 @@ export async function passOn(
   };
   const answerRefusal = (refusal: Refusal | OwnAnswer): void => {
     const answer = refuse(response, refusal);
+    // Some clients read the answer only when they have sent their whole body.
+    request.resume();
     trace?.refused(refusal.code, answer);
   };
   try {
@@ -77,7 +79,7 @@ export async function passOn(
   } catch (error) {
     // Of a write that the client has given up nobody knows whether it took effect.
     if (response.headersSent || gone.signal.aborted) response.destroy();
-    else answerRefusal(error instanceof NotStarted ? error.why : unreachable(error, writes));
+    else answerRefusal(refusalOf(error, writes));
     trace?.ended(true);
   }
 }
@@ -91,14 +93,16 @@ export async function passOnUpgrade(
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   const { upstream, hooks, faults, dry } = parts;
-  const { call, arrived, isBad, asked } = begin(parts, request, gone.signal, true);
+  const { call, arrived, writes, isBad, asked } = begin(parts, request, gone.signal, true);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
+  let hasBegun = false;
   try {
     if (isBad) throw new NotStarted(BAD_PATH);
     dry?.pass(arrived, request.headers, { kept: Buffer.alloc(0) });
     await meetFaults(faults, call, { trace, signal: gone.signal, close: () => socket.destroy() });
     const { answer, connection } = await upstream.forwardUpgrade(asked);
     trace?.answered(answer, connection ?? answer);
+    hasBegun = true;
     const own = endToEnd(answer.headers);
     if (connection === undefined) {
       socket.write(headOf(answer.statusCode ?? 502, own));
@@ -107,9 +111,10 @@ export async function passOnUpgrade(
     socket.write(headOf(101, { ...own, connection: 'Upgrade', upgrade: answer.headers.upgrade }));
     await pipeline(socket, connection, socket);
   } catch (error) {
-    const { code, message } = error instanceof NotStarted ? (error.why as Refusal) : { code: 0, message: '' };
-    if (code > 0) socket.end(`${headOf(code, {})}${message}`);
-    else socket.destroy();
+    if (hasBegun || socket.destroyed) return void socket.destroy();
+    const refusal = refusalOf(error, writes);
+    const answer = refuseUpgrade(socket, refusal);
+    trace?.refused(refusal.code, answer);
   } finally {
     trace?.ended();
   }
@@ -171,7 +176,8 @@ function startingWith(mayWrite: ApiProxyParts['mayWrite'], signal: AbortSignal):
  * A client may repeat what has certainly not reached the API server, and what only reads. Of a write whose answer was lost nobody knows
  * whether it took effect, so its client has to decide.
  */
-function unreachable(error: unknown, writes: boolean): Refusal {
+function refusalOf(error: unknown, writes: boolean): Refusal | OwnAnswer {
+  if (error instanceof NotStarted) return error.why as Refusal | OwnAnswer;
   const message = messageOf(error);
   const isSafe = !writes || NEVER_SENT.has(codeOf(error) ?? '');
   if (!isSafe) return { code: 502, reason: 'InternalError', message };

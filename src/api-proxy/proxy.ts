@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:https';
+import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import { afterSleep } from '../machine/elapsed.ts';
 import { isOfAnotherUser, listenOn } from '../machine/port.ts';
 import { Admission } from './admission.ts';
-import { headOf, type Refusal, refuse } from './answers.ts';
+import { type Refusal, refuse, refuseUpgrade } from './answers.ts';
 import type { ServedCall } from './observed.ts';
 import { type ApiProxyParts, passOn, passOnUpgrade } from './pass-on.ts';
 
@@ -26,6 +27,11 @@ const LOOK_EVERY_MS = 2_000;
 const ASLEEP_MS = 15_000;
 /** The API server's own limit. A selector can make a path long. */
 const MOST_HEADERS = 2 ** 20;
+/**
+ * client-go keeps idle connections for 90 s, also those that it has never used. If the proxy closed one before, a write that is on its way would
+ * be lost.
+ */
+const IDLE_MS = 120_000;
 const UNKNOWN: Refusal = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
 
 /** Listens on loopback for the controller, and forwards what it asks of the API server. Requests without an admitted token are refused. */
@@ -38,7 +44,10 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
     return admission?.refusal() ?? admission ?? UNKNOWN;
   };
   const server = createServer(
-    { cert: certificate, key, maxHeaderSize: MOST_HEADERS },
+    {
+      ...{ cert: certificate, key, maxHeaderSize: MOST_HEADERS },
+      ...{ keepAliveTimeout: IDLE_MS, headersTimeout: IDLE_MS },
+    },
     (request, response) => {
       const admission = admitted(request);
       if (!(admission instanceof Admission)) return void refuse(response, admission);
@@ -51,21 +60,12 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
     socket.setMaxListeners(MOST_LISTENERS);
     socket.on('error', () => socket.destroy());
     const admission = admitted(request);
-    if (!(admission instanceof Admission))
-      return socket.end(`${headOf(admission.code, {})}${admission.message}`);
+    if (!(admission instanceof Admission)) return void refuseUpgrade(socket, admission);
     admission.follow(socket);
     if (head.length > 0) socket.unshift(head);
     void passOnUpgrade(admission.parts, request, socket);
   });
-  // Other users have no token, but they could use up connections.
-  server.on('connection', (socket) => {
-    void isOfAnotherUser(socket as Socket).then((isForeign) => isForeign && socket.destroy());
-  });
-  const closeAll = (): void => {
-    server.closeAllConnections();
-    // The server does not close those that speak another protocol.
-    for (const admission of admissions) admission.cut();
-  };
+  const closeAll = followed(server);
   // The connections to the API server may be dead without notice, and the controller would wait for events that never come.
   const sleeping = afterSleep(closeAll, {
     everyMs: LOOK_EVERY_MS,
@@ -88,5 +88,19 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
       closeAll();
       await closed;
     },
+  };
+}
+
+/** Lets only this user and root connect. Returns what closes all connections: the server itself closes only those that speak HTTP. */
+function followed(server: Server): () => void {
+  const connections = new Set<Duplex>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+    // Other users have no token, but they could use up connections.
+    void isOfAnotherUser(socket).then((isForeign) => isForeign && socket.destroy());
+  });
+  return () => {
+    for (const connection of connections) connection.destroy();
   };
 }

@@ -1,41 +1,16 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { expect, test } from 'vitest';
 import { reviewMark } from '../../../src/api-proxy/answer-warnings.ts';
 import type { CallHooks, ServedCall } from '../../../src/api-proxy/observed.ts';
-import { openApiProxy } from '../../../src/api-proxy/proxy.ts';
-import type { SelectedContext } from '../../../src/cluster/api/kubeconfig.ts';
-import type { Login } from '../../../src/cluster/api/login.ts';
-import { createForwarder } from '../../../src/cluster/api/pass-on.ts';
-import { listenOn } from '../../../src/machine/port.ts';
-import { partly } from '../../support/partly.ts';
+import { proxied } from '../../support/api-proxy.ts';
 
 const WEB = '/apis/apps/v1/namespaces/shop/deployments/web';
 
-/** A proxy before an API server of the test. */
 async function observed(listener: RequestListener, hooks: Partial<CallHooks> = {}) {
   const served: ServedCall[] = [];
-  const server = createServer(listener);
-  const at = await listenOn(server, { host: '127.0.0.1', port: 0 });
-  onTestFinished(() => void server.close().closeAllConnections());
-  const login = partly<Login>({
-    auth: { headers: {} },
-    retriedWith: <T>(attempt: () => Promise<T>) => attempt(),
-  });
-  const upstream = createForwarder({ server: `http://127.0.0.1:${at}` } as SelectedContext, login);
   const all = { served: (one: ServedCall) => void served.push(one), watched: () => {}, ...hooks };
-  const opened = await openApiProxy({ upstream, hooks: all });
-  onTestFinished(() => opened[Symbol.asyncDispose]());
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
-  const headers = { authorization: `Bearer ${opened.admit().token}` };
-  const ask = async (method: string, path: string) => {
-    const to = { host, port, path, method, headers, ca: opened.certificate, agent: false as const };
-    const [answered] = (await once(request(to).end(), 'response')) as [IncomingMessage];
-    return { headers: answered.headers, text: await text(answered) };
-  };
-  return { ask, served };
+  const { ask } = await proxied(listener, { hooks: all });
+  return { ask: (method: string, path: string) => ask({ method, path }), served };
 }
 
 test('the reviews that a call caused are told to the hooks, and not to the controller', async () => {
@@ -75,4 +50,24 @@ test('a write waits until its object was read, and reads wait for nothing', asyn
   expect(arrived).toEqual(['GET', 'PATCH', 'PATCH']);
   await ask('PATCH', '/api/v1/namespaces/../pods/web');
   expect(asked).toEqual(['patch']);
+});
+
+test('another protocol is refused as any call, and so it is recorded', async () => {
+  const served: ServedCall[] = [];
+  const hooks = { served: (one: ServedCall) => void served.push(one), watched: () => {} };
+  const refusal = { code: 503, reason: 'ServiceUnavailable', message: 'not ours', retryAfterSeconds: 1 };
+  const { ask, server } = await proxied(() => {}, { hooks, mayWrite: async () => refusal });
+  const exec = { path: `${WEB}/exec`, headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1' } };
+  const answer = await ask(exec);
+  expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+  expect(JSON.parse(answer.text)).toMatchObject({ kind: 'Status', message: 'not ours', code: 503 });
+  await new Promise((resolve) => server.close(resolve));
+  const watch = await ask({ ...exec, path: '/api/v1/pods?watch=true' });
+  expect(JSON.parse(watch.text)).toMatchObject({ kind: 'Status', code: 503 });
+  await expect
+    .poll(() => served)
+    .toMatchObject([
+      { isOwn: true, call: { verb: 'connect' }, answer: { status: 503 } },
+      { isOwn: true, call: { verb: 'watch' }, answer: { status: 503 } },
+    ]);
 });
