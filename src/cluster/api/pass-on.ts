@@ -6,24 +6,18 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Duplex, Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { connectionError } from './errors.ts';
 import { baseUrl, type SelectedContext } from './kubeconfig.ts';
 import type { Login } from './login.ts';
+import { answerTo, type SentBody, type UpgradeAnswer, upgradeAnswerTo } from './send.ts';
 
 /** A request that somebody else made. */
-export interface ForwardedRequest {
+export interface ForwardedRequest extends SentBody {
   method: string;
   /** The path, including the query. */
   path: string;
   headers: IncomingHttpHeaders;
-  body: Buffer;
-  /** What follows `body`. It can be sent only once, so such a request is not repeated with renewed credentials. */
-  rest?: Readable | undefined;
   signal: AbortSignal;
-  /** Called before each attempt, since a login can take minutes. If it rejects, the request is not sent, and its rejection is passed on. */
-  mayStart?: (() => Promise<void>) | undefined;
 }
 
 /** What `mayStart` rejects with, so that it is not taken for an error of the connection. */
@@ -37,12 +31,6 @@ export class NotStarted<Why> extends Error {
 }
 
 export type UpgradeRequest = Omit<ForwardedRequest, 'body' | 'rest'>;
-
-/** The answer to a request for another protocol, and the connection if the server has switched to it. */
-export interface UpgradeAnswer {
-  answer: IncomingMessage;
-  connection?: Duplex;
-}
 
 /** The credentials and the connections of requests that somebody else made. */
 export type ForwardingLogin = Pick<Login, 'auth' | 'forwarded' | 'retriedWith'>;
@@ -103,27 +91,14 @@ export function createForwarder(selected: SelectedContext, login: ForwardingLogi
   };
   const once = async ({ body, rest, mayStart, ...request }: ForwardedRequest): Promise<IncomingMessage> => {
     await mayStart?.();
-    return await new Promise((resolve, reject) => {
-      const length = rest === undefined ? body.length : request.headers['content-length'];
-      const sent = begin(request, length === undefined ? {} : { 'content-length': length });
-      sent.once('response', resolve).on('error', reject);
-      if (rest === undefined) return sent.end(body);
-      sent.write(body);
-      // Without its end, the server must not take the request for a whole one.
-      pipeline(rest, sent).catch((error: Error) => sent.destroy(error));
-    });
+    const length = rest === undefined ? body.length : request.headers['content-length'];
+    const sent = begin(request, length === undefined ? {} : { 'content-length': length });
+    return await answerTo(sent, { body, rest, mayStart });
   };
   const upgradeOnce = async ({ mayStart, ...request }: UpgradeRequest): Promise<UpgradeAnswer> => {
     await mayStart?.();
-    return await new Promise((resolve, reject) => {
-      const sent = begin(request, { connection: 'Upgrade', upgrade: request.headers.upgrade });
-      sent.once('upgrade', (answer, connection, head) => {
-        if (head.length > 0) connection.unshift(head);
-        resolve({ answer, connection });
-      });
-      sent.once('response', (answer) => resolve({ answer }));
-      sent.on('error', reject).end();
-    });
+    const sent = begin(request, { connection: 'Upgrade', upgrade: request.headers.upgrade });
+    return await upgradeAnswerTo(sent, mayStart);
   };
   const failing =
     ({ signal }: Pick<ForwardedRequest, 'signal'>) =>
