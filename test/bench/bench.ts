@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- start page reviews gateway api loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
+ * `npm run bench [-- start page reviews gateway api crashtest loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
  * Exit codes: 0 all goals reached, 1 a goal missed or a measurement failed, 2 not started (README.md).
  */
 
 import { apiFigures } from './api.ts';
+import { crashtestFigures } from './crashtest.ts';
 import { printTable } from './figures.ts';
 import { gatewayFigures } from './gateway.ts';
 import { layoutFigures } from './layouts.ts';
@@ -26,6 +27,7 @@ const PARTS: Record<string, Part> = {
   reviews: { needs: ['controller ports'], measure: reviewFigures },
   gateway: { needs: ['HAProxy'], measure: gatewayFigures },
   api: { needs: ['cluster'], measure: apiFigures },
+  crashtest: { needs: ['cluster', 'controller ports'], measure: crashtestFigures },
   loop: { needs: ['cluster', 'controller ports', 'Docker'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },
   tunnel: { needs: ['network', 'autossh'], measure: tunnelFigures },
