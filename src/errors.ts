@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   5: 'the cluster cannot reach this machine',
   6: 'the controller fails to build or start, or does not do as before',
   7: 'the certificate is unusable',
-  8: 'the controller would change the cluster (`plan`)',
+  8: 'the controller would change the cluster, or (with `--against`) change it differently (`plan`)',
   130: 'interrupted; `up` restores everything, unless a second Ctrl-C stops that',
 } as const;
 
@@ -79,6 +79,7 @@ export const CATALOGUE = {
     exit: 2,
     about: 'Reviews that are to be saved in the checkout may contain secrets.',
   },
+  'plan.network': { exit: 2, about: 'Nothing here keeps the controller of a plan from the network.' },
   'plan.changes': { exit: 8, about: 'The code of the checkout would change the cluster.' },
   'crashtest.found': {
     exit: 6,

@@ -47,6 +47,8 @@ export interface RunPlan {
   asksForRestart: boolean;
   /** Files of the Pod that the controller finds at their paths; `scratch` is a directory from which they are put there. */
   placed?: { files: Placed[]; scratch: string } | undefined;
+  /** See ControllerCommand. */
+  onlyWay?: ControllerCommand['onlyWay'];
   /** The file that identifies the running controller. */
   stateFile: string;
   /** The debugger; absent if the controller runs without one. */
@@ -144,7 +146,7 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
 
 /** The command and its environment, as they are known now. */
 export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
-  const { cwd, debugging, placed } = plan;
+  const { cwd, debugging, placed, onlyWay } = plan;
   const known = command.map((word) => whenStarting(word, plan) ?? '');
   const env = Object.fromEntries(
     Object.entries(plan.env).flatMap(([name, value]) => {
@@ -154,7 +156,7 @@ export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
   );
   const files = placed?.files.map((one) => ({ ...one, from: whenStarting(one.from, plan) ?? one.from }));
   return {
-    ...{ command: debugging ? debugging.wrap(known) : known, cwd, env },
+    ...{ command: debugging ? debugging.wrap(known) : known, cwd, env, onlyWay },
     placed: placed && files && { ...placed, files },
   };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { type Placed, withPlaced } from '../machine/mount-namespace.ts';
+import { type OnlyWay, withoutNetwork } from '../machine/network-namespace.ts';
 import { isProgram } from './named-program.ts';
 
 export interface ControllerCommand {
@@ -9,6 +10,8 @@ export interface ControllerCommand {
   env: Record<string, string>;
   /** Files that the program finds at their paths; `scratch` is a directory from which they are put there. */
   placed?: { files: Placed[]; scratch: string } | undefined;
+  /** All that the program reaches over the network; absent if it has the network of this machine. */
+  onlyWay?: OnlyWay | undefined;
 }
 
 export interface WaitingProcess {
@@ -50,10 +53,11 @@ export function canWait({ command: [program = ''], cwd, env }: ControllerCommand
 }
 
 function spawnShell(run: ControllerCommand): WaitingProcess {
-  const { command, cwd, env, placed = { files: [], scratch: '' } } = run;
+  const { command, cwd, env, onlyWay, placed = { files: [], scratch: '' } } = run;
   const options = { cwd, env: { ...env, PWD: cwd }, detached: true };
   const inPlace = (words: string[]): [string, string[]] => {
-    const [program = '', ...args] = withPlaced(placed.files, placed.scratch, words);
+    const own = onlyWay === undefined ? words : withoutNetwork(onlyWay, words);
+    const [program = '', ...args] = withPlaced(placed.files, placed.scratch, own);
     return [program, args];
   };
   if (!canWait(run)) {

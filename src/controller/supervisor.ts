@@ -5,7 +5,7 @@ import { notice } from '../report/notices/catalogue.ts';
 import { prepareFirst } from './build.ts';
 import { buildId } from './build-id.ts';
 import { buildOnce } from './builder.ts';
-import { endedByItself } from './exit-cause.ts';
+import { endedByItself, exitedError } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
 import { reasonOf } from './restart-runs.ts';
@@ -44,6 +44,8 @@ export interface Supervisor extends AsyncDisposable, Following {
    * its end.
    */
   start(): Promise<void>;
+  /** Resolves with the error when the controller of the first start has ended, for one that is not followed. */
+  ended(): Promise<DevloopError>;
   /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, that takes a third of a second. */
   lookAhead(): void;
   /**
@@ -77,6 +79,10 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
         failedStart = { why: whyEnding(error) };
         throw error;
       }),
+    async ended() {
+      const { running } = supervised;
+      return await exitedError(await running!.exited, running!.lastLines());
+    },
     lookAhead: () => lookAhead(supervised),
     runWith: (next) => runWith(supervised, next),
     follow(gate) {

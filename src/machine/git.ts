@@ -16,13 +16,14 @@ export function runGit(args: string[], options: ToolOptions): Promise<ToolResult
   return runWith([], args, options);
 }
 
-/** Like `runGit`, for commands that compare the content of files: filters, such as git-lfs, are programs, too. */
+/** Like `runGit`, for commands that compare or write the content of files: filters, such as git-lfs, are programs, too. */
 export async function runGitWithoutFilters(args: string[], options: ToolOptions): Promise<ToolResult> {
   const { stdout } = await runGit(['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], options);
   const drivers = stdout.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))));
   const named = [...new Set(drivers)].filter((driver) => driver !== '');
   const off = named.flatMap((driver): Setting[] => [
     [`${driver}.clean`, ''],
+    [`${driver}.smudge`, ''],
     [`${driver}.process`, ''],
     [`${driver}.required`, 'false'],
   ]);

@@ -17,14 +17,21 @@ export interface Placed {
 const TOOLS = ['mount', 'umount', 'pivot_root', 'mkdir', 'rmdir', 'cp'];
 
 let known: Map<string, string> | undefined;
+/** Those that enter a namespace and bring up what it has. */
+const ENTERING = ['unshare', 'ip'] as const;
 
 /**
  * The absolute path of a tool. All of them are looked up at once, before anything is mounted: a mount could bring a program of the same
  * name into the user's PATH.
  */
 function pathOf(tool: string): string {
-  known ??= new Map(['unshare', ...TOOLS].map((name) => [name, find(name)]));
+  known ??= new Map([...ENTERING, ...TOOLS].map((name) => [name, find(name)]));
   return known.get(tool)!;
+}
+
+/** The same for what enters other namespaces. */
+export function namespaceTool(tool: (typeof ENTERING)[number]): string {
+  return pathOf(tool);
 }
 
 function find(name: string): string {

@@ -4,7 +4,7 @@ import type { CrashRound } from './crash-round.ts';
 import type { FaultSummary } from './fault.ts';
 import type { ComparedManifest } from './manifest.ts';
 import type { ObjectName } from './object-name.ts';
-import type { PlannedWrite } from './planned-write.ts';
+import type { PlanDifference, PlannedWrite } from './planned-write.ts';
 import type { BroadRule, ComparedRoles, MissingRule, RbacCure, UnseenRule } from './rbac.ts';
 import type {
   AlikeReview,
@@ -186,6 +186,10 @@ export type DevloopEvent =
    * `left`: at how many further writes it was not killed.
    */
   | { type: 'crashtest.done'; points: number; wrong: number; notMet: number; left: number }
+  /** `devloop plan --against`: a write that the plans of the checkout and of the revision do not have in common. */
+  | { type: 'plan.difference'; revision: string; difference: PlanDifference }
+  /** How many writes only one of the plans has, how many both have differently, and how many are the same. */
+  | { type: 'plan.compared'; against: string; checkout: number; revision: number; both: number; same: number }
   /** What goes wrong on purpose: after each change, and as `devloop fault` lists it. */
   | { type: 'faults.listed'; session: string; faults: FaultSummary[] }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */

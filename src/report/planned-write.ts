@@ -1,3 +1,5 @@
+import type { ObjectName } from './object-name.ts';
+
 /** What a controller would have done, had it not been a dry run. */
 export interface PlannedWrite {
   /** refused: the API server would refuse it. not-sent: it cannot be asked without a change. */
@@ -17,4 +19,29 @@ export interface PlannedWrite {
   diff?: string;
   /** It comes after a write of the same object that nothing has stored, so it may be another one in the end. */
   isLater?: true;
+  /** The controller waits here for what nothing has stored, so what would follow is not in the plan. */
+  waits?: PlanWait;
+}
+
+/** How a controller shows that it waits for what nothing has stored. */
+export interface PlanWait {
+  /** reconcile: it reconciles an object again and again, each time unfinished. object: it asks for what it wrote. repeated: it repeats the write. */
+  for: 'reconcile' | 'object' | 'repeated';
+  /** How often after the write. */
+  times: number;
+  /** The object that it reconciles. */
+  of?: ObjectName;
+  /** Of the last reconcile. */
+  error?: string;
+}
+
+/** What two plans do not have in common: that of the checkout, and that of a revision. */
+export interface PlanDifference {
+  /** Which of them has the write. */
+  by: 'checkout' | 'revision' | 'both';
+  write: PlannedWrite;
+  /** by both: what the revision writes there. */
+  instead?: PlannedWrite;
+  /** by both: how the object after the write differs, from that of the revision to that of the checkout. */
+  diff?: string;
 }

@@ -1,8 +1,12 @@
+import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
-import type { PlannedWrite } from './planned-write.ts';
-import { type Colour, indented, oneLine, type Paint } from './text.ts';
+import type { PlanDifference, PlannedWrite, PlanWait } from './planned-write.ts';
+import { type Colour, indented, objectText, oneLine, type Paint } from './text.ts';
 
-type PlanEvent = Extract<DevloopEvent, { type: 'plan.write' | 'plan.done' }>;
+type PlanEvent = Extract<
+  DevloopEvent,
+  { type: 'plan.write' | 'plan.done' | 'plan.difference' | 'plan.compared' }
+>;
 
 const SIGNS: Record<PlannedWrite['action'], [sign: string, colour: Colour]> = {
   create: ['+', 'green'],
@@ -12,16 +16,37 @@ const SIGNS: Record<PlannedWrite['action'], [sign: string, colour: Colour]> = {
   'not-sent': ['?', 'yellow'],
 };
 
+const TYPES = new Set<string>(['plan.write', 'plan.done', 'plan.difference', 'plan.compared']);
+
 export function isOfPlan(event: DevloopEvent): event is PlanEvent {
-  return event.type === 'plan.write' || event.type === 'plan.done';
+  return TYPES.has(event.type);
 }
 
 export function renderPlan(event: PlanEvent, paint: Paint): string {
-  return event.type === 'plan.write' ? writeText(event.write, paint) : doneText(event);
+  switch (event.type) {
+    case 'plan.write':
+      return writeText(event.write, paint);
+    case 'plan.done':
+      return doneText(event);
+    case 'plan.difference':
+      return differenceText(event, paint);
+    case 'plan.compared':
+      return comparedText(event);
+  }
 }
 
-function writeText(write: PlannedWrite, paint: Paint): string {
-  const { action, verb, resource, kind, namespace, name, message, diff, isLater } = write;
+function writeText(write: PlannedWrite, paint: Paint, more: string[] = []): string {
+  const { action, diff } = write;
+  const line = headOf(write, paint, more);
+  return diff === undefined ? line : withDiff(line, painted(action, diff, paint));
+}
+
+function withDiff(line: string, diff: string): string {
+  return `${line}\n      ${indented(diff, 6)}\n`;
+}
+
+function headOf(write: PlannedWrite, paint: Paint, more: string[]): string {
+  const { action, verb, resource, kind, namespace, name, message, isLater, waits } = write;
   const [sign, colour] = SIGNS[action];
   const [plural = '', subresource] = resource.split('/');
   const what = [kind ?? plural, subresource].filter(Boolean).join('/');
@@ -29,11 +54,50 @@ function writeText(write: PlannedWrite, paint: Paint): string {
   const why = { refused: `${verb} would be refused: ${message ?? ''}`, 'not-sent': `${verb} was not sent` };
   const facts = [
     ...(action === 'refused' || action === 'not-sent' ? [why[action]] : []),
+    ...more,
     ...(isLater ? [paint('dim', '(after the above)')] : []),
+    ...(waits ? [paint('yellow', `(${waitText(waits)})`)] : []),
   ];
-  const head = oneLine([`${what} ${object}`.trimEnd(), ...facts].join('  '));
-  const line = `${paint(colour, sign)} ${head}`;
-  return diff === undefined ? line : `${line}\n      ${indented(painted(action, diff, paint), 6)}\n`;
+  return `${paint(colour, sign)} ${oneLine([`${what} ${object}`.trimEnd(), ...facts].join('  '))}`;
+}
+
+function waitText({ for: how, times, of, error }: PlanWait): string {
+  const what = {
+    object: `it asked for the object ${times} times`,
+    repeated: `it repeated this write ${times} times`,
+    reconcile: `it reconciled ${of && objectText(of)} ${times} times without anything new`,
+  }[how];
+  const why = error === undefined ? '' : `: ${error}`;
+  return `the controller waits here, since nothing stored it: ${what}${why}`;
+}
+
+function differenceText(
+  { revision, difference }: Extract<PlanEvent, { type: 'plan.difference' }>,
+  paint: Paint,
+): string {
+  const { by, write, instead, diff }: PlanDifference = difference;
+  if (by !== 'both')
+    return writeText(write, paint, [`(only ${by === 'checkout' ? 'the checkout' : revision})`]);
+  if (diff === undefined)
+    return [
+      writeText(write, paint, ['(the checkout)']),
+      ...(instead ? [writeText(instead, paint, [`(${revision})`])] : []),
+    ].join('\n');
+  const line = headOf(write, paint, [`(differently: - ${revision}, + the checkout)`]);
+  return withDiff(line, painted('change', diff, paint));
+}
+
+function comparedText(event: Extract<PlanEvent, { type: 'plan.compared' }>): string {
+  const { against, checkout, revision, both, same } = event;
+  if (checkout + revision + both === 0)
+    return `The checkout would do the same as ${against} (${counted(same, 'write')}).`;
+  const parts = [
+    `${checkout} only by the checkout`,
+    `${revision} only by ${against}`,
+    `${both} differently`,
+    `${same} the same`,
+  ];
+  return `Writes: ${oneLine(parts.join(', '))}.`;
 }
 
 /** All lines of a new object are new. */

@@ -68,6 +68,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'crashtest.done': 'quiet',
   'plan.write': 'quiet',
   'plan.done': 'quiet',
+  'plan.difference': 'quiet',
+  'plan.compared': 'quiet',
   'reviews.released': 'quiet',
   'files.ignored': 'normal',
   'files.followed': 'normal',

@@ -34,10 +34,18 @@ export const CALLS = {
     ({ cause }) =>
       `devloop cannot see which API groups are served by other servers, which may not know what a dry run is (${cause}). Writes to groups that are not Kubernetes' own are not sent.`,
   ),
-  /** What a plan can neither keep the controller from nor show. */
-  'plan.limits': note<object>(
-    () =>
-      'The controller runs here with every write to the API server as a dry run. What it does elsewhere, such as at a cloud or in a database, does happen. The in-cluster manager answers the webhooks.',
+  /** The revision with which the checkout is compared is built and run next. */
+  'plan.revision': note<{ revision: string }>(
+    ({ revision }) => `Planning revision ${revision}, to compare it with the checkout.`,
+  ),
+  /** What a plan can neither keep the controller from nor show. `isIsolated`: the controller has no network but the API server. */
+  'plan.limits': note<{ isIsolated: boolean }>(({ isIsolated }) =>
+    [
+      'The controller runs here with every write to the API server as a dry run. The in-cluster manager answers the webhooks.',
+      isIsolated
+        ? 'Over the network, the controller reaches nothing but the API server.'
+        : 'It has the network of this machine: what it does elsewhere, such as in a cloud or a database, does happen, and is not shown.',
+    ].join(' '),
   ),
   /** A fault names neither a verb nor a resource. */
   'faults.everything': warning<{ rule: string }>(

@@ -1,5 +1,6 @@
-import type { ApiCall } from '../../api-proxy/api-call.ts';
+import type { ApiCall, CalledResource } from '../../api-proxy/api-call.ts';
 import type { CallHooks, ServedCall } from '../../api-proxy/observed.ts';
+import type { CallRecord } from '../../calls/record.ts';
 
 /** More different calls than a person reads. */
 const MOST = 5_000;
@@ -14,6 +15,7 @@ const NOT_SENT = 405;
  */
 export class FirstWrites {
   #seen = new Set<string>();
+  #again = new Map<string, number>();
   #newAt = performance.now();
 
   /** How long ago the last call was that had not been made before. */
@@ -38,10 +40,23 @@ export class FirstWrites {
   }
 
   #isNew(served: ServedCall): boolean {
-    const { call } = served;
+    const { call, answer } = served;
     // What is read is needed, to know what a write changes.
     if (!isPlanned(call, served)) return true;
-    return this.#note(`${call.verb} ${call.path}${call.verb === 'create' ? ` ${nameOf(served)}` : ''}`);
+    const { verb, path, resource = { group: '', resource: path } } = call;
+    const { group, namespace, resource: plural, subresource, name } = resource as CalledResource;
+    const full = subresource === undefined ? plural : `${plural}/${subresource}`;
+    const what = writeKey({ verb, group, namespace, resource: full, name: nameOf(served) || name });
+    // What is refused at first may be accepted later.
+    if (this.#note(`${what} ${(answer?.status ?? 0) < 400}`)) return true;
+    if (this.#again.size < MOST) this.#again.set(what, (this.#again.get(what) ?? 0) + 1);
+    return false;
+  }
+
+  /** How often a write was repeated. */
+  again(record: CallRecord): number {
+    const { metadata } = (record.objectAfter ?? {}) as { metadata?: Metadata };
+    return this.#again.get(writeKey({ ...record, name: metadata?.generateName ?? record.name })) ?? 0;
   }
 
   /** Returns whether it is new. */
@@ -51,6 +66,10 @@ export class FirstWrites {
     this.#newAt = performance.now();
     return true;
   }
+}
+
+function writeKey({ verb, group, namespace, resource, name }: Written): string {
+  return [verb, group ?? '', namespace ?? '', resource ?? '', name ?? ''].join(' ');
 }
 
 /** Whether a call would have changed something. */
@@ -67,6 +86,8 @@ function nameOf({ answer }: ServedCall): string {
     return '';
   }
 }
+
+type Written = Partial<Pick<CallRecord, 'verb' | 'group' | 'namespace' | 'resource' | 'name'>>;
 
 interface Metadata {
   name?: string;

@@ -1,23 +1,58 @@
-import type { CallRecord } from '../../calls/record.ts';
+import { type CallRecord, isCall, type ReconcileRecord } from '../../calls/record.ts';
 import type { PlannedWrite } from '../../report/planned-write.ts';
 import { objectDiff, yaml } from '../../reviews/objects.ts';
+import { waitsOf } from './waits.ts';
+
+/** A write of a plan, and the object after it without what the API server sets. */
+export interface Planned {
+  write: PlannedWrite;
+  object?: unknown;
+  /** The uid that a new object got, which is another one each time. */
+  uid?: string;
+}
 
 const NOT_SENT = 405;
 const DELETES = new Set(['delete', 'deletecollection']);
 /** What the API server sets, which says nothing about the controller. */
 const SET_BY_SERVER = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
 
-/** The writes of a dry run in their order, without those that change nothing. */
-export function plannedWrites(records: CallRecord[]): PlannedWrite[] {
+/** The writes of a dry run in their order, without those that change nothing. `again`: how often a write was repeated. */
+export function plannedWrites(
+  records: (CallRecord | ReconcileRecord)[],
+  again: (record: CallRecord) => number,
+): Planned[] {
   const written = new Set<string>();
-  return records.flatMap((record) => {
+  const calls = records.filter(isCall);
+  const sent = calls.filter((one) => one.isDryRun && !isRefused(one) && !one.isUnchanged);
+  const waits = waitsOf(records, sent, again);
+  return calls.flatMap((record) => {
     const write = plannedWrite(record);
-    if (write === undefined) return [];
+    if (write === undefined || (write.action === 'refused' && isAcceptedIn(sent, record))) return [];
     const object = [record.group, record.resource?.split('/')[0], record.namespace, record.name].join(' ');
     const isLater = written.has(object);
     written.add(object);
-    return [isLater ? { ...write, isLater: true as const } : write];
+    const more = defined({ isLater: isLater ? (true as const) : undefined, waits: waits.get(record.id) });
+    return [{ write: { ...write, ...more }, ...objectOf(record) }];
   });
+}
+
+/** A conflict is refused, and the same write accepted a moment later. */
+function isAcceptedIn(sent: CallRecord[], { verb, group, resource, namespace, name }: CallRecord): boolean {
+  return (
+    name !== undefined &&
+    sent.some(
+      (one) =>
+        one.verb === verb &&
+        one.group === group &&
+        one.resource === resource &&
+        one.namespace === namespace &&
+        one.name === name,
+    )
+  );
+}
+
+function isRefused({ code = 0 }: CallRecord): boolean {
+  return code >= 400 || code === 0;
 }
 
 function plannedWrite(record: CallRecord): PlannedWrite | undefined {
@@ -27,7 +62,7 @@ function plannedWrite(record: CallRecord): PlannedWrite | undefined {
   if (!isSent && !(record.isOwn && code === NOT_SENT)) return undefined;
   const what = { verb, resource, ...defined({ group, kind, namespace, name }) };
   if (!isSent) return { action: 'not-sent', ...what };
-  if (code >= 400 || code === 0) return { action: 'refused', ...what, ...defined({ message }) };
+  if (isRefused(record)) return { action: 'refused', ...what, ...defined({ message }) };
   if (record.isUnchanged) return undefined;
   const { changes, objectBefore, objectAfter } = record;
   const action = DELETES.has(verb)
@@ -36,6 +71,13 @@ function plannedWrite(record: CallRecord): PlannedWrite | undefined {
       ? 'create'
       : 'change';
   return { action, ...what, ...defined({ changes, diff: diffOf(objectBefore, objectAfter) }) };
+}
+
+function objectOf({ objectBefore, objectAfter }: CallRecord): Pick<Planned, 'object' | 'uid'> {
+  if (objectAfter === undefined) return {};
+  const { metadata } = objectAfter as { metadata?: { uid?: unknown } };
+  const isNew = objectBefore === undefined && typeof metadata?.uid === 'string';
+  return { object: withoutServerFields(objectAfter), ...(isNew ? { uid: metadata.uid as string } : {}) };
 }
 
 /** The answer to a deletion may not say of what kind the object was. */

@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import { DryRun } from '../../api-proxy/dry-run.ts';
+import { type ApiProxy, openApiProxy } from '../../api-proxy/proxy.ts';
+import { sleep } from '../../async.ts';
+import { readCalls } from '../../calls/read.ts';
+import { createSupervisor, type Supervisor } from '../../controller/supervisor.ts';
+import { DevloopError } from '../../errors.ts';
+import { removeLocalFiles } from '../../local/key-pair-files.ts';
+import { type OnlyWay, openOnlyWay } from '../../machine/network-namespace.ts';
+import type { Emit } from '../../report/events.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import { createAnswering } from '../../reviews/answering-build.ts';
+import { observeCalls } from '../calls/observed-calls.ts';
+import { callsOf } from '../calls/of-session.ts';
+import { newSessionId, verifyDirectory } from '../context/session-directories.ts';
+import { createControllerLog } from '../control/controller-log.ts';
+import { localFilesOf, prepareLocally } from '../start/controller.ts';
+import { noticeForbidden } from '../start/forbidden.ts';
+import { createIdentity } from '../start/identity.ts';
+import type { PlannedTakeOver, Session, UpCommand } from '../start/session.ts';
+import { admitStarts, type Starts } from '../start/starts.ts';
+import { FirstWrites } from './first-writes.ts';
+import { aggregated } from './groups.ts';
+import { type Planned, plannedWrites } from './planned.ts';
+
+export interface RunLimits {
+  /** The plan is complete when the controller has asked for nothing new for so long. */
+  quietSeconds: number;
+  /** After this time, what was found so far is the plan. */
+  limitSeconds: number;
+  /** Whether the controller has the network of this machine. */
+  network: boolean;
+}
+
+export interface DryRunResult {
+  writes: Planned[];
+  /** Why the controller has ended. */
+  failure?: DevloopError;
+}
+
+const LOOK_EVERY_MS = 200;
+
+/** Runs work with a directory of its own, of which nothing is left; if devloop is killed, the next one removes it. */
+export async function inDirectory<T>(
+  { context, io }: UpCommand,
+  work: (directory: string) => Promise<T>,
+): Promise<T> {
+  const directory = await verifyDirectory(context.root, io.env);
+  try {
+    return await work(directory);
+  } finally {
+    await removeLocalFiles(directory);
+  }
+}
+
+/** What the controller of a command would write. */
+export async function planOf(
+  directory: string,
+  command: UpCommand,
+  found: PlannedTakeOver,
+  limits: RunLimits,
+): Promise<DryRunResult> {
+  const files = localFilesOf(directory, command);
+  const of = { sessionId: newSessionId(), unready: [], files, moved: new Map() };
+  return await runDry({ ...command, ...found, ...of }, limits);
+}
+
+/** What the controller of a session would write, until it asks for nothing new or ends. */
+async function runDry(session: Session, limits: RunLimits): Promise<DryRunResult> {
+  const { context, io, sessionId, files } = session;
+  const log = createControllerLog('warnings');
+  const emit: Emit = (event) => log.shown(event).forEach((one) => void io.emit(one));
+  await using stack = new AsyncDisposableStack();
+  const work = { api: context.api, sessionId, emit, signal: io.signal };
+  const identity = stack.use(createIdentity(session, work));
+  const { upstream } = identity;
+  const answering = createAnswering();
+  const observed = { answering, isControllers: () => false, upstream, signal: io.signal };
+  // Nothing is stored, so a controller may try again and again, and that is no fault of its own.
+  const calls = await observeCalls(callsOf(session), observed, () => {});
+  const first = new FirstWrites();
+  const recorded = new AsyncDisposableStack();
+  recorded.use(calls);
+  const isGo = session.facts.language?.name === 'Go';
+  const proxy = recorded.use(
+    await openApiProxy({
+      upstream: noticeForbidden(identity, { root: context.root, isGo, ...work }),
+      hooks: first.hooks(calls.hooks),
+      reports: calls.socket,
+      dry: new DryRun(await aggregated(context.api, io.emit)),
+    }),
+  );
+  const onlyWay = limits.network ? undefined : onlyWayTo(proxy, files.directory);
+  if (onlyWay) recorded.use(await openOnlyWay(onlyWay));
+  const starts = admitStarts(proxy, session);
+  const failure = await run(session, { starts, onlyWay, identity, emit }, async (ended) => {
+    first.begin();
+    return await untilQuiet(first, ended, { ...limits, signal: io.signal, emit: io.emit });
+  });
+  // What is recorded is complete when nothing can come any more.
+  await recorded.disposeAsync();
+  const writes = plannedWrites(await readCalls(files.directory), (record) => first.again(record));
+  return failure === undefined ? { writes } : { writes, failure };
+}
+
+function onlyWayTo({ variables }: ApiProxy, directory: string): OnlyWay {
+  return { port: Number(variables.KUBERNETES_SERVICE_PORT), socket: join(directory, 'api.sock') };
+}
+
+interface Parts {
+  starts: Starts;
+  onlyWay: OnlyWay | undefined;
+  identity: ReturnType<typeof createIdentity>;
+  emit: Emit;
+}
+
+/** Starts the controller, and ends it when it was quiet. Returns the error if it has ended before. */
+async function run(
+  session: Session,
+  { starts, onlyWay, identity, emit }: Parts,
+  untilQuiet: (ended: Promise<DevloopError>) => Promise<DevloopError | undefined>,
+): Promise<DevloopError | undefined> {
+  session.io.emit(notice('plan.limits', { isIsolated: onlyWay !== undefined }));
+  const [{ controller }] = await Promise.all([prepareLocally(session, starts.access), identity.settle()]);
+  if (controller === undefined) return undefined;
+  const { io, prepared } = session;
+  const election = {
+    attend() {
+      const start = starts.begin();
+      return { reads: () => {}, ended: () => start.end() };
+    },
+  };
+  // Nobody calls the webhooks, and this machine does not see whether they are served in another network.
+  const alone = onlyWay && { onlyWay, webhook: undefined };
+  const upToDate = prepared?.upToDate;
+  const planned = { ...controller, ...alone, late: [starts.late], upToDate, election };
+  await using supervisor = createSupervisor(planned, { emit, signal: io.signal });
+  await supervisor.prepare();
+  await supervisor.build('throw');
+  return (await startFailure(supervisor)) ?? (await untilQuiet(supervisor.ended()));
+}
+
+/** The error of a controller that has ended before it was ready: it may have asked for something until then. */
+async function startFailure(supervisor: Supervisor): Promise<DevloopError | undefined> {
+  try {
+    await supervisor.start();
+    return undefined;
+  } catch (error) {
+    if (error instanceof DevloopError && error.code === 'controller.exited') return error;
+    throw error;
+  }
+}
+
+async function untilQuiet(
+  first: FirstWrites,
+  ended: Promise<DevloopError>,
+  { quietSeconds, limitSeconds, signal, emit }: RunLimits & { signal: AbortSignal; emit: Emit },
+): Promise<DevloopError | undefined> {
+  let failure: DevloopError | undefined;
+  void ended.then((error) => {
+    failure = error;
+  });
+  const until = performance.now() + limitSeconds * 1000;
+  while (failure === undefined && first.quietMs < quietSeconds * 1000) {
+    if (performance.now() >= until) {
+      emit(notice('plan.not-quiet', { seconds: limitSeconds }));
+      break;
+    }
+    if (!(await sleep(LOOK_EVERY_MS, signal)))
+      throw new DevloopError('interrupted', 'Interrupted. Nothing was changed.');
+  }
+  return failure;
+}
