@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { warningsIn } from '../cluster/api/warning-header.ts';
 
 /** What an answer says besides its body. */
 export interface SaidBesides {
@@ -8,8 +9,6 @@ export interface SaidBesides {
   reviews: string[];
 }
 
-/** One warning: its code, who says it, and the text (RFC 7234, 5.5). Node joins several headers. */
-const WARNING = /\d{3} \S+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?/g;
 const MARK = /^devloop: review ([\w-]{1,64})$/;
 
 /**
@@ -25,8 +24,7 @@ export function takeWarnings(headers: IncomingHttpHeaders): SaidBesides {
   const said: SaidBesides = { warnings: [], reviews: [] };
   if (headers.warning === undefined) return said;
   const others: string[] = [];
-  for (const [whole, quoted] of [headers.warning].flat().join(', ').matchAll(WARNING)) {
-    const text = quoted!.replaceAll(/\\(.)/g, '$1');
+  for (const { whole, text } of warningsIn([headers.warning].flat())) {
     const [, uid] = MARK.exec(text) ?? [];
     if (uid !== undefined) said.reviews.push(uid);
     else {

@@ -41,6 +41,8 @@ const OF_NAMESPACE = new Set(['status', 'finalize']);
 /** Groups whose objects are questions: creating one stores nothing. */
 const QUESTIONS = new Set(['authorization.k8s.io', 'authentication.k8s.io']);
 const READS = new Set<ApiVerb>(['get', 'list', 'watch']);
+/** Any other value asks for a watch. */
+const NO_WATCH = new Set(['0', 'false']);
 const CAN_BE_DRY = new Set<ApiVerb>(['create', 'update', 'patch', 'apply']);
 /** A program of the cluster's answers there, and nobody knows what its reads do. */
 const BEHIND_PROXY = /^proxy(?:\/|$)/;
@@ -55,8 +57,8 @@ export function apiCall(
   // A second question mark belongs to the first key; without the ampersand, it would be dropped.
   const query = new URLSearchParams(at < 0 ? '' : `&${url.slice(at + 1)}`);
   const resource = calledResource(path);
-  // kube-apiserver reads this only of lists: `exec` can have a query of that name, too.
-  const isWatch = resource?.name === undefined && ['true', '1'].includes(query.get('watch') ?? '');
+  // kube-apiserver reads this only of lists: `exec` can have a query of that name, too. Python's client says `True`.
+  const isWatch = resource?.name === undefined && !NO_WATCH.has((query.get('watch') ?? '0').toLowerCase());
   const verb = isUpgrade && !isWatch ? 'connect' : verbOf(method, { resource, isWatch, contentType });
   return {
     ...{ method, verb, path, query },

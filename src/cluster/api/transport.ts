@@ -11,6 +11,7 @@ import { createForwarderAs, createOwnForwarder, type OtherAccount } from './othe
 import type { Forwarder } from './pass-on.ts';
 import { createStarting, refusal } from './starting.ts';
 import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
+import { warningsIn } from './warning-header.ts';
 import { whileAway } from './while-away.ts';
 
 export interface CallOptions {
@@ -242,11 +243,8 @@ function answerOf({ statusCode = 0, headers }: IncomingMessage, text: string): A
   return { status: statusCode, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
-/** The texts of headers like `299 - "text"`, in which quotes and backslashes are escaped (RFC 7234). */
 function warningsOf({ headersDistinct: { warning = [] } }: IncomingMessage): string[] {
-  return warning.flatMap((header) =>
-    [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text!.replace(/\\(.)/g, '$1')),
-  );
+  return warningsIn(warning).flatMap(({ code, text }) => (code === '299' ? [text] : []));
 }
 
 const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);

@@ -13,6 +13,9 @@ function called(line: string, contentType?: string): ApiCall {
 test.each<[string, string, string, object]>([
   ['GET /api/v1/pods?limit=500', '', 'list', { group: '', version: 'v1', resource: 'pods' }],
   ['GET /api/v1/namespaces/a/pods?watch=true', '', 'watch', { resource: 'pods', namespace: 'a' }],
+  ['GET /api/v1/pods?watch=True', '', 'watch', { resource: 'pods' }],
+  ['GET /api/v1/pods?watch', '', 'watch', { resource: 'pods' }],
+  ['GET /api/v1/pods?watch=False', '', 'list', { resource: 'pods' }],
   ['GET /api/v1/namespaces/a', '', 'get', { resource: 'namespaces', name: 'a' }],
   [
     'PUT /api/v1/namespaces/a/finalize',
