@@ -72,7 +72,8 @@ export async function passOn(
     // What has arrived with the headers is sent together with them. Otherwise they are sent alone: a watch may send nothing at first.
     const { socket } = response;
     socket?.cork();
-    response.flushHeaders();
+    // `flushHeaders` would encode their bytes once more.
+    response.write(Buffer.alloc(0));
     setImmediate(() => socket?.uncork());
     await pipeline(passed, response);
     trace?.ended();
