@@ -33,12 +33,15 @@ interface Count {
 export class Repetitions {
   #least: number;
   #withinMs: number;
+  #measureMs: number;
   #counts = new Map<string, Count>();
   #reported = new Map<string, number>();
 
-  constructor({ least, withinMs }: { least: number; withinMs: number }) {
+  /** `measureMs`: it is counted for at least so long before it is reported, so that the report says how often it happens. */
+  constructor({ least, withinMs, measureMs = 0 }: { least: number; withinMs: number; measureMs?: number }) {
     this.#least = least;
     this.#withinMs = withinMs;
+    this.#measureMs = measureMs;
   }
 
   /** Returns what is to be reported now. */
@@ -48,6 +51,7 @@ export class Repetitions {
     count.times += 1;
     for (const one of new Set(details)) count.details.set(one, (count.details.get(one) ?? 0) + 1);
     if (count.last.length < this.#least || at - count.last[0]! > this.#withinMs) return undefined;
+    if (at - count.since < this.#measureMs) return undefined;
     if (at - (this.#reported.get(subject) ?? -QUIET_MS) < QUIET_MS) return undefined;
     keepNewest(this.#reported, MOST, subject, at);
     const seconds = Math.max(1, Math.round((at - count.since) / 1_000));

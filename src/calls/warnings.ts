@@ -27,7 +27,7 @@ interface Rule<Seen, Values> {
   withinMs: number;
   signs(seen: Seen): Sign<Values>[];
   warning(
-    often: Subject & Values & { times: number; seconds: number },
+    often: Subject & Values & { last: string; times: number; seconds: number },
     fields: FieldTimes[],
   ): Told<'warning'>;
 }
@@ -118,13 +118,18 @@ const OF_RECONCILES = [WAKES_ITSELF, CONTESTED, APPLIED_UNCHANGED];
 
 /** An event wakes a controller at once; what comes later has another cause. */
 const SOON_MS = 1_000;
+/** The first few say little about how often it happens. */
+const MEASURE_MS = 3_000;
 const MOST_FIELDS = 3;
 const MOST = 1_000;
 
 /** Finds what is wrong with a controller in what it does again and again. Its only clock is that of the records. */
 export class Warnings {
   #repetitions = new Map<object, Repetitions>(
-    [...OF_CALLS, ...OF_RECONCILES].map((rule) => [rule, new Repetitions(rule)]),
+    [...OF_CALLS, ...OF_RECONCILES].map((rule) => {
+      const measureMs = rule.least > 1 ? MEASURE_MS : 0;
+      return [rule, new Repetitions({ ...rule, measureMs })];
+    }),
   );
   #previous = new Map<string, ReconcileSummary>();
   #answered = new WeakSet<CauseEvent>();
@@ -135,8 +140,7 @@ export class Warnings {
     const of = JSON.stringify([ofCall(call, controller), call.resource]);
     const refused = this.#conflicts.called(of, call);
     const seen = { call, controller, answered: this.#answered, refused };
-    const at = Date.parse(call.at);
-    return OF_CALLS.flatMap((rule) => this.#apply(rule, seen, at));
+    return OF_CALLS.flatMap((rule) => this.#apply(rule, seen, call));
   }
 
   reconciled(reconcile: ReconcileSummary): Told<'warning'>[] {
@@ -144,13 +148,18 @@ export class Warnings {
     const key = JSON.stringify([controller, kind, namespace, name]);
     const seen = { reconcile, previous: this.#previous.get(key) };
     keepNewest(this.#previous, MOST, key, reconcile);
-    const at = Date.parse(reconcile.at);
-    return OF_RECONCILES.flatMap((rule) => this.#apply(rule, seen, at));
+    return OF_RECONCILES.flatMap((rule) => this.#apply(rule, seen, reconcile));
   }
 
-  #apply<Seen, Values>(rule: Rule<Seen, Values>, seen: Seen, at: number): Told<'warning'>[] {
+  #apply<Seen, Values>(
+    rule: Rule<Seen, Values>,
+    seen: Seen,
+    { at: time, id, build }: Pick<CallSummary, 'at' | 'id' | 'build'>,
+  ): Told<'warning'>[] {
+    const at = Date.parse(time);
     return rule.signs(seen).flatMap(({ subject, about = '', fields = [], values }) => {
-      const whom = JSON.stringify(subject);
+      // Whether a new build still does it is worth knowing.
+      const whom = JSON.stringify([subject, build]);
       const repeated = this.#repetitions
         .get(rule)!
         .add({ subject: whom, about: JSON.stringify([whom, about]), at, details: fields });
@@ -158,7 +167,7 @@ export class Warnings {
       const { times, seconds, details } = repeated;
       const named = [...details].map(([field, count]) => ({ field, times: count }));
       const most = named.sort((one, other) => other.times - one.times).slice(0, MOST_FIELDS);
-      return [rule.warning({ ...subject, ...values, times, seconds }, most)];
+      return [rule.warning({ ...subject, ...values, last: id, times, seconds }, most)];
     });
   }
 }

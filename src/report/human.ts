@@ -2,9 +2,9 @@ import { styleText } from 'node:util';
 import { createBottomLine } from './bottom-line.ts';
 import { createCounts } from './counts.ts';
 import type { DevloopEvent, Emit } from './events.ts';
+import { Loops } from './loops.ts';
 import { type PrintedEvent, render } from './render.ts';
-import { reconcileCount } from './render-call.ts';
-import { reviewCount } from './render-review.ts';
+import { countingOf, countText, isRepeated, type Repeated } from './repeated.ts';
 import type { SessionState } from './session-state.ts';
 import { COLOURS, type Colour, isPlainText, type Paint, safeEvent } from './text.ts';
 import { type Answer, isAnswer, isShown, type Verbosity } from './visibility.ts';
@@ -38,11 +38,12 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
     const { isTTY, columns } = terminal;
     bottom.print(isTTY && columns ? wrapEvent(text, event, columns) : text, terminal);
   };
-  const counts = createCounts(saidBy, (last, count, deployment) => {
-    const text =
-      last.type === 'review' ? reviewCount(last, count, paint) : reconcileCount(last, count, paint);
-    print(stderr, last, ofDeployment(deployment) + text);
-  });
+  const loops = new Loops();
+  const counts = createCounts(
+    (event: Repeated, deployment) => countingOf(event, deployment, loops),
+    (last, count, how, deployment) =>
+      print(stderr, last, ofDeployment(deployment) + countText(last, count, how, paint)),
+  );
   const withNewBuild = createBuildMemory();
   const columnsBeside = (name: string): number | undefined =>
     stderr.isTTY && stderr.columns ? stderr.columns - name.length : undefined;
@@ -61,11 +62,12 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   };
   return {
     print(unsafe, deployment) {
+      loops.observe(unsafe, deployment);
       if (!isShown(unsafe, verbosity)) return;
       const name = ofDeployment(deployment);
       if (isAnswer(unsafe)) return printAnswer(unsafe, name);
       const event = inFull(safeEvent(unsafe, colours), verbosity);
-      if (isCounted(event) && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
+      if (isRepeated(event) && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
       if (event.type === 'waiting') {
         bottom.wait(event);
         return;
@@ -83,30 +85,11 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   };
 }
 
-type Of<Type extends DevloopEvent['type']> = Extract<DevloopEvent, { type: Type }>;
-
-type Counted = Of<'review' | 'reconcile'>;
-
-function isCounted(event: DevloopEvent): event is Counted {
-  return event.type === 'review' || event.type === 'reconcile';
-}
-
-/** What is the same in events that are counted together. */
-function saidBy(event: Counted): unknown[] {
-  if (event.type === 'review') {
-    const { verdict, webhook, operation, resource, message, patch, build, isOldBuild } = event;
-    return [verdict, webhook, operation, resource, message, patch, build, isOldBuild];
-  }
-  const { controller, kind, result, error, calls, build } = event;
-  const done = calls.map(({ verb, kind: of, code, changes }) => [verb, of, code, changes]);
-  return [controller, kind, result, error, done, build];
-}
-
 /** Leaves out the build of a review, reconcile or call if it is that of the row before. */
 function createBuildMemory(): (event: PrintedEvent, deployment: string | undefined) => PrintedEvent {
   const builds = new Map<string | undefined, string>();
   return (event, deployment) => {
-    if (!isCounted(event) && event.type !== 'call') return event;
+    if (!isRepeated(event)) return event;
     const { build, ...others } = event;
     if (build === undefined || build === builds.get(deployment)) return others;
     builds.set(deployment, build);

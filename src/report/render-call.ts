@@ -89,6 +89,27 @@ export function reconcileCount(reconcile: ReconcileSummary, count: number, paint
   return paintedRow(paint, colourOf(reconcile), wordOf(reconcile), oneLine(text));
 }
 
+/** The same for calls that belong to no reconcile. */
+export function callCount({ name: _, ...call }: CallSummary, count: number, paint: Paint): string {
+  const text = `${paint('dim', clock(call.at))}  +${count}  ${subjectOf(call)}`;
+  return paintedRow(paint, callColour(call), callWord(call), oneLine(text));
+}
+
+/** The line that counts what a loop has done since the last one, after it was warned of. */
+export function loopCount(
+  last: Extract<DevloopEvent, { type: 'call' | 'reconcile' }>,
+  count: number,
+  paint: Paint,
+): string {
+  const { at, id } = last;
+  const [colour, word, subject] =
+    last.type === 'call'
+      ? ([callColour(last), callWord(last), subjectOf(last)] as const)
+      : ([colourOf(last), wordOf(last), nameIn(last)] as const);
+  const text = `${paint('dim', clock(at))}  ${subject}  +${count} in its loop  ${paint('dim', id)}`;
+  return paintedRow(paint, colour, word, oneLine(text));
+}
+
 function listedReconcile(
   { reconcile, log, reviews }: Extract<CallEvent, { type: 'reconciles.listed' }>,
   paint: Paint,

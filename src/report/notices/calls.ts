@@ -101,7 +101,7 @@ export const CALLS = {
   'reconciles.wake-themselves': warning<Repeated & { fields: FieldTimes[] }>(
     ({ controller, object, fields, ...often }) =>
       `${controllerText(controller)} has reconciled ${describe(object)} ${oftenText(often)}, each time after its own write${ofFields(fields, often.times)}.`,
-    () => WRITE_LESS,
+    (often) => `${WRITE_LESS} ${lookText(often)}`,
   ),
   /**
    * A program whose calls belong to no reconcile writes an object again and again, each time at once after the event of its own write. `fields`:
@@ -110,16 +110,16 @@ export const CALLS = {
   'calls.after-own': warning<Repeated & { fields: FieldTimes[] }>(
     ({ controller, object, fields, ...often }) =>
       `${controllerText(controller)} has written ${describe(object)} ${oftenText(often)}, each time shortly after the event of its own write${ofFields(fields, often.times)}.`,
-    () => WRITE_LESS,
+    (often) => `${WRITE_LESS} ${lookText(often)}`,
   ),
   /** The controller writes an object again and again, and nothing changes. `controller`: absent if it is not known. */
   'calls.unchanged': warning<Repeated & { verb: string }>(
     ({ controller, object, verb, ...often }) =>
       `${controllerText(controller)} has written ${describe(object)} ${oftenText(often)} (${verb}), and nothing has changed.`,
-    ({ verb }) =>
+    ({ verb, ...often }) =>
       verb === 'apply'
-        ? 'Nothing had happened before these applies: let the controller watch what it waits for, or use a longer RequeueAfter.'
-        : 'Compare with what is there before you write: in Go, controllerutil.CreateOrUpdate and CreateOrPatch do.',
+        ? `Nothing had happened before these applies: let the controller watch what it waits for, or use a longer RequeueAfter. ${lookText(often)}`
+        : `Compare with what is there before you write: in Go, controllerutil.CreateOrUpdate and CreateOrPatch do. ${lookText(often)}`,
   ),
   /**
    * Writes of the same object are refused again and again, because somebody else has written it, or owns the fields that are applied, and no
@@ -128,17 +128,17 @@ export const CALLS = {
   'calls.conflicts': warning<Repeated & { verb: string; cause: string }>(
     ({ controller, object, cause, ...often }) =>
       `${controllerText(controller)} has had conflicts with its writes of ${describe(object)} ${oftenText(often)}, and few or none succeeded in between: ${cause}`,
-    ({ verb }) =>
+    ({ verb, ...often }) =>
       verb === 'apply'
-        ? 'Apply only the fields that are yours, or take over the others (in Go: client.ForceOwnership).'
-        : 'Read the object again before each attempt (in Go: retry.RetryOnConflict), send a patch with only your fields, or end the reconcile and let it run again.',
+        ? `Apply only the fields that are yours, or take over the others (in Go: client.ForceOwnership). ${lookText(often)}`
+        : `Read the object again before each attempt (in Go: retry.RetryOnConflict), send a patch with only your fields, or end the reconcile and let it run again. ${lookText(often)}`,
   ),
   /** The controller and somebody else change the same fields of an object in turn. `by`: the other one, as managedFields name it. */
   'calls.contested': warning<Repeated & { by: string; fields: FieldTimes[] }>(
     ({ controller, object, by, fields, ...often }) =>
       `${controllerText(controller)} and ${by} have changed ${describe(object)} in turn, ${oftenText(often)} each${ofFields(fields, often.times)}.`,
-    () =>
-      'Let only one of them write the field: leave it out of what the controller writes if it is not yours, as spec.replicas of a Deployment with a HorizontalPodAutoscaler.',
+    (often) =>
+      `Let only one of them write the field: leave it out of what the controller writes if it is not yours, as spec.replicas of a Deployment with a HorizontalPodAutoscaler. ${lookText(often)}`,
   ),
   /**
    * A deleted object waits for a finalizer of the controller, which has reconciled it, will not come back by itself, and waits for nothing that
@@ -153,10 +153,8 @@ export const CALLS = {
   }>(
     ({ controller, object, finalizers, reconciles, seconds }) =>
       `${describe(object)} was deleted ${seconds} s ago and is still there: ${controllerText(controller)} has reconciled it ${counted(reconciles, 'time')} since without an error, and has not removed its ${withNames('finalizer', finalizers)}. Nothing has happened to it for a minute.`,
-    ({ object: { kind, namespace, name } }) => {
-      const where = namespace === undefined ? '' : ` -n ${shellWord(namespace)}`;
-      return `Remove the finalizer when the clean-up is done (in Go: controllerutil.RemoveFinalizer, and then Update or Patch), or let the reconcile run again until then (RequeueAfter). \`devloop timeline ${shellWord(`${kind}/${name}`)}${where}\` shows what the controller did.`;
-    },
+    ({ object }) =>
+      `Remove the finalizer when the clean-up is done (in Go: controllerutil.RemoveFinalizer, and then Update or Patch), or let the reconcile run again until then (RequeueAfter). ${timelineText(object)} shows what the controller did.`,
   ),
   /**
    * client-go holds calls of the controller back, as its log says, because they are more than its rest.Config allows. `times`: how often
@@ -235,6 +233,8 @@ interface Repeated {
   controller?: string;
   /** If the kind is not known, the plural that the path has. */
   object: ObjectName;
+  /** The id of the last reconcile, or of the last call, that was seen. */
+  last: string;
   times: number;
   seconds: number;
 }
@@ -250,7 +250,18 @@ function controllerText(name: string | undefined): string {
 }
 
 function oftenText({ times, seconds }: { times: number; seconds: number }): string {
-  return `${times} times in ${seconds} s`;
+  const each = times >= 2 * seconds ? ` (${Math.round(times / seconds)} a second)` : '';
+  return `${times} times in ${seconds} s${each}`;
+}
+
+function lookText({ last, object }: Pick<Repeated, 'last' | 'object'>): string {
+  const what = last.startsWith('k') ? 'reconciles' : 'calls';
+  return `\`devloop ${what} ${shellWord(last)}\` shows the last one, and ${timelineText(object)} what happens to the object.`;
+}
+
+function timelineText({ kind, namespace, name }: ObjectName): string {
+  const where = namespace === undefined ? '' : ` -n ${shellWord(namespace)}`;
+  return `\`devloop timeline ${shellWord(`${kind}/${name}`)}${where}\``;
 }
 
 function ofCalls(calls: { call: string; times: number }[]): string {

@@ -131,11 +131,11 @@ test('conflicts are no fault while writes of the object succeed in between, unle
 
 test('ten reconciles within 30 seconds that only their own writes can have caused are told, with the fields', () => {
   // Nothing can have woken the first one.
-  expect(repeated(11, 200)).toMatchObject([
+  expect(repeated(11, 400)).toMatchObject([
     {
       code: 'reconciles.wake-themselves',
       values: {
-        ...{ controller: 'shop', object: MAIN, times: 10, seconds: 2 },
+        ...{ controller: 'shop', object: MAIN, last: 'k-000001', times: 10, seconds: 4 },
         fields: [
           { field: 'status.seen', times: 10 },
           { field: 'status.old', times: 10 },
@@ -143,9 +143,12 @@ test('ten reconciles within 30 seconds that only their own writes can have cause
       },
     },
   ]);
-  expect(repeated(10, 200)).toEqual([]);
+  expect(repeated(10, 400)).toEqual([]);
+  // How often it happens is measured first.
+  expect(repeated(420, 7)).toEqual([]);
+  expect(repeated(440, 7)).toMatchObject([{ values: { times: 430, seconds: 3 } }]);
   const ofOther = { ...OWN, ...WEB, changes: ['~metadata.annotations[a=b/c]=x]y'] };
-  expect(repeated(11, 200, { after: [ofOther] })).toMatchObject([
+  expect(repeated(11, 400, { after: [ofOther] })).toMatchObject([
     { values: { fields: [{ field: 'Deployment shop/web metadata.annotations[a=b/c]' }] } },
   ]);
 });
@@ -164,7 +167,7 @@ test.each<[string, number, Partial<ReconcileSummary>]>([
 });
 
 test('a loop beside a timer that is not due is one', () => {
-  expect(repeated(11, 200, { result: 'requeue_after', requeueAfterMs: 60_000 })).toHaveLength(1);
+  expect(repeated(11, 400, { result: 'requeue_after', requeueAfterMs: 60_000 })).toHaveLength(1);
 });
 
 const PUTS_BACK = { after: [BY_ANN], calls: [{ ...wrote('~spec.replicas=1'), ...WEB }] };
@@ -202,6 +205,17 @@ test('what goes on is told again after ten minutes, with how often it has happen
   ]);
 });
 
+test('a new build that still does it is told again', () => {
+  const warnings = new Warnings();
+  const told = (build: string, from: number) =>
+    Array.from({ length: 60 }, (_, index) =>
+      warnings.called(call(from + index * 1_000, { isUnchanged: true, build }), 'shop'),
+    ).flat();
+  expect(told('b1', 0)).toHaveLength(1);
+  expect(told('b1', 60_000)).toEqual([]);
+  expect(told('b2', 120_000)).toHaveLength(1);
+});
+
 test('of several fields of an object, one warning names them', () => {
   const changes = ['~spec.replicas=3', '~spec.paused=true'];
   const both = { after: [{ ...BY_ANN, changes }], calls: [{ ...wrote(...changes), ...WEB }] };
@@ -209,8 +223,8 @@ test('of several fields of an object, one warning names them', () => {
     {
       values: {
         fields: [
-          { field: 'spec.replicas', times: 3 },
-          { field: 'spec.paused', times: 3 },
+          { field: 'spec.replicas', times: 4 },
+          { field: 'spec.paused', times: 4 },
         ],
       },
     },

@@ -5,7 +5,7 @@ import { createPageWarnings } from '../../../src/session/page-warnings.ts';
 const refused = (times: number, name = 'web') =>
   notice('calls.conflicts', {
     object: { kind: 'Deployment', namespace: 'default', name },
-    ...{ times, seconds: 60, verb: 'update', cause: 'modified' },
+    ...{ times, seconds: 60, last: 'c-000001', verb: 'update', cause: 'modified' },
   });
 
 it('a warning that is said again of the same object replaces the one before, and comes last', () => {
