@@ -28,7 +28,7 @@ export function refuse(response: ServerResponse, refusal: Refusal | OwnAnswer): 
 /** The same to a request for another protocol. */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal | OwnAnswer): Buffer {
   const { code, headers, body } = wholeAnswer(refusal);
-  socket.end(Buffer.concat([Buffer.from(headOf(code, headers)), body]));
+  socket.end(Buffer.concat([headOf(code, headers), body]));
   return body;
 }
 
@@ -47,9 +47,13 @@ function wholeAnswer(refusal: Refusal | OwnAnswer): {
 }
 
 /** The first lines of an answer, after which the connection ends or speaks another protocol. */
-export function headOf(status: number, headers: IncomingHttpHeaders): string {
+export function headOf(status: number, headers: IncomingHttpHeaders): Buffer {
   const fields = Object.entries({ connection: 'close', ...headers }).flatMap(([name, values = []]) =>
     [values].flat().map((value) => `${name}: ${value}`),
   );
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...fields, '', ''].join('\r\n');
+  // As Node does: each character stands for one byte.
+  return Buffer.from(
+    [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...fields, '', ''].join('\r\n'),
+    'latin1',
+  );
 }

@@ -40,7 +40,7 @@ export function callRecord(
   const { call, at, headers, answer, ms } = served;
   const said = watchError ?? parsed(answer);
   const isFailure = (answer?.status ?? 500) >= 400;
-  const written = isFailure ? undefined : objectIn(said);
+  const written = isFailure || !isVersion(call) ? undefined : objectIn(said);
   const listed = isFailure || call.verb !== 'list' ? [] : itemsOf(said);
   const reconcile = headers['devloop-reconcile'];
   const { kind, ...what } = { ...subjectOf(call), ...nameOf(written) };
@@ -57,7 +57,7 @@ export function callRecord(
     ...(build === undefined ? {} : { build }),
     ...(isFailure ? {} : stateOf(served, { written, listed }, { versions, paths })),
   };
-  return { record, answered: isVersion(call) ? written : undefined, listed };
+  return { record, answered: written, listed };
 }
 
 function resultOf({

@@ -37,6 +37,12 @@ test('neither a connection without TLS nor one that was refused another protocol
   await proxy[Symbol.asyncDispose]();
 });
 
+test('a watch that sends nothing at first is accepted at once', async () => {
+  const { send } = await proxied((_, response) => response.writeHead(200).flushHeaders());
+  const [answer] = await once(send({ path: `${PODS}?watch=true` }).end(), 'response');
+  expect(answer.statusCode).toBe(200);
+});
+
 test('a write whose connection took longer than the Lease lasted is not sent', async () => {
   const arrived: string[] = [];
   const pair = await selfSignedPair(['localhost'], { days: 1 });

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { apiCall } from '../../../src/api-proxy/api-call.ts';
 import type { ServedCall } from '../../../src/api-proxy/observed.ts';
 import { readCalls } from '../../../src/calls/read.ts';
+import type { CallRecord } from '../../../src/calls/record.ts';
 import { CallRecorder } from '../../../src/calls/recorder.ts';
 import { listenForReports } from '../../../src/calls/reported.ts';
 import type { KubeObject, ManagedFields } from '../../../src/cluster/api/objects.ts';
@@ -91,6 +92,18 @@ test('a write says what it changed, and one that changes nothing says so', async
     { objectBefore: deployment(1, 1), objectAfter: deployment(2, 4) },
     {},
   ]);
+});
+
+test('what a subresource answers is not taken for the object', async () => {
+  const { calls, end } = await recorder();
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' };
+  calls.hooks.served(served(`PUT ${APPS}/web/scale`, 200, { kind: 'Scale', metadata, spec: {} }));
+  const proxied = '/api/v1/namespaces/shop/services/web/proxy/x';
+  calls.hooks.served(served(`GET ${proxied}`, 200, { kind: 'Secret', metadata: { name: 'other' } }));
+  const [scaled, other] = (await end()) as CallRecord[];
+  // `devloop timeline deployments/web` finds it by the plural.
+  expect([scaled!.kind, scaled!.resource, scaled!.name]).toEqual([undefined, 'deployments/scale', 'web']);
+  expect([other!.kind, other!.name]).toEqual([undefined, 'web']);
 });
 
 test('an object that has not passed is read once before it is written, so that the write says what it changed', async () => {
