@@ -1,89 +1,135 @@
+import { type CallFilter, selectsCall, selectsReconcile } from '../calls/filter.ts';
 import { durationMs } from '../phrases.ts';
 import { LISTED_VERDICTS, type ReviewSummary, type WaitingReview } from '../report/review.ts';
-import { prunedWords, subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
+import { type Entry, isCall, isReconcile, isReview } from './entry.ts';
+import { textOf } from './entry-text.ts';
 
-/** What the user typed to find reviews: `kind:Application verdict:denied slow:500 nginx`. */
+/** What the user typed to find entries: `kind:Application verdict:denied slow:500 nginx`. */
 export interface Query {
-  filter: ReviewFilter;
-  /** The words to find, in lower case. Each has to be somewhere in the line of a review. */
+  filter: EntryFilter;
+  /** The words to find, in lower case. Each has to be somewhere in the text of an entry. */
   words: string[];
   /** The terms that are not valid, each with the reason. */
-  faults: string[];
+  faults: { term: string; why: string }[];
 }
+
+/** The flags of `devloop reviews list`, `devloop calls` and `devloop reconciles` together. Entries to which one does not apply are not selected. */
+interface EntryFilter extends ReviewFilter, CallFilter {
+  is?: Which;
+}
+
+const WHICH = ['review', 'reconcile', 'call', 'read'] as const;
+type Which = (typeof WHICH)[number];
 
 /** The limit that `slow` means without a value, in ms. */
 const SLOW_MS = 1000;
 
-/** The same selection as of `devloop reviews list`, with `key:value` instead of flags. A value with spaces is written in quotes. */
+/** `key:value` stands for the flag `--key value`, and `writes`, `failed` and `slow` for the flags without a value. In quotes, a term is a text. */
 export function parseQuery(text: string): Query {
   const query: Query = { filter: {}, words: [], faults: [] };
-  for (const [term] of text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)) takeTerm(query, term.replaceAll('"', ''));
+  for (const [term] of text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)) takeTerm(query, term);
   return query;
 }
 
 function takeTerm(query: Query, term: string): void {
-  const [key = '', ...rest] = term.split(':');
-  const value = rest.join(':');
-  const take = Object.hasOwn(TERMS, key) ? TERMS[key] : undefined;
-  if (take && rest.length > 0) {
+  const plain = term.replaceAll('"', '');
+  const [, key = '', value = ''] = /^([a-z]+):(.*)$/s.exec(term.startsWith('"') ? '' : plain) ?? [];
+  if (Object.hasOwn(FLAGS, plain)) Object.assign(query.filter, FLAGS[plain]);
+  else if (key === '') query.words.push(plain.toLowerCase());
+  else {
     // Without a value, the user is still typing.
-    if (value !== '') take(query, value, key);
-  } else if (key === 'slow') query.filter.slowMs = SLOW_MS;
-  else query.words.push(term.toLowerCase());
+    const why = value === '' ? undefined : taken(query.filter, key, value);
+    if (why !== undefined) query.faults.push({ term: plain, why });
+  }
 }
 
-type Take = (query: Query, value: string, key: string) => void;
+const FLAGS: Record<string, EntryFilter> = {
+  slow: { slowMs: SLOW_MS },
+  writes: { writes: true },
+  failed: { failed: true },
+};
 
-const takeText: Take = ({ filter }, value, key) => Object.assign(filter, { [key]: value });
+/** Adds the term to the filter, or says why it is not valid. */
+function taken(filter: EntryFilter, key: string, value: string): string | undefined {
+  if (Object.hasOwn(TERMS, key)) return TERMS[key]!(filter, value, key);
+  return `is none of ${Object.keys(TERMS).join(', ')}; in quotes, it is a text`;
+}
+
+type Take = (filter: EntryFilter, value: string, key: string) => string | undefined;
+
+const takeText: Take = (filter, value, key) => void Object.assign(filter, { [key]: value });
 
 const TERMS: Record<string, Take> = {
+  is(filter, value) {
+    const is = WHICH.find((one) => one === value.toLowerCase().replace(/s$/, ''));
+    if (is === undefined) return `is not one of ${WHICH.join(', ')}`;
+    filter.is = is;
+    return undefined;
+  },
   kind: takeText,
   name: takeText,
   namespace: takeText,
   user: takeText,
   webhook: takeText,
-  verdict({ filter, faults }, value) {
+  verdict(filter, value) {
     const verdict = LISTED_VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
-    if (verdict) filter.verdict = verdict;
-    else faults.push(`verdict:${value} is not one of ${LISTED_VERDICTS.join(', ')}`);
+    if (verdict === undefined) return `is not one of ${LISTED_VERDICTS.join(', ')}`;
+    filter.verdict = verdict;
+    return undefined;
   },
-  since({ filter, faults }, value) {
+  verb: takeText,
+  controller: takeText,
+  reconcile: takeText,
+  since(filter, value) {
     const ms = durationMs(value);
-    if (ms === undefined) faults.push(`since:${value} is not a duration such as 30s, 10m or 2h`);
-    else filter.since = Date.now() - ms;
+    if (ms === undefined) return 'is not a duration such as 30s, 10m or 2h';
+    filter.since = Date.now() - ms;
+    return undefined;
   },
-  slow({ filter, faults }, value) {
+  slow(filter, value) {
     const slowMs = Number(value.replace(/ms$/, ''));
-    if (Number.isFinite(slowMs)) filter.slowMs = slowMs;
-    else faults.push(`slow:${value} is not a number of milliseconds`);
+    if (!Number.isFinite(slowMs)) return 'is not a number of milliseconds';
+    filter.slowMs = slowMs;
+    return undefined;
   },
 };
 
-export function matches({ filter, words }: Query, review: ReviewSummary | WaitingReview): boolean {
-  if (!selects(filter, review)) return false;
-  return words.length === 0 || words.every((word) => textOf(review).includes(word));
+/** Whether successful reads, which are left out otherwise, are asked for. */
+export function wantsReads({ filter: { is, verb } }: Query): boolean {
+  return is === 'read' || is === 'call' || verb !== undefined;
 }
 
-/** The text of each review that is searched, made only once, since that takes most of the time of a search. */
-const texts = new WeakMap<ReviewSummary | WaitingReview, string>();
-
-function textOf(review: ReviewSummary | WaitingReview): string {
-  const known = texts.get(review);
-  if (known !== undefined) return known;
-  const { webhook, user } = review;
-  const parts = [
-    subject(review),
-    webhook,
-    user,
-    ...('verdict' in review ? answerWords(review) : ['waiting']),
-  ];
-  const text = parts.join(' ').toLowerCase();
-  texts.set(review, text);
-  return text;
+export function isEmpty({ filter, words }: Query): boolean {
+  return words.length === 0 && Object.keys(filter).length === 0;
 }
 
-function answerWords(review: ReviewSummary): unknown[] {
-  const { id, verdict, message, patch = [], warnings = [] } = review;
-  return [id, verdict, message, ...patch, ...warnings, prunedWords(review)];
+export function matches({ filter, words }: Query, entry: Entry | WaitingReview): boolean {
+  if (!selectsEntry(filter, entry)) return false;
+  return words.length === 0 || words.every((word) => textOf(entry).includes(word));
+}
+
+function selectsEntry(filter: EntryFilter, entry: Entry | WaitingReview): boolean {
+  const { is, verb, verdict, user, webhook, controller, slowMs = 0 } = filter;
+  const isOfReviews = (verdict ?? user ?? webhook) !== undefined;
+  if (isCall(entry)) {
+    const isKind = is === undefined || is === 'call' || (is === 'read' && !entry.isWrite);
+    if (!isKind || isOfReviews || controller !== undefined) return false;
+    return entry.ms >= slowMs && selectsCall(filter, entry);
+  }
+  if (isReconcile(entry)) {
+    if ((is ?? 'reconcile') !== 'reconcile' || isOfReviews || verb !== undefined) return false;
+    return entry.ms >= slowMs && selectsReconcile(filter, entry);
+  }
+  return selectsReview(filter, entry);
+}
+
+function selectsReview(filter: EntryFilter, review: ReviewSummary | WaitingReview): boolean {
+  const { is = 'review', verb, controller, reconcile, writes, failed } = filter;
+  if (is !== 'review' || (verb ?? controller ?? reconcile) !== undefined || writes) return false;
+  return (!failed || (isReview(review) && hasFailed(review))) && selects(filter, review);
+}
+
+export function hasFailed({ verdict }: Pick<ReviewSummary, 'verdict'>): boolean {
+  return verdict !== 'allowed' && verdict !== 'converted';
 }

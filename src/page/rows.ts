@@ -5,6 +5,8 @@ export interface Row {
   left?: Line;
   right?: Line;
   isSame: boolean;
+  /** What changes with every write, and says nothing: `generation`. */
+  quiet?: string;
 }
 
 export interface Line {
@@ -46,30 +48,69 @@ export function rowsOf(before: string, after: string): Row[] {
 /** Neighbouring rows, all with the same text on both sides, or all with different texts. */
 export interface Run {
   rows: Row[];
-  /** The rows are unchanged and far from any change, so they are not shown at first. */
+  /** The rows are unchanged and far from any change, or quiet, so they are not shown at first. */
   isFolded: boolean;
+  /** What differs in rows that are folded. */
+  quiet: string[];
 }
 
 const CONTEXT = 3;
 /** Fewer unchanged rows are not folded: a line in their place would take as much room. */
 const LEAST_FOLDED = 4;
 
-export function runsOf(rows: Row[]): Run[] {
+/** `marked`: the numbers of lines on the right that are shown with what is around them, though nothing differs there. */
+export function runsOf(all: Row[], marked: ReadonlySet<number> = new Set()): Run[] {
+  const rows = withQuiet(all);
   const isNear = new Uint8Array(rows.length);
-  rows.forEach(({ isSame }, at) => {
-    if (!isSame) isNear.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+  rows.forEach(({ isSame, quiet, right }, at) => {
+    if ((!isSame && !quiet) || marked.has(right?.number ?? 0))
+      isNear.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+  });
+  rows.forEach(({ quiet }, at) => {
+    if (quiet) isNear[at] = 0;
   });
   const runs: Run[] = [];
   for (let from = 0; from < rows.length; ) {
     let to = from;
     while (to < rows.length && isNear[to] === isNear[from]) to++;
-    const isFolded = isNear[from] === 0 && to - from >= LEAST_FOLDED;
+    const some = rows.slice(from, to);
+    const quiet = [...new Set(some.flatMap(({ quiet: one }) => one ?? []))];
+    const isFolded = isNear[from] === 0 && (some.length >= LEAST_FOLDED || quiet.length > 0);
     const last = runs.at(-1);
-    if (last && !isFolded && !last.isFolded) last.rows.push(...rows.slice(from, to));
-    else runs.push({ rows: rows.slice(from, to), isFolded });
+    if (last && !isFolded && !last.isFolded) last.rows.push(...some);
+    else runs.push({ rows: some, isFolded, quiet });
     from = to;
   }
   return runs;
+}
+
+/** The fields of metadata, as YAML has them, that differ after each write. */
+const QUIET = /^ {2}(generation|resourceVersion):/;
+const LAST_APPLIED = /^( +)kubectl\.kubernetes\.io\/last-applied-configuration:/;
+
+function withQuiet(rows: Row[]): Row[] {
+  const left = quietLines(rows.map((row) => row.left?.text));
+  const right = quietLines(rows.map((row) => row.right?.text));
+  return rows.map((row, at) => {
+    if (row.isSame) return row;
+    const [one, other] = [row.left && left[at], row.right && right[at]];
+    const isQuiet =
+      (row.left === undefined || one !== undefined) && (row.right === undefined || other !== undefined);
+    return isQuiet ? { ...row, quiet: (one ?? other)! } : row;
+  });
+}
+
+/** For each line, the quiet field of which it is a part. */
+function quietLines(lines: (string | undefined)[]): (string | undefined)[] {
+  let indent = -1;
+  return lines.map((line) => {
+    if (line === undefined) return undefined;
+    // The value of the annotation is a block of its own.
+    if (indent >= 0 && line.startsWith(' '.repeat(indent + 1))) return 'last-applied-configuration';
+    const [, spaces] = LAST_APPLIED.exec(line) ?? [];
+    indent = spaces?.length ?? -1;
+    return spaces === undefined ? QUIET.exec(line)?.[1] : 'last-applied-configuration';
+  });
 }
 
 function side(name: 'left' | 'right', line: Line | undefined): Pick<Row, 'left' | 'right'> {

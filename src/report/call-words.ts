@@ -1,3 +1,4 @@
+import { counted, sizeText } from '../phrases.ts';
 import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
 import { faultWords } from './fault.ts';
 import { withoutSubject } from './review-words.ts';
@@ -74,6 +75,31 @@ export function writeWords(call: ReconcileCall, of: ReconcileSummary, most = FUL
   if (isSelf && changes !== '') return changes;
   if (most === 0 && changes !== '' && !call.isUnchanged) return `~${what}`;
   return [`${DONE[verb] ?? (changes === '' ? 'wrote ' : '')}${what}`, changes].filter(Boolean).join(' ');
+}
+
+/** What has become of a reconcile, in one word. */
+export function wordOf({ result, counts }: Pick<ReconcileSummary, 'result' | 'counts'>): string {
+  if (result === 'error' || result === 'panic') return result === 'panic' ? 'panicked' : 'failed';
+  return result === 'ended' ? 'cut off' : counts.failed > 0 ? 'refused' : 'reconciled';
+}
+
+/** What has become of a call, in one word. */
+export function callWord({ code, isWrite, isUnchanged }: CallSummary): string {
+  if (code === undefined || code >= 400) return code === 403 ? 'forbidden' : 'refused';
+  return isUnchanged ? 'unchanged' : isWrite ? 'wrote' : 'read';
+}
+
+/** How much a list or a watch got. */
+export function amountOf({ items, bytes }: CallSummary): string[] {
+  return [
+    ...(items === undefined ? [] : [counted(items, 'object')]),
+    ...(bytes === undefined ? [] : [sizeText(bytes)]),
+  ];
+}
+
+/** Of the events before a reconcile, the one that tells most. */
+export function mainCause({ after }: Pick<ReconcileSummary, 'after'>): CauseEvent | undefined {
+  return after.find(asks) ?? after[0];
 }
 
 /** Whether the event is about what somebody wants, rather than what is reported. */

@@ -1,16 +1,19 @@
-import { counted, sizeText } from '../phrases.ts';
+import { counted } from '../phrases.ts';
 import type { CallSummary, CauseEvent, ReconcileSummary } from './call.ts';
 import {
   afterText,
-  asks,
+  amountOf,
+  callWord,
   causeWords,
   changesText,
   type Detail,
   FULL,
   faultIn,
+  mainCause,
   nameIn,
   ofResource,
   subjectOf,
+  wordOf,
   writeWords,
 } from './call-words.ts';
 import type { DevloopEvent } from './events.ts';
@@ -194,7 +197,7 @@ function reconcileText(reconcile: ReconcileSummary, paint: Paint, detail = FULL)
     ...(requeueAfterMs === undefined ? [] : [`again in ${duration(requeueAfterMs)}`]),
     ...(build === undefined ? [] : [build]),
   ];
-  const cause = reconcile.after.find(asks) ?? reconcile.after[0];
+  const cause = mainCause(reconcile);
   const after = afterText('; after', cause, reconcile, detail);
   // Most errors are those of a call, which says it.
   const isSaid = calls.some(({ message }) => message && error?.includes(message));
@@ -225,27 +228,9 @@ function warnedText({ warnings = [] }: Pick<CallSummary, 'warnings'>): string {
   return warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
 }
 
-/** How much a list or a watch got. */
-function amountOf({ items, bytes }: CallSummary): string[] {
-  return [
-    ...(items === undefined ? [] : [counted(items, 'object')]),
-    ...(bytes === undefined ? [] : [sizeText(bytes)]),
-  ];
-}
-
-function wordOf({ result, counts }: Pick<ReconcileSummary, 'result' | 'counts'>): string {
-  if (result === 'error' || result === 'panic') return result === 'panic' ? 'panicked' : 'failed';
-  return result === 'ended' ? 'cut off' : counts.failed > 0 ? 'refused' : 'reconciled';
-}
-
 function colourOf(reconcile: Pick<ReconcileSummary, 'result' | 'counts'>): Colour {
   const word = wordOf(reconcile);
   return word === 'reconciled' ? 'green' : word === 'cut off' ? 'yellow' : 'red';
-}
-
-function callWord({ code, isWrite, isUnchanged }: CallSummary): string {
-  if (code === undefined || code >= 400) return code === 403 ? 'forbidden' : 'refused';
-  return isUnchanged ? 'unchanged' : isWrite ? 'wrote' : 'read';
 }
 
 function callColour(call: CallSummary): Colour {

@@ -197,26 +197,32 @@ describe.each(CONTROL_PLANES)(
       await using browser = await startBrowser();
       const tab = await browser.open();
       await tab.goto(url);
-      const open = async (query: string): Promise<void> => {
+      /** Opens the request that the filter finds, and in it the review by this webhook. */
+      const open = async (query: string, webhook: string): Promise<void> => {
         await tab.evaluate(`document.querySelector('#query').select()`);
         await tab.type(query);
-        await tab.until(`document.querySelectorAll('[role=option]').length === 1`);
-        await tab.click('[role=option]');
+        await tab.until(`document.querySelectorAll('.rows [aria-level="1"]').length === 1`);
+        await tab.evaluate(`document.querySelector('.rows [aria-expanded=false] .opener')?.click()`);
+        const row = `[...document.querySelectorAll('.rows [aria-level="2"]')].find((one) =>
+          one.querySelector('.via').innerText.includes('${webhook}'))`;
+        await tab.until(`${row} !== undefined`);
+        await tab.evaluate(`${row}.click()`);
       };
       const press = async (label: string): Promise<void> => {
         const button = `[...document.querySelectorAll('button')].find((one) => one.textContent === '${label}')`;
         await tab.until(`${button} !== undefined`);
         await tab.evaluate(`${button}.click()`);
       };
-      await open('verdict:denied name:no-image');
+      await open('verdict:denied name:no-image', 'vapplication');
       await tab.until(`document.querySelector('#detail .answer').innerText.includes('${LOCAL}')`);
-      await open('create name:defaulted webhook:mapplication');
+      await open('create name:defaulted webhook:mapplication', 'mapplication');
       await tab.until(`document.querySelector('#part').innerText.includes('replicas: 1')`);
       await tab.until(`/^added:\\s\\+ /.test(document.querySelector('.diff .added')?.innerText)`);
       await takeScreenshots(tab);
       await press('Replay');
       await tab.until(`document.querySelector('.replay').innerText.includes('still gives the same answer')`);
-      await tab.click('summary');
+      expect(await tab.evaluate(`document.querySelector('#detail .type').innerText`)).toBe('mutating');
+      await tab.click('#show-changes');
       await tab.until(
         `document.querySelector('.changes').innerText.includes('Service ${NAMESPACE}/${SERVICE}')`,
       );
@@ -426,10 +432,10 @@ async function takeScreenshots(tab: Tab): Promise<void> {
   if (directory === undefined) return;
   await tab.evaluate(`document.querySelector('#query').select()`);
   await tab.press('Backspace');
-  await tab.until(`document.querySelectorAll('[role=option]').length > 1`);
+  await tab.until(`document.querySelectorAll('.rows [role=row]').length > 4`);
   await tab.evaluate('document.activeElement.blur()');
   for (const scheme of ['light', 'dark'] as const) {
-    await tab.use({ scheme, width: 1400, height: 620 });
+    await tab.use({ scheme, width: 1280, height: 640 });
     await tab.screenshot(join(directory, `page-${scheme}.png`));
   }
   await tab.use({});

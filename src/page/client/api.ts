@@ -1,10 +1,15 @@
 import type { PageAction } from '../../report/actions.ts';
+import type { ObjectName } from '../../report/object-name.ts';
 import {
+  type CallDetail,
   type ExportedReview,
   type ExportFormat,
   KEY_HEADER,
+  type ObjectTimeline,
   type PageChange,
+  type PageFaultChange,
   type PageMessages,
+  type ReconcileDetail,
   type ReplayedReview,
   type ReviewDetail,
 } from '../protocol.ts';
@@ -58,6 +63,27 @@ export function exportReview(id: string, format: ExportFormat): Promise<Exported
   return call(`reviews/${id}/${format}`);
 }
 
+export function readCall(id: string): Promise<CallDetail> {
+  return call(`calls/${id}`);
+}
+
+export function readReconcile(id: string): Promise<ReconcileDetail> {
+  return call(`reconciles/${id}`);
+}
+
+/** A call or a reconcile as it is recorded. */
+export function exportRecorded(id: string): Promise<ExportedReview> {
+  return call(`${id.startsWith('c-') ? 'calls' : 'reconciles'}/${id}/json`);
+}
+
+export function readTimeline({ kind, namespace = '', name }: ObjectName): Promise<ObjectTimeline> {
+  return call(`timeline/${[kind, namespace, name].map(encodeURIComponent).join('/')}`);
+}
+
+export async function changeFaults(change: PageFaultChange): Promise<void> {
+  await call('faults', { method: 'POST', headers: keyHeader(), body: JSON.stringify(change) });
+}
+
 export function readChanges(): Promise<PageChange[]> {
   return call('changes');
 }
@@ -68,24 +94,20 @@ async function call<T>(path: string, options: RequestInit = {}): Promise<T> {
   return (await response.json()) as T;
 }
 
-export interface Listeners {
-  onStatus(status: PageMessages['status']): void;
-  onReviews(reviews: PageMessages['reviews']): void;
-  onLate(late: PageMessages['late']): void;
-  onWaiting(waiting: PageMessages['waiting']): void;
+export type Listeners = {
+  [Type in keyof PageMessages]: (data: PageMessages[Type]) => void;
+} & {
   /** `lost`: the browser keeps trying. `refused`: the server refused the page. */
-  onConnection(state: 'open' | 'lost' | 'refused'): void;
-}
+  connection(state: 'open' | 'lost' | 'refused'): void;
+};
 
-/** Follows the session until the page is left. After a break, the browser continues after the last review that it got. */
-export function followSession({ onStatus, onReviews, onLate, onWaiting, onConnection }: Listeners): void {
+/** Follows the session until the page is left. After a break, the browser continues after what it got last. */
+export function followSession({ connection, ...listeners }: Listeners): void {
   const source = new EventSource('api/events');
-  source.addEventListener('open', () => onConnection('open'));
+  source.addEventListener('open', () => connection('open'));
   source.addEventListener('error', () =>
-    onConnection(source.readyState === EventSource.CLOSED ? 'refused' : 'lost'),
+    connection(source.readyState === EventSource.CLOSED ? 'refused' : 'lost'),
   );
-  source.addEventListener('status', ({ data }) => onStatus(JSON.parse(data)));
-  source.addEventListener('reviews', ({ data }) => onReviews(JSON.parse(data)));
-  source.addEventListener('late', ({ data }) => onLate(JSON.parse(data)));
-  source.addEventListener('waiting', ({ data }) => onWaiting(JSON.parse(data)));
+  for (const [type, listener] of Object.entries(listeners) as [string, (data: unknown) => void][])
+    source.addEventListener(type, ({ data }) => listener(JSON.parse(data)));
 }

@@ -4,16 +4,19 @@ import type { PageStatus } from '../protocol.ts';
 import { act, hasKey } from './api.ts';
 import type { Connection, Store } from './store.ts';
 
-/** The state of the session, and what can be done with it. */
+/** The state of the session, and what can be done with it, in one line. */
 export function Bar({ store }: { store: Store }) {
   const { status, connection, problem } = store;
+  const message = problem ?? CONNECTIONS[connection];
   return (
-    <header class="bar">
-      <strong class="name">devloop</strong>
-      {status && <Facts status={status} />}
-      {status && hasKey() && connection === 'open' && <Buttons status={status} store={store} />}
+    <header>
+      <div class="bar">
+        <strong class="name">devloop</strong>
+        {status && <Facts status={status} />}
+        {status && hasKey() && connection === 'open' && <Buttons status={status} store={store} />}
+      </div>
       <p class="connection" role="status">
-        {problem ?? CONNECTIONS[connection]}
+        {message}
       </p>
     </header>
   );
@@ -31,23 +34,24 @@ function Facts({ status: { state, health, context } }: { status: PageStatus }) {
   useEffect(() => {
     document.title = `${name}: devloop`;
   }, [name]);
+  const isWell = health.startsWith('serving') || health === phase;
   return (
     <dl class="facts">
-      <Fact name="Operator" value={name} />
-      <Fact name="Cluster" value={context} />
-      <Fact name="State" value={phase} kind={phase} />
-      {!health.startsWith('serving') && health !== phase && <Fact name="Health" value={health} kind="lost" />}
+      <Fact name="Operator" value={name} kind="operator" />
+      <Fact name="State" value={phase} kind={`state ${phase}`} />
+      {!isWell && <Fact name="Health" value={health} kind="lost" />}
       {stoppedAt !== undefined && <Fact name="Breakpoint" value={stoppedAt} kind="held" />}
+      <Fact name="Cluster" value={context} />
       {build.id && <Fact name="Build" value={`${build.id}${NEWER[build.is]}`} kind={build.is} />}
       {route && (
         <Fact
           name="Route"
           value={`${route.name} ${route.address}${route.isOpen ? '' : ', lost'}`}
-          kind={route.isOpen ? '' : 'lost'}
+          kind={route.isOpen ? 'route' : 'lost'}
         />
       )}
-      <Fact name="Waiting" value={String(held)} />
-      <Fact name="Per minute" value={String(reviewsPerMinute)} />
+      {held > 0 && <Fact name="Waiting" value={String(held)} kind="held" />}
+      <Fact name="Per minute" value={String(reviewsPerMinute)} kind="rate" />
     </dl>
   );
 }
@@ -61,9 +65,9 @@ const NEWER: Record<PageStatus['state']['build']['is'], string> = {
 
 function Fact({ name, value, kind = '' }: { name: string; value: string; kind?: string }) {
   return (
-    <div>
+    <div class={kind} title={`${name}: ${value}`}>
       <dt>{name}</dt>
-      <dd class={kind}>{value}</dd>
+      <dd>{value}</dd>
     </div>
   );
 }

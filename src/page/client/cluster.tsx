@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import { subject } from '../../report/review-words.ts';
 import { objectText } from '../../report/text.ts';
 import type { Compared, PageChange } from '../protocol.ts';
 import { readChanges } from './api.ts';
+import { Title, useAnswer } from './parts.tsx';
 import type { Store } from './store.ts';
 
 /** What the compiler printed about the last source that it has finished with. */
@@ -37,7 +37,7 @@ export function Comparison({
         The new build answers {changed} of {counted(replayed, 'recorded review')} differently
       </h2>
       {found.map((review) => (
-        <button key={review.id} type="button" onClick={() => store.select(review.id)}>
+        <button key={review.id} type="button" onClick={() => store.open(review.id)}>
           {review.id} {subject(review)}
         </button>
       ))}
@@ -46,22 +46,25 @@ export function Comparison({
   );
 }
 
-/** The list is read from the cluster whenever it is opened. */
+/** Read from the cluster whenever it is opened. */
 export function Changes() {
-  const [changes, setChanges] = useState<PageChange[] | string>('Reading the cluster…');
-  const read = (): void => void readChanges().then(setChanges, (error: Error) => setChanges(error.message));
+  const changes = useAnswer(readChanges, []);
   return (
-    <details class="changes" onToggle={({ currentTarget }) => currentTarget.open && read()}>
-      <summary>Changes in the cluster, and how each is restored</summary>
-      {typeof changes === 'string' ? <p>{changes}</p> : <ChangeTable changes={changes} />}
-    </details>
+    <>
+      <Title>Changes in the cluster, and how each is restored</Title>
+      {typeof changes === 'string' ? (
+        <p class="note">{changes || 'Reading the cluster…'}</p>
+      ) : (
+        <ChangeTable changes={changes} />
+      )}
+    </>
   );
 }
 
 function ChangeTable({ changes }: { changes: PageChange[] }) {
   if (changes.length === 0) return <p>This session has changed nothing.</p>;
   return (
-    <table>
+    <table class="lines changes">
       <thead>
         <tr>
           <th scope="col">Object</th>

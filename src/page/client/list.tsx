@@ -1,187 +1,173 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../../phrases.ts';
-import { isLater, type ReviewSummary } from '../../report/review.ts';
-import {
-  byUser,
-  changesIn,
-  clock,
-  lateWords,
-  prunedWords,
-  shortName,
-  subject,
-  timeOf,
-  WAITS,
-} from '../../report/review-words.ts';
-import { duration, limitText } from '../../report/text.ts';
-import { matches } from '../query.ts';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { ListRow } from '../listed.ts';
+import { Arrivals, Unanswered } from './arrivals.tsx';
+import { Headings, Row } from './row.tsx';
 import type { Store } from './store.ts';
 
 /** Additional rows above and below the visible ones, so that scrolling shows no gap. */
 const SPARE = 8;
-const ROW_REM = 1.75;
+const ROW_PX = 24;
 const PAGE_ROWS = 10;
-/** The most waiting reviews that are shown: while all reviews are held, many can wait. */
-const MOST_WAITING = 5;
+/** So near to its end, the list counts as scrolled down. */
+const NEAR_PX = 4;
 
 /**
- * The list of reviews, the newest first. Only the visible rows are in the document. New reviews are not added while the user reads further
- * down.
+ * What has happened, in the order of time. Only the visible rows are in the document. At its end, the list follows what arrives; while the
+ * user reads, nothing moves.
  */
 export function List({ store }: { store: Store }) {
   const box = useRef<HTMLDivElement>(null);
+  const anchor = useRef<{ id: string; offset: number }>(undefined);
   const [top, setTop] = useState(0);
   const height = useHeight(box);
-  const rowHeight = ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const { matching, selectedId, shownCount: count } = store;
-  const reviewAt = (index: number): ReviewSummary => matching[count - 1 - index]!;
-  const first = Math.max(0, Math.floor(top / rowHeight) - SPARE);
-  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + SPARE);
-  const rows = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
+  const { openId, isFollowing, fresh } = store;
+  const { rows } = store.list;
+  useLayoutEffect(() => keepPlace(box.current!, rows, isFollowing ? undefined : anchor.current, isFollowing));
+  useReveal(box, rows, openId);
+  const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
+  const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + SPARE);
+  const shown = rows.slice(first, last);
+  const isAtEnd = top + height >= rows.length * ROW_PX;
   const move = (index: number): void => {
-    if (count === 0) return;
-    const to = Math.min(Math.max(index, 0), count - 1);
-    store.select(reviewAt(to).id);
-    reveal(box.current!, to * rowHeight, rowHeight);
+    const to = Math.min(Math.max(index, 0), rows.length - 1);
+    if (rows.length === 0) return;
+    store.open(rows[to]!.shown.id);
   };
   /** Read at the moment of a key press: keys may come faster than the page is drawn. */
-  const selected = (): number => {
-    const at = matching.findIndex(({ id }) => id === store.selectedId);
-    return at < 0 ? -1 : count - 1 - at;
-  };
-  const scrolled = (at: number): void => {
+  const selected = (): number => store.list.rows.findIndex(({ shown: { id } }) => id === store.openId);
+  const scrolled = (element: HTMLElement): void => {
+    const at = element.scrollTop;
     setTop(at);
-    if (at > 0) store.pause(true);
-    else if (selectedId === undefined) store.pause(false);
+    const row = store.list.rows[Math.floor(at / ROW_PX)];
+    anchor.current = row && { id: row.shown.id, offset: at % ROW_PX };
+    const isAtEnd = at + element.clientHeight >= element.scrollHeight - NEAR_PX;
+    const isReading = store.openId !== undefined && selected() >= 0;
+    if (!isAtEnd) store.follow(false);
+    else if (!isReading) store.follow(true);
   };
   return (
-    <section class="list" aria-label="Reviews">
+    <section class="list" aria-label="Requests">
       <Arrivals store={store} />
-      <Waiting store={store} count={matching.length - count} box={box} />
       <Unanswered store={store} />
       <div
         ref={box}
         class="scroll"
-        role="listbox"
-        aria-label="Reviews, newest first"
+        role="treegrid"
+        aria-label="Requests, oldest first"
+        aria-rowcount={rows.length + 1}
         tabIndex={0}
-        aria-activedescendant={rows.some((row) => reviewAt(row).id === selectedId) ? selectedId : undefined}
-        onScroll={({ currentTarget }) => scrolled(currentTarget.scrollTop)}
-        onKeyDown={(event) => onKey(event, selected(), move, count)}
+        aria-activedescendant={shown.some(({ shown: { id } }) => id === openId) ? openId : undefined}
+        onScroll={({ currentTarget }) => scrolled(currentTarget)}
+        onKeyDown={(event) => onKey(event, { at: selected(), move, store })}
       >
-        <div role="presentation" style={{ height: `${count * rowHeight}px` }}>
-          {rows.map((row) => (
+        <Headings />
+        {/* biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows. */}
+        <div class="rows" role="rowgroup" style={{ height: `${rows.length * ROW_PX}px` }}>
+          {shown.map((row, index) => (
             <Row
-              key={reviewAt(row).id}
-              review={reviewAt(row)}
-              place={[row, count]}
-              top={row * rowHeight}
+              key={row.shown.id}
+              row={row}
+              index={first + index}
+              top={(first + index) * ROW_PX}
               store={store}
             />
           ))}
         </div>
       </div>
-      {count === 0 && <p class="none">{noneText(store)}</p>}
+      {rows.length === 0 && <p class="none">{noneText(store)}</p>}
+      {!isFollowing && (fresh > 0 || !isAtEnd) && <Follow store={store} box={box} />}
     </section>
   );
 }
 
-function noneText({ isRead, reviews }: Store): string {
-  if (reviews.length > 0) return 'No review matches the filter.';
-  return isRead
-    ? 'No reviews yet. Apply an object that the operator’s webhooks review.'
-    : 'Reading the reviews…';
+/** Stays at the end, or where the user reads, also if rows are added or dropped above. */
+function keepPlace(
+  box: HTMLElement,
+  rows: ListRow[],
+  anchor: { id: string; offset: number } | undefined,
+  isFollowing: boolean,
+): void {
+  if (isFollowing) {
+    box.scrollTop = box.scrollHeight;
+    return;
+  }
+  const at = anchor ? rows.findIndex(({ shown: { id } }) => id === anchor.id) : -1;
+  const wanted = at * ROW_PX + (anchor?.offset ?? 0);
+  if (at >= 0 && Math.abs(wanted - box.scrollTop) >= ROW_PX) box.scrollTop = wanted;
 }
 
-/** Shows how many reviews have arrived since the user began to read. A click adds them to the list. */
-function Waiting({
-  store,
-  count,
-  box,
-}: {
-  store: Store;
-  count: number;
-  box: { current: HTMLDivElement | null };
-}) {
-  const isPaused = store.pausedAt !== undefined;
-  const toggle = (): void => {
-    store.pause(!isPaused);
-    if (isPaused) box.current?.scrollTo({ top: 0 });
+function noneText({ isRead, list, reviews, recorded }: Store): string {
+  if (list.all > 0) return 'Nothing matches the filter.';
+  if (reviews.length + recorded.length > 0) return 'Only reads so far: they are under Reads.';
+  return isRead
+    ? 'Nothing yet. Apply an object that the operator’s webhooks review, or that its controller reconciles.'
+    : 'Reading what was recorded…';
+}
+
+/** How much has arrived since the user began to read. A click goes there. */
+function Follow({ store, box }: { store: Store; box: { current: HTMLDivElement | null } }) {
+  const { fresh } = store;
+  const go = (): void => {
+    store.follow(true);
+    box.current?.scrollTo({ top: box.current.scrollHeight });
   };
   return (
-    <button type="button" class="waiting" aria-pressed={isPaused} onClick={toggle}>
-      {isPaused ? `Paused, ${count} new: continue` : 'Pause the list'}
+    <button type="button" class="follow" onClick={go}>
+      {fresh > 0 ? `${fresh} new below` : 'Go to the newest'}
     </button>
   );
 }
 
-interface RowProps {
-  review: ReviewSummary;
-  /** The index of the row, and the number of rows. */
-  place: [number, number];
-  top: number;
+interface Keys {
+  at: number;
+  move(index: number): void;
   store: Store;
 }
 
-function Row({ review, place: [index, count], top, store }: RowProps) {
-  const { id, at, verdict, webhook, message, warnings = [], ms, build, isOldBuild, late } = review;
-  const old = isOldBuild ? 'the old build answered' : '';
-  const later = late && `later: ${lateWords(late)}`;
-  const warns = warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
-  const said = [
-    old,
-    later,
-    verdict === 'allowed' ? '' : message,
-    changesIn(review),
-    prunedWords(review),
-    warns,
-  ]
-    .filter(Boolean)
-    .join('  ');
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list box takes the keys.
-    // biome-ignore lint/a11y/useFocusableInteractive: the list box has the focus.
-    <div
-      id={id}
-      class={`row ${verdict}`}
-      role="option"
-      aria-selected={store.selectedId === id}
-      aria-posinset={index + 1}
-      aria-setsize={count}
-      style={{ transform: `translateY(${top}px)` }}
-      onClick={() => store.select(id)}
-    >
-      <time dateTime={at}>{clock(at)}</time> <b class="verdict">{verdict}</b>{' '}
-      <span class="subject">{subject(review)}</span> <span class="user">{byUser(review)}</span>{' '}
-      <span class="webhook">{shortName(webhook)}</span> <span class="said">{said}</span>{' '}
-      <span class="took">
-        {duration(ms.total)}
-        <span class="budget"> of {limitText(ms.budget)}</span>
-      </span>{' '}
-      <span class="program">{build}</span> <span class="id">{id}</span>
-    </div>
-  );
-}
-
-function onKey(event: KeyboardEvent, at: number, move: (index: number) => void, count: number): void {
-  const target: Record<string, number> = {
+function onKey(event: KeyboardEvent, { at, move, store }: Keys): void {
+  const { rows } = store.list;
+  const row = rows[at];
+  const head = row && rows.findIndex(({ group, depth }) => depth === 0 && group === row.group);
+  const target: Record<string, number | undefined> = {
     ArrowDown: at + 1,
-    ArrowUp: Math.max(at - 1, 0),
+    ArrowUp: at < 0 ? rows.length - 1 : Math.max(at - 1, 0),
     PageDown: at + PAGE_ROWS,
     PageUp: at - PAGE_ROWS,
     Home: 0,
-    End: count - 1,
+    End: rows.length - 1,
+    ...(row && row.depth > 0 ? { ArrowLeft: head } : {}),
   };
   const to = target[event.key];
   if (event.key === 'Enter') document.getElementById('detail')?.focus();
-  if (to === undefined) return;
-  event.preventDefault();
-  move(to);
+  if (row?.isOpen !== undefined && (event.key === 'ArrowRight' || event.key === 'ArrowLeft')) {
+    event.preventDefault();
+    store.toggle(row.shown.id, event.key === 'ArrowRight');
+  } else if (to !== undefined) {
+    event.preventDefault();
+    move(to);
+  }
 }
 
-function reveal(box: HTMLElement, top: number, rowHeight: number): void {
+/** Scrolls to what was opened, once its row is there. */
+function useReveal(
+  box: { current: HTMLDivElement | null },
+  rows: ListRow[],
+  openId: string | undefined,
+): void {
+  const revealed = useRef<string>(undefined);
+  useLayoutEffect(() => {
+    if (revealed.current === openId) return;
+    const at = rows.findIndex(({ shown: { id } }) => id === openId);
+    if (at >= 0) reveal(box.current!, at * ROW_PX);
+    if (at >= 0 || openId === undefined) revealed.current = openId;
+  });
+}
+
+function reveal(box: HTMLElement, top: number): void {
+  const head = ROW_PX;
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + rowHeight > box.scrollTop + box.clientHeight)
-    box.scrollTop = top + rowHeight - box.clientHeight;
+  else if (top + ROW_PX + head > box.scrollTop + box.clientHeight)
+    box.scrollTop = top + ROW_PX + head - box.clientHeight;
 }
 
 function useHeight(box: { current: HTMLDivElement | null }): number {
@@ -192,51 +178,4 @@ function useHeight(box: { current: HTMLDivElement | null }): number {
     return () => observer.disconnect();
   }, [box]);
   return height;
-}
-
-/** A screen reader that read each of many new reviews aloud would never finish. */
-const AT_MOST_EVERY_MS = 5_000;
-
-/** Announces new reviews to those who cannot see them. */
-function Arrivals({ store }: { store: Store }) {
-  const [said, say] = useState('');
-  const known = useRef<string>(undefined);
-  useEffect(() => {
-    const timer = setInterval(() => {
-      const { reviews, isRead } = store;
-      const last = reviews.at(-1);
-      const fresh = reviews.filter(({ id }) => isLater(id, known.current ?? last?.id ?? ''));
-      if (isRead) known.current = last?.id ?? '';
-      if (fresh.length === 1) say(`${fresh[0]!.verdict} ${subject(fresh[0]!)}`);
-      else if (fresh.length > 1) say(counted(fresh.length, 'new review'));
-    }, AT_MOST_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [store]);
-  return (
-    <p class="hidden" role="status">
-      {said}
-    </p>
-  );
-}
-
-/** The reviews that wait. They have no id and no verdict yet; once they are answered, they appear in the list below. */
-function Unanswered({ store: { waiting, query } }: { store: Store }) {
-  const found = waiting.filter((one) => matches(query, one));
-  if (found.length === 0) return null;
-  const shown = found.slice(0, MOST_WAITING);
-  return (
-    <ul class="unanswered" aria-label="Reviews without an answer">
-      {shown.map((review, index) => (
-        <li key={index}>
-          <time dateTime={review.at}>{clock(review.at)}</time> <b class="verdict">waiting</b>{' '}
-          <span class="subject">{subject(review)}</span> <span class="user">{byUser(review)}</span>{' '}
-          <span class="webhook">{shortName(review.webhook)}</span>{' '}
-          <span class="took">
-            {timeOf(review)}, {WAITS[review.waitsFor]}
-          </span>
-        </li>
-      ))}
-      {found.length > shown.length && <li>and {found.length - shown.length} more</li>}
-    </ul>
-  );
 }

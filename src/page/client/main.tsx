@@ -10,11 +10,14 @@ render(<App store={store} />, document.body);
 await logIn().then(
   () =>
     followSession({
-      onStatus: (status) => store.set('status', status),
-      onReviews: (reviews) => store.add(reviews),
-      onLate: (late) => store.addLate(late),
-      onWaiting: (waiting) => store.set('waiting', waiting),
-      onConnection: (state) => store.connect(state),
+      status: (status) => store.set('status', status),
+      reviews: (reviews) => store.add(reviews),
+      late: (late) => store.addLate(late),
+      waiting: (waiting) => store.set('waiting', waiting),
+      calls: (recorded) => store.addCalls(recorded),
+      warnings: (warnings) => store.set('warnings', warnings),
+      faults: (faults) => store.set('faults', faults),
+      connection: (state) => store.connect(state),
     }),
   (error: unknown) => {
     if (!(error instanceof Refused)) throw error;

@@ -1,48 +1,83 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { CallSummary, ReconcileSummary } from '../../report/call.ts';
+import type { FaultSummary } from '../../report/fault.ts';
 import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from '../../report/review.ts';
-import type { PageStatus } from '../protocol.ts';
-import { matches, parseQuery, type Query } from '../query.ts';
+import { type Entry, isCall, isQuiet } from '../entry.ts';
+import { type Group, groupsOf } from '../groups.ts';
+import { type Listed, listed } from '../listed.ts';
+import type { PageStatus, PageWarning } from '../protocol.ts';
+import { matches, parseQuery, type Query, wantsReads } from '../query.ts';
 
-/** As many reviews as a session keeps. */
-const MOST_REVIEWS = 5_000;
+/** As many reviews, and as many calls and reconciles, as a session keeps. */
+const MOST = 5_000;
+/** Grouping thousands of entries takes longer than a frame, so it rests this many times as long as it took. */
+const REST = 4;
 
+type Recorded = CallSummary | ReconcileSummary;
 export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
 
-/** What the page knows, and which part of it is shown. Views are drawn once a frame, however much changes. */
+/** What the page knows, and which part of it is shown. Views are drawn once a frame at most, however much changes. */
 export class Store {
   status: PageStatus | undefined;
   connection: Connection = 'connecting';
-  /** Whether all earlier reviews have arrived. */
+  /** Whether all earlier entries have arrived. */
   isRead = false;
   /** Why the last action that was asked for failed. */
   problem: string | undefined;
-  /** All reviews that arrived, oldest first. */
+  /** In the order of their ids. */
   reviews: ReviewSummary[] = [];
+  /** Calls and reconciles, in the order in which they arrived. */
+  recorded: Recorded[] = [];
   /** The reviews without an answer, oldest first. */
   waiting: WaitingReview[] = [];
-  /** The reviews that the query selects, oldest first. */
-  matching: ReviewSummary[] = [];
+  warnings: PageWarning[] = [];
+  faults: FaultSummary[] = [];
+  /** The rules of faults that were switched off here, so that they can be switched on again. */
+  switchedOff: string[] = [];
   queryText = '';
   query: Query = parseQuery('');
-  selectedId: string | undefined;
-  /** Reviews after this one are not shown yet, because the user is reading. */
-  pausedAt: string | undefined;
+  /** What is shown beside the list: an entry or a request by its id, or another pane. */
+  openId: string | undefined;
+  /** Whether the list shows what arrives. It does not while somebody reads. */
+  isFollowing = true;
+  /** How many entries have arrived since it does not. */
+  fresh = 0;
+  #chosen = new Map<string, boolean>();
+  #groups: Group[] | undefined;
+  #listed: Listed | undefined;
+  #last = { call: '', reconcile: '' };
   #views = new Set<() => void>();
   #isDrawing = false;
+  #restMs = 0;
 
   constructor() {
     this.readAddress();
     addEventListener('popstate', () => this.readAddress());
   }
 
-  /** Reads the filter and the open review from the page's address. */
+  /** Reads the filter and what is open from the page's address. */
   readAddress(): void {
     const parameters = new URLSearchParams(location.search);
-    this.selectedId = parameters.get('review') ?? undefined;
+    this.openId = parameters.get('open') ?? undefined;
+    if (isOfList(this.openId)) this.isFollowing = false;
     this.#find(parameters.get('q') ?? '');
   }
 
-  set<K extends 'status' | 'waiting' | 'problem'>(key: K, value: Store[K]): void {
+  get list(): Listed {
+    if (this.#listed) return this.#listed;
+    const began = performance.now();
+    this.#groups ??= groupsOf(this.reviews, this.recorded);
+    const groups = this.#groups;
+    this.#showOpen(groups);
+    this.#listed = listed(groups, this.query, (id) => this.#chosen.get(id));
+    this.#restMs = REST * (performance.now() - began);
+    return this.#listed;
+  }
+
+  set<K extends 'status' | 'waiting' | 'problem' | 'warnings' | 'faults' | 'switchedOff'>(
+    key: K,
+    value: Store[K],
+  ): void {
     Object.assign(this, { [key]: value });
     this.#changed();
   }
@@ -54,29 +89,33 @@ export class Store {
     this.#changed();
   }
 
-  /** Adds new reviews. An empty list means that all earlier ones have arrived. */
+  /** Adds new reviews. An empty list means that everything earlier has arrived. */
   add(reviews: ReviewSummary[]): void {
     const last = this.reviews.at(-1)?.id ?? '';
     const fresh = reviews.filter(({ id }) => isLater(id, last));
     this.isRead ||= reviews.length === 0;
     this.reviews.push(...fresh);
-    this.matching.push(...fresh.filter((one) => matches(this.query, one)));
-    const spare = this.reviews.length - MOST_REVIEWS;
-    if (spare > 0) {
-      this.reviews.splice(0, spare);
-      const first = this.reviews[0]!.id;
-      this.matching.splice(0, this.matching.findIndex(({ id }) => !isLater(first, id)) >>> 0);
-    }
-    this.#changed();
+    this.#arrived(fresh);
+  }
+
+  addCalls(recorded: Recorded[]): void {
+    const fresh = recorded.filter((one) => {
+      const which = isCall(one) ? 'call' : 'reconcile';
+      const isNew = isLater(one.id, this.#last[which]);
+      if (isNew) this.#last[which] = one.id;
+      return isNew;
+    });
+    this.recorded.push(...fresh);
+    this.#arrived(fresh);
   }
 
   /** Adds late answers to reviews that are already here. */
   addLate(answers: LateReview[]): void {
     for (const { id, late } of answers) {
-      const review = this.reviews.findLast((one) => one.id === id);
-      if (review) review.late = late;
+      const at = this.reviews.findLastIndex((one) => one.id === id);
+      if (at >= 0) this.reviews[at] = { ...this.reviews[at]!, late };
     }
-    this.#changed();
+    this.#regroup();
   }
 
   find(text: string): void {
@@ -84,27 +123,50 @@ export class Store {
     history.replaceState(null, '', this.#address());
   }
 
-  select(id: string | undefined): void {
-    if (id === this.selectedId) return;
-    this.selectedId = id;
-    if (id !== undefined) this.pause(true);
+  /** Shows something beside the list, or nothing. */
+  open(id: string | undefined): void {
+    if (id === this.openId) return;
+    this.openId = id;
+    if (isOfList(id)) this.follow(false);
+    // The row can be in a group that is closed.
+    this.#listed = undefined;
     history.pushState(null, '', this.#address());
     this.#changed();
   }
 
-  pause(isPaused: boolean): void {
-    if (isPaused === (this.pausedAt !== undefined)) return;
-    this.pausedAt = isPaused ? (this.reviews.at(-1)?.id ?? '') : undefined;
+  /** Shows or hides what is below the head of a group. */
+  toggle(id: string, isOpen: boolean): void {
+    this.#chosen.set(id, isOpen);
+    this.#listed = undefined;
     this.#changed();
   }
 
-  /** How many of the matching reviews are shown; the others arrived after the user began to read. */
-  get shownCount(): number {
-    const { pausedAt, matching } = this;
-    if (pausedAt === undefined) return matching.length;
-    let count = matching.length;
-    while (count > 0 && isLater(matching[count - 1]!.id, pausedAt)) count--;
-    return count;
+  follow(isFollowing: boolean): void {
+    if (isFollowing === this.isFollowing) return;
+    this.isFollowing = isFollowing;
+    this.fresh = 0;
+    this.#changed();
+  }
+
+  /** The entry with this id, if it is here. */
+  entry(id: string): Entry | undefined {
+    const some: Entry[] = id.startsWith('r-') ? this.reviews : this.recorded;
+    return some.findLast((one) => one.id === id);
+  }
+
+  /** The call that caused the review with this uid. */
+  callWith(uid: string): CallSummary | undefined {
+    return this.recorded.findLast(
+      (one): one is CallSummary => isCall(one) && one.reviews?.includes(uid) === true,
+    );
+  }
+
+  /** The group that has this entry, or that is headed by this request. */
+  groupOf(id: string): Group | undefined {
+    void this.list;
+    return this.#groups?.findLast(
+      ({ head, below }) => head.id === id || below.some(({ entry }) => entry.id === id),
+    );
   }
 
   subscribe(view: () => void): () => void {
@@ -112,29 +174,62 @@ export class Store {
     return () => this.#views.delete(view);
   }
 
+  /** Opens the group of what is open, unless somebody has closed it. */
+  #showOpen(groups: Group[]): void {
+    const id = this.openId;
+    if (id === undefined || !/^[rck]-/.test(id)) return;
+    const group = groups.find(({ below }) => below.some(({ entry }) => entry.id === id));
+    if (group && !this.#chosen.has(group.head.id)) this.#chosen.set(group.head.id, true);
+  }
+
+  #arrived(fresh: Entry[]): void {
+    if (!this.isFollowing) {
+      const hasReads = wantsReads(this.query);
+      const isShown = (one: Entry): boolean => (hasReads || !isQuiet(one)) && matches(this.query, one);
+      this.fresh += fresh.filter(isShown).length;
+    }
+    this.reviews.splice(0, Math.max(0, this.reviews.length - MOST));
+    this.recorded.splice(0, Math.max(0, this.recorded.length - MOST));
+    this.#regroup();
+  }
+
+  #regroup(): void {
+    this.#groups = undefined;
+    this.#listed = undefined;
+    this.#changed(this.#restMs);
+  }
+
   #find(text: string): void {
     this.queryText = text;
     this.query = parseQuery(text);
-    this.matching = this.reviews.filter((one) => matches(this.query, one));
+    this.#listed = undefined;
+    this.#chosen.clear();
     this.#changed();
   }
 
   #address(): string {
     const parameters = new URLSearchParams();
     if (this.queryText !== '') parameters.set('q', this.queryText);
-    if (this.selectedId !== undefined) parameters.set('review', this.selectedId);
+    if (this.openId !== undefined) parameters.set('open', this.openId);
     const search = parameters.toString();
     return location.pathname + (search === '' ? '' : `?${search}`);
   }
 
-  #changed(): void {
+  #changed(restMs = 0): void {
     if (this.#isDrawing) return;
     this.#isDrawing = true;
-    requestAnimationFrame(() => {
+    const draw = (): void => {
       this.#isDrawing = false;
       for (const view of this.#views) view();
-    });
+    };
+    if (restMs < 16) requestAnimationFrame(draw);
+    else setTimeout(() => requestAnimationFrame(draw), restMs);
   }
+}
+
+/** Whether this is the id of an entry or a request, and not that of another pane. */
+function isOfList(id: string | undefined): boolean {
+  return id !== undefined && /^[rckg]-/.test(id);
 }
 
 /** Draws the component again whenever the store changes. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { matches, parseQuery } from '../../../src/page/query.ts';
-import { reviewOf, waitingReview } from '../../support/session-facts.ts';
+import { isQuiet } from '../../../src/page/entry.ts';
+import { matches, parseQuery, wantsReads } from '../../../src/page/query.ts';
+import { callOf, reconcileOf, reviewOf, waitingReview } from '../../support/session-facts.ts';
 
 const denied = reviewOf(1, {
   verdict: 'denied',
@@ -30,7 +31,7 @@ it.each([
   ['"image: spec"', false],
   ['deprecated', true],
   ['kind:', true],
-  ['constructor:x', false],
+  ['"constructor:x"', false],
   ['r-000001', true],
 ])('%j selects a denied review: %s', (text, expected) => {
   expect(matches(parseQuery(text), denied)).toBe(expected);
@@ -54,12 +55,61 @@ it.each([
 });
 
 describe('a term that means nothing', () => {
-  it.each(['verdict:perhaps', 'slow:soon', 'since:soon', 'since:10'])(
+  it.each(['verdict:perhaps', 'slow:soon', 'since:soon', 'since:10', 'constructor:x', 'knd:App', 'is:it'])(
     '%s is named, and selects everything',
     (text) => {
       const query = parseQuery(text);
-      expect(query.faults).toEqual([expect.stringContaining(text)]);
+      expect(query.faults).toEqual([{ term: text, why: expect.any(String) }]);
       expect(matches(query, denied)).toBe(true);
     },
   );
+});
+
+describe('one language for reviews, calls and reconciles', () => {
+  const refused = callOf(1, {
+    code: 409,
+    message: 'the object has been modified',
+    reconcile: 'aaaa-1',
+    ms: 900,
+  });
+  const read = callOf(2, { verb: 'list', resource: 'pods', kind: 'PodList', changes: [] });
+  delete read.isWrite;
+  const failed = reconcileOf(3, { reconcile: 'aaaa-1', result: 'error', error: 'no such image', ms: 2_000 });
+  const entries = { denied, refused, read, failed };
+
+  it.each<[string, (keyof typeof entries)[]]>([
+    ['', ['denied', 'refused', 'read', 'failed']],
+    ['failed', ['denied', 'refused', 'failed']],
+    ['writes', ['refused']],
+    ['is:review', ['denied']],
+    ['is:reconciles', ['failed']],
+    ['is:call', ['refused', 'read']],
+    ['is:read', ['read']],
+    ['verb:update', ['refused']],
+    ['kind:deployments', ['refused']],
+    ['kind:application', ['denied', 'failed']],
+    ['controller:appl', ['failed']],
+    ['reconcile:aaaa', ['refused', 'failed']],
+    ['user:ann', ['denied']],
+    ['verdict:denied', ['denied']],
+    ['slow', ['failed']],
+    ['slow:800', ['refused', 'failed']],
+    ['namespace:default name:web', ['denied', 'refused', 'read', 'failed']],
+    ['modified', ['refused']],
+    ['"no such image"', ['failed']],
+    ['reconcile', ['failed']],
+  ])('%j selects %j', (text, expected) => {
+    const query = parseQuery(text);
+    expect(query.faults).toEqual([]);
+    const found = Object.entries(entries).filter(([, entry]) => matches(query, entry));
+    expect(found.map(([name]) => name)).toEqual(expected);
+  });
+
+  it('has successful reads only where they are asked for', () => {
+    expect(isQuiet(read)).toBe(true);
+    for (const entry of [refused, denied, failed, { ...read, reconcile: 'a' }, { ...read, code: 403 }])
+      expect(isQuiet(entry)).toBe(false);
+    for (const text of ['is:read', 'is:call', 'verb:list']) expect(wantsReads(parseQuery(text))).toBe(true);
+    for (const text of ['', 'list', 'failed']) expect(wantsReads(parseQuery(text))).toBe(false);
+  });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rowsOf, runsOf } from '../../../src/page/rows.ts';
 
 const shown = (before: string, after: string): string[] =>
@@ -43,4 +43,37 @@ it('has each line of both texts once, in order', () => {
       expect(rows.every(({ left, right, isSame }) => isSame === (left?.text === right?.text))).toBe(true);
     }),
   );
+});
+
+describe('what says nothing', () => {
+  const object = (generation: number, image: string, applied: string): string =>
+    [
+      'metadata:',
+      '  annotations:',
+      '    kubectl.kubernetes.io/last-applied-configuration: |',
+      `      {"image":"${applied}"}`,
+      `  generation: ${generation}`,
+      '  name: web',
+      'spec:',
+      `  image: ${image}`,
+    ].join('\n');
+  const runs = (before: string, after: string) =>
+    runsOf(rowsOf(before, after)).map(({ rows, isFolded, quiet }) => [isFolded, rows.length, ...quiet]);
+
+  it('is folded, and named', () => {
+    expect(runs(object(1, 'a', 'a'), object(2, 'b', 'b'))).toEqual([
+      [true, 5, 'last-applied-configuration', 'generation'],
+      [false, 3],
+    ]);
+  });
+
+  it('is folded if nothing else differs', () => {
+    expect(runs(object(1, 'a', 'a'), object(2, 'a', 'a'))).toEqual([[true, 8, 'generation']]);
+  });
+
+  it('is only what is in the metadata', () => {
+    expect(runs('spec:\n  other:\n    generation: 1', 'spec:\n  other:\n    generation: 2')).toEqual([
+      [false, 3],
+    ]);
+  });
 });

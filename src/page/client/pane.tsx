@@ -1,0 +1,44 @@
+import { CallPane } from './call-pane.tsx';
+import { Changes } from './cluster.tsx';
+import { FaultsPane } from './faults.tsx';
+import { ReconcilePane } from './reconcile-pane.tsx';
+import { RequestPane } from './request-pane.tsx';
+import { ReviewPane } from './review-pane.tsx';
+import type { Store } from './store.ts';
+import { objectIn, TimelinePane } from './timeline.tsx';
+import { WarningsPane } from './warnings.tsx';
+
+/** What is shown beside the list: an entry of it, or something about the whole session. */
+export function Pane({ id, store }: { id: string; store: Store }) {
+  const close = (): void => {
+    const list = document.querySelector<HTMLElement>('[role=treegrid]');
+    store.open(undefined);
+    if (list && list.scrollTop + list.clientHeight >= list.scrollHeight) store.follow(true);
+    list?.focus();
+  };
+  return (
+    <section
+      id="detail"
+      class="detail"
+      aria-labelledby="detail-title"
+      tabIndex={-1}
+      onKeyDown={({ key }) => key === 'Escape' && close()}
+    >
+      <button type="button" class="close" aria-label="Close" title="Close (Escape)" onClick={close}>
+        ✕
+      </button>
+      <Content id={id} store={store} />
+    </section>
+  );
+}
+
+function Content({ id, store }: { id: string; store: Store }) {
+  if (id === 'warnings') return <WarningsPane store={store} />;
+  if (id === 'faults') return <FaultsPane store={store} />;
+  if (id === 'changes') return <Changes />;
+  const object = objectIn(id);
+  if (object) return <TimelinePane object={object} store={store} />;
+  if (id.startsWith('c-')) return <CallPane id={id} store={store} />;
+  if (id.startsWith('k-')) return <ReconcilePane id={id} store={store} />;
+  return id.startsWith('g-') ? <RequestPane id={id} store={store} /> : <ReviewPane id={id} store={store} />;
+}

@@ -1,0 +1,166 @@
+import type { ComponentChildren } from 'preact';
+import { clock } from '../../report/review-words.ts';
+import { duration, limitText } from '../../report/text.ts';
+import { type Group, isRequest } from '../groups.ts';
+import type { ListRow } from '../listed.ts';
+import type { Store } from './store.ts';
+import { share, type Words, wordsOf } from './words.ts';
+
+/** What a bar means without a limit. */
+const DEFAULT_LIMIT_MS = 10_000;
+
+const HEADINGS: [kind: string, text: string][] = [
+  ['subject', 'Name'],
+  ['status', 'Status'],
+  ['via', 'Webhook or controller'],
+  ['user', 'By'],
+  ['said', 'What it did'],
+  ['took', 'Time'],
+  ['at', 'At'],
+  ['id', 'ID'],
+];
+
+export function Headings() {
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+    // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
+    <div class="row headings" role="row" aria-rowindex={1}>
+      {HEADINGS.map(([kind, text]) => (
+        // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+        // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
+        <span key={kind} class={kind} role="columnheader">
+          {text}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+interface RowProps {
+  row: ListRow;
+  index: number;
+  top: number;
+  store: Store;
+}
+
+export function Row({ row: { shown, group, depth, isOpen }, index, top, store }: RowProps) {
+  const { id, at } = shown;
+  const words = wordsOf(shown);
+  const said = words.said.join(' · ');
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys.
+    // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+    // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
+    <div
+      id={id}
+      class={`row ${words.tone} ${index % 2 === 0 ? 'even' : ''}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-level={depth + 1}
+      aria-expanded={isOpen}
+      aria-selected={store.openId === id}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => store.open(id)}
+    >
+      <Cell kind="subject" title={words.name}>
+        <span class="indent" style={{ width: `${depth}rem` }} />
+        <Opener id={id} isOpen={isOpen} store={store} />
+        {words.name}
+      </Cell>
+      <Cell kind="status" title={words.status}>
+        <b>{words.status}</b>
+      </Cell>
+      <Cell kind="via" title={[words.type, words.via].filter(Boolean).join(' ')}>
+        {isRequest(shown) ? <Members group={group} /> : <Type type={words.type} />}{' '}
+        {isRequest(shown) ? '' : words.via}
+      </Cell>
+      <Cell kind="user" title={words.by}>
+        {words.by}
+      </Cell>
+      <Cell kind="said" title={said}>
+        {said}
+      </Cell>
+      <Cell kind="took" title={timeText(words)}>
+        <Bar words={words} />
+        {duration(words.ms)}
+      </Cell>
+      <Cell kind="at" title={at}>
+        <time dateTime={at}>{clock(at)}</time>
+      </Cell>
+      <Cell kind="id" title={id}>
+        {/^g-/.test(id) ? '' : id}
+      </Cell>
+    </div>
+  );
+}
+
+function Cell({ kind, title, children }: { kind: string; title: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+    // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
+    <span class={kind} role="gridcell" title={title}>
+      {children}
+    </span>
+  );
+}
+
+const MOST_MEMBERS = 6;
+
+/** A letter for each review and each reconcile of a request. */
+function Members({ group }: { group: Group }) {
+  const members = group.below.filter(({ depth }) => depth === 1).map(({ entry }) => entry);
+  return (
+    <>
+      <span class="hidden">{wordsOf(group.head).via}</span>
+      <span class="members" aria-hidden="true">
+        {members.slice(0, MOST_MEMBERS).map((entry) => {
+          const { type = 'review', tone } = wordsOf(entry);
+          return (
+            <span key={entry.id} class={`type ${type} ${tone === 'bad' ? 'failing' : ''}`}>
+              {type[0]}
+            </span>
+          );
+        })}
+        {members.length > MOST_MEMBERS && ` +${members.length - MOST_MEMBERS}`}
+      </span>
+    </>
+  );
+}
+
+/** `mutating`; where there is little room, `M`. */
+export function Type({ type }: { type: string | undefined }) {
+  if (type === undefined) return null;
+  return (
+    <span class={`type ${type}`}>
+      {type[0]}
+      <span class="rest">{type.slice(1)}</span>
+    </span>
+  );
+}
+
+function Opener({ id, isOpen, store }: { id: string; isOpen: boolean | undefined; store: Store }) {
+  if (isOpen === undefined) return <span class="opener" />;
+  const toggle = (event: MouseEvent): void => {
+    event.stopPropagation();
+    store.toggle(id, !isOpen);
+  };
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys.
+    // biome-ignore lint/a11y/noStaticElementInteractions: the row says that it can be opened.
+    <span class="opener" onClick={toggle}>
+      {isOpen ? '▾' : '▸'}
+    </span>
+  );
+}
+
+function Bar({ words: { ms, budget = DEFAULT_LIMIT_MS } }: { words: Words }) {
+  return (
+    <span class="timebar" aria-hidden="true">
+      <span style={{ width: `${100 * share(ms, budget)}%` }} />
+    </span>
+  );
+}
+
+function timeText({ ms, budget }: Words): string {
+  return budget === undefined ? duration(ms) : `${duration(ms)} of ${limitText(budget)}`;
+}

@@ -1,0 +1,150 @@
+import type { CallSummary, CauseEvent, ReconcileSummary } from '../report/call.ts';
+import { asks, nameIn } from '../report/call-words.ts';
+import type { ReviewSummary } from '../report/review.ts';
+
+/** What somebody asked of the API server, as far as it shows: in reviews, or, without any, in the event before a reconcile. */
+export interface Request {
+  /** `g-r-000299`, after the review or the reconcile by which it is known. */
+  id: string;
+  at: string;
+  reviews: ReviewSummary[];
+  /** The event of the change, if no review shows it. */
+  change?: CauseEvent;
+  /** Those that had its event before them, and those that followed these by their own writes. */
+  reconciles: ReconcileSummary[];
+}
+
+interface Known {
+  request: Request;
+  startMs: number;
+  endMs: number;
+  webhooks: Set<string>;
+}
+
+/** The API server calls the webhooks of a request one after the other, and those that validate at once. Other webhooks can be called in between. */
+const BETWEEN_MS = 2_000;
+/** An event arrives within milliseconds, but the API server or this machine can be busy. */
+const EVENT_MS = 10_000;
+/** A reconcile that begins later than this after a request is shown by itself, so that a loop does not end up in the request that began it. */
+const FOLLOWED_MS = 30_000;
+
+/** Finds the requests of clients by object and time, since nothing in a review says which request it is for. */
+export class Requests {
+  #all: Request[] = [];
+  /** The last request with the same object, operation and account. */
+  #open = new Map<string, Known>();
+  #byObject = new Map<string, Known[]>();
+  #byChange = new Map<string, Known>();
+  /** Which request the writes of an object followed, the oldest first. */
+  #writes = new Map<string, { atMs: number; known: Known }[]>();
+
+  get all(): Request[] {
+    // A reconcile can have begun too long after a change.
+    return this.#all.filter(({ reviews, reconciles }) => reviews.length + reconciles.length > 0);
+  }
+
+  /** To be called in the order of the reviews' ids. */
+  review(review: ReviewSummary): void {
+    const startMs = Date.parse(review.at);
+    const endMs = startMs + review.ms.total;
+    const key = keyOf(review);
+    const open = review.kind === 'admission' ? this.#open.get(key) : undefined;
+    if (open && startMs <= open.endMs + BETWEEN_MS && !open.webhooks.has(review.webhook)) {
+      open.request.reviews.push(review);
+      open.webhooks.add(review.webhook);
+      open.endMs = Math.max(open.endMs, endMs);
+      return;
+    }
+    const request = { id: `g-${review.id}`, at: review.at, reviews: [review], reconciles: [] };
+    const known = { request, startMs, endMs, webhooks: new Set([review.webhook]) };
+    this.#open.set(key, known);
+    this.#add(known, { kind: review.resource?.kind, ...review.object });
+  }
+
+  /** To be called in the order of time. Returns whether the reconcile followed a request; `calls`: its calls. */
+  follows(reconcile: ReconcileSummary, calls: CallSummary[]): boolean {
+    const startMs = Date.parse(reconcile.at);
+    const known = this.#before(reconcile);
+    if (known === undefined || startMs > known.startMs + FOLLOWED_MS) return false;
+    known.request.reconciles.push(reconcile);
+    for (const call of calls.filter(({ isWrite }) => isWrite)) {
+      const key = objectKey({ kind: call.kind, namespace: call.namespace, name: call.name });
+      pushTo(this.#writes, key, { atMs: Date.parse(call.at), known });
+    }
+    return true;
+  }
+
+  #before(reconcile: ReconcileSummary): Known | undefined {
+    const events = reconcile.after;
+    for (const event of events)
+      if (!event.isOwn) {
+        const known = this.#ofReviews(event) ?? this.#ofChange(event, reconcile);
+        if (known) return known;
+      }
+    for (const event of events)
+      if (event.isOwn) {
+        const atMs = Date.parse(event.at);
+        const write = this.#writes.get(objectKey(event))?.findLast((one) => one.atMs <= atMs);
+        if (write) return write.known;
+      }
+    return undefined;
+  }
+
+  #ofReviews(event: CauseEvent): Known | undefined {
+    const atMs = Date.parse(event.at);
+    const last = this.#byObject.get(objectKey(event))?.findLast(({ startMs }) => startMs <= atMs);
+    const isInTime = last !== undefined && atMs <= last.endMs + EVENT_MS;
+    return isInTime && last.request.reviews.every(canCause(event)) ? last : undefined;
+  }
+
+  /** What somebody asks of the object itself. */
+  #ofChange(change: CauseEvent, { id, kind, namespace = '', name }: ReconcileSummary): Known | undefined {
+    const isOfObject = change.kind === kind && change.name === name && (change.namespace ?? '') === namespace;
+    if (!isOfObject || !asks(change)) return undefined;
+    const key = JSON.stringify([change.at, objectKey(change)]);
+    const found = this.#byChange.get(key);
+    if (found) return found;
+    const startMs = Date.parse(change.at);
+    const request = { id: `g-${id}`, at: change.at, reviews: [], change, reconciles: [] };
+    const known = { request, startMs, endMs: startMs, webhooks: new Set<string>() };
+    this.#byChange.set(key, known);
+    this.#all.push(request);
+    return known;
+  }
+
+  #add(known: Known, object: Parameters<typeof objectKey>[0]): void {
+    this.#all.push(known.request);
+    pushTo(this.#byObject, objectKey(object), known);
+  }
+}
+
+function pushTo<T>(lists: Map<string, T[]>, key: string, one: T): void {
+  const list = lists.get(key);
+  if (list) list.push(one);
+  else lists.set(key, [one]);
+}
+
+function canCause({ what }: CauseEvent): (review: ReviewSummary) => boolean {
+  const operations = { created: ['CREATE'], changed: ['UPDATE', 'DELETE'], deleted: ['DELETE', 'UPDATE'] }[
+    what
+  ];
+  return ({ operation = '', verdict, dryRun }) =>
+    operations.includes(operation) && verdict !== 'denied' && dryRun !== true;
+}
+
+function keyOf({ operation, resource, object, user, dryRun }: ReviewSummary): string {
+  const { group, kind } = resource ?? {};
+  return JSON.stringify([operation, group, kind, object?.namespace, object?.name, user, dryRun]);
+}
+
+function objectKey({
+  kind,
+  namespace,
+  name = '',
+}: {
+  kind?: string | undefined;
+  namespace?: string | undefined;
+  name?: string | undefined;
+}): string {
+  return nameIn({ kind, namespace, name });
+}
