@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { sleep } from '../async.ts';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import { afterSleep } from '../machine/elapsed.ts';
 import { isOfAnotherUser, listenOn } from '../machine/port.ts';
@@ -32,12 +33,14 @@ const MOST_HEADERS = 2 ** 20;
  * be lost.
  */
 const IDLE_MS = 120_000;
+const LAST_CALLS_MS = 1_000;
 const UNKNOWN: Refusal = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
 
 /** Listens on loopback for the controller, and forwards what it asks of the API server. Requests without an admitted token are refused. */
 export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
   const admissions: Admission[] = [];
+  const running = new Running();
   // The last ones are in use. Those before them are kept, so that what they have left behind gets a clear answer.
   const admitted = ({ headers: { authorization = '' } }: IncomingMessage): Admission | Refusal => {
     const admission = admissions.findLast((one) => one.admits(authorization));
@@ -52,7 +55,7 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
       const admission = admitted(request);
       if (!(admission instanceof Admission)) return void refuse(response, admission);
       admission.follow(request.socket);
-      void passOn(admission.parts, request, response);
+      running.add(passOn(admission.parts, request, response));
     },
   );
   server.on('upgrade', (request, socket, head) => {
@@ -63,7 +66,7 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
     if (!(admission instanceof Admission)) return void refuseUpgrade(socket, admission);
     admission.follow(socket);
     if (head.length > 0) socket.unshift(head);
-    void passOnUpgrade(admission.parts, request, socket);
+    running.add(passOnUpgrade(admission.parts, request, socket));
   });
   const closeAll = followed(server);
   // The connections to the API server may be dead without notice, and the controller would wait for events that never come.
@@ -87,6 +90,7 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
       const closed = new Promise((resolve) => server.close(resolve));
       closeAll();
       await closed;
+      await running.ended();
     },
   };
 }
@@ -103,4 +107,21 @@ function followed(server: Server): () => void {
   return () => {
     for (const connection of connections) connection.destroy();
   };
+}
+
+/** The calls that have not ended. */
+class Running {
+  #calls = new Set<Promise<void>>();
+
+  add(call: Promise<void>): void {
+    this.#calls.add(call);
+    void call.finally(() => this.#calls.delete(call));
+  }
+
+  /** Resolves when all have ended, so that each is recorded. Their connections are closed by then, but a login takes as long as it takes. */
+  async ended(): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([Promise.allSettled(this.#calls), sleep(LAST_CALLS_MS, over.signal)]);
+    over.abort();
+  }
 }

@@ -78,3 +78,16 @@ test('another protocol is refused as any call, and so it is recorded', async () 
       { isOwn: true, call: { verb: 'watch' }, answer: { status: 503 } },
     ]);
 });
+
+test('calls that the end of the proxy cuts are told before that is over', async () => {
+  const served: ServedCall[] = [];
+  const hooks = { served: (one: ServedCall) => void served.push(one), watched: () => {} };
+  const { proxy, send, arrived } = await proxied(() => {}, { hooks });
+  for (const path of ['/api/v1/pods?watch=true', WEB])
+    send({ path })
+      .on('error', () => {})
+      .end();
+  await expect.poll(() => arrived).toHaveLength(2);
+  await proxy[Symbol.asyncDispose]();
+  expect(served).toHaveLength(2);
+});
