@@ -43,8 +43,8 @@ export interface CallHooks {
   /** A watch was accepted, which is served only when it ends. `headers`: those of the request. */
   opened?(call: ApiCall, headers: IncomingHttpHeaders): void;
   /**
-   * Called before a write is sent, and may delay it for a short time, to learn what it changes. Undefined if there is nothing to wait for;
-   * never rejects.
+   * Called before a write is sent, and may delay it for a short time, to learn what it changes. Undefined if there is nothing to wait
+   * for. If it fails, the write goes on.
    */
   beforeWrite?(call: ApiCall, signal: AbortSignal): Promise<void> | undefined;
   /** One event of a watch, as JSON, and when it passed. */

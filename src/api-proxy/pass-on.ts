@@ -46,7 +46,7 @@ export async function passOn(
   response.once('close', () => response.writableFinished || gone.abort());
   const { upstream, hooks, faults, crash, dry } = parts;
   const { call, arrived, writes, isShown, isBad, asked } = begin(parts, request, gone.signal);
-  if (isShown && !isBad) await hooks?.beforeWrite?.(call, gone.signal);
+  if (isShown && !isBad) await learnBefore(hooks, call, gone.signal);
   const trace = hooks && new CallTrace(hooks, call, request.headers);
   const close = (): void => {
     gone.abort();
@@ -82,6 +82,15 @@ export async function passOn(
     if (response.headersSent || gone.signal.aborted) response.destroy();
     else answerRefusal(refusalOf(error, writes));
     trace?.ended(true);
+  }
+}
+
+/** A write never fails because of what devloop wants to know of it. */
+async function learnBefore(hooks: CallHooks | undefined, call: ApiCall, signal: AbortSignal): Promise<void> {
+  try {
+    await hooks?.beforeWrite?.(call, signal);
+  } catch {
+    // Its record then says less.
   }
 }
 

@@ -59,6 +59,20 @@ test('a write waits until its object was read, and reads wait for nothing', asyn
   expect(asked).toEqual(['patch']);
 });
 
+test.each<[string, CallHooks['beforeWrite']]>([
+  ['rejects', () => Promise.reject(new Error('no'))],
+  [
+    'throws',
+    () => {
+      throw new Error('no');
+    },
+  ],
+])('a write goes on if what should learn about it %s', async (_, beforeWrite) => {
+  const { ask, served } = await observed((_, response) => response.end('{}'), { beforeWrite: beforeWrite! });
+  expect(await ask('PATCH', WEB)).toMatchObject({ status: 200 });
+  await expect.poll(() => served).toMatchObject([{ call: { verb: 'patch' }, answer: { status: 200 } }]);
+});
+
 test('another protocol is refused as any call, and so it is recorded', async () => {
   const served: ServedCall[] = [];
   const hooks = { served: (one: ServedCall) => void served.push(one), watched: () => {} };
