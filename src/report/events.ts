@@ -51,8 +51,11 @@ export type DevloopEvent =
     }
   /** In a dry run: a route that `up` would try, the first one at position 1. The `change` events of this route follow. */
   | { type: 'route.planned'; route: string; position: number; detail: string }
-  /** In a dry run: how the controller would be built (if at all) and run. */
-  | { type: 'controller.planned'; build?: string[]; command: string[]; cwd: string }
+  /**
+   * In a dry run: how the controller would be built (if at all) and run. `account`: the ServiceAccount as which it is to call the API server, if
+   * the user's account may let it; absent if it works with that.
+   */
+  | { type: 'controller.planned'; build?: string[]; command: string[]; cwd: string; account?: string }
   /** kube-apiserver reached this machine through the Service (`namespace/name`). */
   | { type: 'route.verified'; route: string; address: string; service: string; latencyMs: number }
   /** The connection broke and devloop is reconnecting. Reviews that arrive now wait within their budget, or fail. */

@@ -25,6 +25,7 @@ export function renderController(event: ControllerEvent, paint: Paint, columns?:
         row('would run', commandLine(event.command)),
         // If the main package is in another module, the commands work only in that module's directory.
         row('in', event.cwd),
+        row('identity', oneLine(event.account ?? 'your account')),
       ].join('\n');
     case 'controller.kubeconfig':
       return row('run it with', `KUBECONFIG=${shellWord(event.files.join(delimiter))}`);

@@ -26,7 +26,7 @@ export function renderStatus(
 }
 
 function statusBlock(status: SessionStatus, paint: Paint): string {
-  const { session, holder, since, route, targets, state, health, objects } = status;
+  const { session, holder, since, route, targets, state, health, account, objects } = status;
   const changedRow = (object: ObjectName, index: number): [string, string] => [
     index === 0 ? 'changed' : '',
     objectText(object),
@@ -38,6 +38,7 @@ function statusBlock(status: SessionStatus, paint: Paint): string {
     ['since', oneLine(since || 'unknown')],
     ['route', oneLine(route)],
     ['session', oneLine(session)],
+    ['account', oneLine(account ?? (state === 'live' ? "the holder's own" : 'unknown'))],
     ...objects.map(changedRow),
   ];
   return [

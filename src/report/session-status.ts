@@ -10,6 +10,8 @@ export interface SessionStatus {
   /** live: the Lease was renewed within its duration; stale: it was not; unknown: there is no Lease. */
   state: 'live' | 'stale' | 'unknown';
   health: string;
+  /** The ServiceAccount as which the controller works, as the API server calls it; absent if it works with the account of whoever started it. */
+  account?: string;
   /** What the session changed or created, except Leases. */
   objects: ObjectName[];
 }

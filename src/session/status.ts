@@ -104,6 +104,7 @@ async function sessionStatus(sessionId: string, marked: MarkedObject[], look: Lo
     targets: holder?.targets ?? objects,
     state,
     health: state === 'stale' ? GONE : (holder?.health ?? 'unknown'),
+    ...(holder?.account !== undefined && { account: holder.account }),
     objects,
   };
 }

@@ -35,6 +35,8 @@ export interface Holder {
   /** The targets that were not ready before the session, so they are not expected to be ready after it. */
   unready?: ObjectName[];
   health: string;
+  /** The ServiceAccount as which the controller works, as the API server calls it; absent while it works as the user. */
+  account?: string | undefined;
 }
 
 /** `outdated`: not renewed in time, so others see the session as dead, and one of them may have taken the Lease. */
@@ -95,6 +97,7 @@ function isHolder(value: unknown): value is Holder {
     TEXTS.every((key) => typeof holder[key] === 'string') &&
     Number.isSafeInteger(holder.pid) &&
     holder.pid! > 0 &&
+    typeof (holder.account ?? '') === 'string' &&
     areTargets(holder.targets) &&
     areTargets(holder.unready ?? [])
   );

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { usernameOf } from '../../cluster/api/service-account.ts';
 import { ANY_SESSION } from '../../cluster/names.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { shownCommand } from '../../controller/runner.ts';
@@ -12,6 +13,7 @@ import { assertPorts } from '../route/gateways.ts';
 import { changesOf, routeSettings } from '../route/routing.ts';
 import { plannedConsent } from './consent.ts';
 import { localFilesOf, planLocally } from './controller.ts';
+import { wantedAccount } from './identity.ts';
 import { lackingForLeases } from './permissions.ts';
 import type { PlannedTakeOver, Proposal, UpCommand } from './session.ts';
 
@@ -48,11 +50,14 @@ export async function printPlan(command: UpCommand, found: Proposal): Promise<vo
     io.emit({ type: 'route.planned', route, position: index + 1, detail });
     print(changesOf([open, ...point]), { route });
   }
+  // Throws as `up` does.
+  const wanted = wantedAccount({ ...command, target });
   if (controller) {
     const { build, run, cwd } = controller.plan;
     const shown = shownCommand(run, controller.plan);
     const command = dlv === undefined ? shown : await debugged(dlv, shown);
-    io.emit({ type: 'controller.planned', build, command, cwd });
+    const account = wanted && usernameOf(wanted.account);
+    io.emit({ type: 'controller.planned', build, command, cwd, ...(account && { account }) });
   }
 
   function print(changes: PlannedChange[], of: { route?: string } = {}): void {

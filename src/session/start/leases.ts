@@ -18,7 +18,7 @@ export interface SessionLeases extends AsyncDisposable {
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
   /** Renews the Leases, unless they were created just now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
-  /** Called after each event, to write the session's health if that has changed. */
+  /** Called after each event, to write the session's health, and as whom its controller works, if that has changed. */
   observe(): void;
   announce(route: Route): Promise<void>;
   /** The worst of all, so that somebody else cannot write at the same time; 'held' if there are none. */
@@ -34,7 +34,7 @@ export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): 
   const held = new AsyncDisposableStack();
   const leases: HeldLease[] = [];
   const losses: Promise<void>[] = [];
-  let health = healthOf(facts.now);
+  let shown = shownOf(facts.now);
   let heldAt = Number.NEGATIVE_INFINITY;
   let hasEnded = false;
   const update = async (change: Partial<Holder>): Promise<void> => {
@@ -59,9 +59,9 @@ export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): 
       await Promise.all(losses);
     },
     observe() {
-      const now = healthOf(facts.now);
-      if (now !== health) void update({ health: now });
-      health = now;
+      const now = shownOf(facts.now);
+      if (now.health !== shown.health || now.account !== shown.account) void update(now);
+      shown = now;
     },
     end() {
       hasEnded = true;
@@ -74,6 +74,10 @@ export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): 
     announce: ({ name, via }) => update({ route: `${name} ${via}` }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+function shownOf(facts: Facts['now']): Pick<Holder, 'health' | 'account'> {
+  return { health: healthOf(facts), account: facts.account };
 }
 
 /** If one Lease cannot be renewed, none can, so each warning is printed once. */

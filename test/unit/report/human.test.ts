@@ -75,6 +75,7 @@ describe('lines', () => {
       "would build   go build '-ldflags=-s -w'",
       'would run     ./manager -v',
       'in            /src',
+      'identity      your account',
       '',
     ].join('\n');
     expect(printed([NOTE, ...plan])).toEqual({ stdout, stderr: 'note          so it is\n' });

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
 import { leaseRef } from '../../../src/cluster/names.ts';
-import { holdLease } from '../../../src/cluster/takeover/lease.ts';
+import { holderOf, holdLease } from '../../../src/cluster/takeover/lease.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { Target } from '../../../src/operator/target.ts';
@@ -26,10 +27,11 @@ async function heldLeases({ also = [] as ObjectRef[], forbidden = '' } = {}) {
   const session = partly<Session>({ machine, target, plan, unready: [], io: { emit() {} } });
   const signal = new AbortController().signal;
   const work: Work = { api: cluster.api, sessionId: 's1', emit() {}, signal };
-  const leases = createSessionLeases(target, new Facts([]));
+  const facts = new Facts([]);
+  const leases = createSessionLeases(target, facts);
   const lost: DevloopError[] = [];
   await leases.hold(session, work, (error) => lost.push(error));
-  return { cluster, leases, lost };
+  return { cluster, facts, leases, lost };
 }
 
 it('whoever renews them knows at once that one is lost, however long it takes to find out why', async () => {
@@ -77,4 +79,19 @@ it('a Lease is outdated when it was not renewed in time, held again after a rene
   cluster.drop('Lease', leaseRef(REF).name, 'shop');
   await leases.renew();
   expect(leases.state()).toBe('lost');
+});
+
+it('say as whom the controller works, and status reads it there', async () => {
+  const { cluster, facts, leases } = await heldLeases();
+  await using _ = leases;
+  const account = 'system:serviceaccount:shop:manager';
+  const told = (event: Parameters<Facts['observe']>[0]) => {
+    facts.observe(event);
+    leases.observe();
+  };
+  const shown = async () => holderOf((await cluster.api.get<Lease>(leaseRef(REF)))!)?.account;
+  told({ type: 'controller.identity', how: 'token', account });
+  await expect.poll(shown).toBe(account);
+  told({ type: 'controller.identity', how: 'user' });
+  await expect.poll(shown).toBeUndefined();
 });

@@ -98,6 +98,26 @@ it('where the namespace in devloop.yaml is gone, all sessions are shown, and one
   });
 });
 
+it('the account as which a controller works is that which its Lease names', async () => {
+  const { cluster, look } = held(new Date().toISOString());
+  const { api } = cluster;
+  const running = partly<Look>({ ...look, context: { api, wanted: { services: [] } } });
+  const texts = { user: 'ann', host: 'there', processStart: '', since: '', route: '', health: 'serving' };
+  const accountIn = async (account: unknown) => {
+    const annotation = JSON.stringify({ ...texts, pid: 1, targets: [], account });
+    cluster.edit<Lease>('Lease', ref.name, 'shop', ({ metadata }) => {
+      metadata.annotations = { [HOLDER_ANNOTATION]: annotation };
+    });
+    const [status] = await readSessions(running, { services: [] });
+    return status?.type === 'status' ? status.sessions[0] : undefined;
+  };
+  expect(await accountIn('system:serviceaccount:shop:manager')).toMatchObject({
+    account: 'system:serviceaccount:shop:manager',
+  });
+  expect(await accountIn(undefined)).not.toHaveProperty('account');
+  expect(await accountIn({ name: 'x' })).not.toHaveProperty('account');
+});
+
 it('where no session holds what was named, those that hold something are', async () => {
   const { cluster, look } = held(new Date().toISOString());
   const { api } = cluster;
