@@ -98,6 +98,17 @@ test('a rule that the checkout has is only to be applied', async () => {
   await expect.poll(() => values(events)).toMatchObject([{ file: 'config/rbac/role.yaml' }]);
 });
 
+test('a rule that the checkout gives only to another account is not the rule of the controller', async () => {
+  const others = [ROLE.replace('apps', '""').replace('deployments', 'configmaps'), BINDING].join('---\n');
+  const { call, events } = await controller([], {
+    ...FILES,
+    'config/prometheus/all.yaml': others.replaceAll('manager', 'prometheus'),
+  });
+  await call('GET', '/api/v1/namespaces/shop/configmaps');
+  await expect.poll(() => events).toHaveLength(1);
+  expect(values(events)[0]).not.toHaveProperty('file');
+});
+
 test('a loop says it at the first and the tenth time', async () => {
   const { call, events, asked } = await controller();
   for (let count = 0; count < 25; count++)
