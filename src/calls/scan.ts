@@ -5,6 +5,9 @@ import { CALLS_VERSION, type CallRecord, isCall, type ReconcileRecord } from './
 
 type Recorded = CallRecord | ReconcileRecord;
 
+/** How each record begins. */
+const BEGINNING = /^\{"v":\d+,"id":"(([ck])-\d+)"/;
+
 /** The ids of the last call and the last reconcile that somebody has; empty if none. */
 export interface LastIds {
   call: string;
@@ -20,9 +23,16 @@ export async function* scanCalls(
   { call, reconcile }: LastIds,
   isWanted: (line: string) => boolean = () => true,
 ): AsyncGenerator<Recorded[]> {
+  // To parse what somebody has already would take longer than to read it.
+  const isFresh = (line: string): boolean => {
+    const [, id = '', letter] = BEGINNING.exec(line) ?? [];
+    return isLater(id, letter === 'c' ? call : reconcile);
+  };
   for await (const lines of linesOf(directory, 'calls')) {
-    const records = lines.split('\n').filter(isWanted).flatMap(recordIn);
-    const fresh = records.filter((one) => isLater(one.id, isCall(one) ? call : reconcile));
+    const fresh = lines
+      .split('\n')
+      .filter((line) => isFresh(line) && isWanted(line))
+      .flatMap(recordIn);
     if (fresh.length > 0) yield fresh.map(withoutObjects);
   }
 }

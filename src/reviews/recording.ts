@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { open, rename, stat } from 'node:fs/promises';
 
 /** Limits for both files of a recording together. */
 const MOST_RECORDS = 5_000;
@@ -14,6 +14,21 @@ export function recordingFiles(
   what: Recorded = 'reviews',
 ): { older: string; newer: string } {
   return { older: `${directory}/${what}.1.ndjson`, newer: `${directory}/${what}.ndjson` };
+}
+
+/** A text that differs after each change of a session's recording; undefined when the session has ended. */
+export async function recordingVersion(
+  directory: string,
+  what: Recorded = 'reviews',
+): Promise<string | undefined> {
+  return await versionOf(directory, Object.values(recordingFiles(directory, what)));
+}
+
+/** A text that differs after each change of these files; undefined when `place` is gone. */
+export async function versionOf(place: string, files: string[]): Promise<string | undefined> {
+  if (!existsSync(place)) return undefined;
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return stats.map((one) => `${one?.size} ${one?.mtimeMs}`).join();
 }
 
 /** Keeps the newest records of a session on disk, limited in number and bytes. */

@@ -10,6 +10,7 @@ import {
   type ReconcileRecord,
   reconcileSummary,
 } from '../calls/record.ts';
+import { scanCalls } from '../calls/scan.ts';
 import { DevloopError } from '../errors.ts';
 import { plainJson } from '../phrases.ts';
 import type { DevloopEvent } from '../report/events.ts';
@@ -18,6 +19,7 @@ import type { ReviewSection } from '../report/review.ts';
 import { objectDiff, yaml } from '../reviews/objects.ts';
 import { readRecording } from '../reviews/read.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
+import { recordingVersion } from '../reviews/recording.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSession, noteOther } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -81,12 +83,29 @@ async function list(
     io.emit(notice('reconciles.untagged', { session: chosen.id, writes: untagged.length }));
   else if (!follow && !records.some(wanted))
     io.emit(notice('calls.none', { what, session: chosen.id, recorded: records.length }));
-  let last = records.at(-1)?.id ?? '';
-  while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
-    const now = (await readCalls(chosen.directory)).filter(isOf(what));
-    const more = now.filter(({ id }) => isAfter(id, last));
-    emit(more);
-    last = more.at(-1)?.id ?? last;
+  if (follow) await followNew(what, { chosen, recorded, emit }, io);
+}
+
+/** Until the session ends. */
+async function followNew(
+  what: CallsOptions['what'],
+  { chosen, recorded, emit }: { chosen: LocalSession; recorded: Item[]; emit(some: Item[]): void },
+  io: Io,
+): Promise<void> {
+  const { id, directory } = chosen;
+  const lastOf = (items: Item[], of: CallsOptions['what']): string => items.findLast(isOf(of))?.id ?? '';
+  const last = { call: lastOf(recorded, 'calls'), reconcile: lastOf(recorded, 'reconciles') };
+  let seen: string | undefined;
+  while (await sleep(LOOK_EVERY_MS, io.signal)) {
+    const version = await recordingVersion(directory, 'calls');
+    if (version === undefined) return io.emit(notice('reviews.ended', { source: `Session ${id}` }));
+    if (version === seen) continue;
+    seen = version;
+    for await (const more of scanCalls(directory, last)) {
+      emit(more.filter(isOf(what)));
+      last.call = lastOf(more, 'calls') || last.call;
+      last.reconcile = lastOf(more, 'reconciles') || last.reconcile;
+    }
   }
 }
 
@@ -96,11 +115,6 @@ function isOf(what: CallsOptions['what']): (one: Item) => boolean {
 
 function isUntaggedWrite(one: Item): boolean {
   return isCall(one) && one.isWrite === true && one.reconcile === undefined;
-}
-
-/** Ids have six digits, and more only after a million. */
-function isAfter(id: string, last: string): boolean {
-  return id.length === last.length ? id > last : id.length > last.length;
 }
 
 function listed(record: Item): DevloopEvent {

@@ -31,7 +31,7 @@ export const REVIEWS = {
           ...meant.map(meantText),
         ].join(' '),
   ),
-  /** The session whose reviews are followed has ended. */
+  /** The session whose reviews, calls or reconciles are followed has ended. */
   'reviews.ended': note<{ source: string }>(({ source }) => `${source} has ended.`),
   /** Reviews were saved as a set. */
   'reviews.saved': note<{ reviews: number; file: string }>(

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import type { CallRecord, ReconcileRecord } from '../../calls/record.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { type ReadRecording, readRecording, readRecords, type Wanted } from '../../reviews/read.ts';
 import type { WaitingReviews } from '../../reviews/recorder.ts';
-import { recordingFiles } from '../../reviews/recording.ts';
+import { recordingVersion, versionOf } from '../../reviews/recording.ts';
 import { setFile, setNames } from '../../reviews/sets.ts';
 import { similarNames } from '../../similar.ts';
 import { chooseSession, noteOther } from '../context/choose-session.ts';
@@ -54,8 +53,7 @@ export async function sourceOf(
   if (hasCrashed) io.emit(notice('reviews.of-crashed', { session: id }));
   const waiting = () => askIfPossible(chosenSession, 'waiting', io);
   const moved = async () => new Map((await askIfPossible(chosenSession, 'replaying', io))?.ports);
-  const { older, newer } = recordingFiles(directory);
-  const version = () => versionOf(directory, [older, newer]);
+  const version = () => recordingVersion(directory);
   return {
     name: `Session ${id}`,
     checkout: chosenSession.checkout,
@@ -65,12 +63,6 @@ export async function sourceOf(
     moved,
     calls: async () => (await import('../../calls/read.ts')).readCalls(directory),
   };
-}
-
-async function versionOf(place: string, files: string[]): Promise<string | undefined> {
-  if (!existsSync(place)) return undefined;
-  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
-  return stats.map((one) => `${one?.size} ${one?.mtimeMs}`).join();
 }
 
 async function askIfPossible<Name extends 'waiting' | 'replaying'>(
