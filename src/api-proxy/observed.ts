@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { dateOf } from '../machine/elapsed.ts';
 import { type SaidBesides, takeWarnings } from './answer-warnings.ts';
 import type { ApiCall } from './api-call.ts';
 
@@ -94,7 +95,7 @@ export class CallTrace {
 
   constructor(hooks: CallHooks, call: ApiCall, headers: IncomingHttpHeaders) {
     this.#hooks = hooks;
-    this.#served = { call, at: now(), headers, ms: 0 };
+    this.#served = { call, at: dateOf(), headers, ms: 0 };
     hooks.begun?.(call);
   }
 
@@ -146,7 +147,7 @@ export class CallTrace {
 
   #watched(line: Buffer, answer: ServedAnswer): void {
     const { call } = this.#served;
-    this.#hooks.watched(line, now(), call);
+    this.#hooks.watched(line, dateOf(), call);
     answer.events = (answer.events ?? 0) + 1;
     if (this.#isListed || line.length > LARGEST_BOOKMARK || !line.includes(LISTED)) return;
     this.#isListed = true;
@@ -158,10 +159,6 @@ export class CallTrace {
     const end = chunk.length < SIZE_BYTES ? Buffer.concat([this.#end, chunk]) : chunk;
     this.#end = end.subarray(-SIZE_BYTES);
   }
-}
-
-function now(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 /** Splits what arrives into lines. A line that is larger than what is kept is left out. */

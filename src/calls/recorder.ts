@@ -4,6 +4,7 @@ import { createWarner } from '../async.ts';
 import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
+import { dateOf } from '../machine/elapsed.ts';
 import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -139,7 +140,7 @@ export class CallRecorder implements AsyncDisposable {
 
   /** What devloop has read for that. */
   read(read: Buffer, call: ApiCall): void {
-    this.#backlog.push({ read, at: performance.timeOrigin + performance.now(), call });
+    this.#backlog.push({ read, at: dateOf(), call });
   }
 
   /** A line of the controller's log. It can arrive before the begin of its reconcile, which is reported on another way. */

@@ -3,8 +3,8 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Warning } from '../async.ts';
 import { messageOf } from '../errors.ts';
+import { dateOf } from '../machine/elapsed.ts';
 import { notice } from '../report/notices/catalogue.ts';
-
 import { type Bodies, type HeldAnswer, LARGEST_BODY } from './bodies.ts';
 import { budgetOf, patienceFor } from './budget.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
@@ -157,7 +157,7 @@ function servedReview(
   const now = performance.now();
   const held = (released ?? now) - arrived;
   const ms = { held, controller: now - arrived - held, total: now - arrived, budget: budgetMs };
-  return { url, port, at: performance.timeOrigin + arrived, body, answer, faults, ms };
+  return { url, port, at: dateOf(arrived), body, answer, faults, ms };
 }
 
 async function answerOf(
@@ -184,7 +184,7 @@ async function answerOf(
     ...{
       url,
       port: podPortOf(context.controller),
-      at: performance.timeOrigin + trace.arrived,
+      at: dateOf(trace.arrived),
       body: body.bytes,
     },
     get waitsFor() {

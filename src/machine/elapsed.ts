@@ -23,3 +23,18 @@ export function afterSleep(
   timer.unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
+
+/** A smaller difference is only that the date has no fractions of milliseconds. */
+const SAME_MS = 100;
+let origin = performance.timeOrigin;
+
+/**
+ * The date, in milliseconds since 1970 with fractions, by which what happens within a millisecond can be put in order. `at`: the time on Node's own
+ * clock, a moment ago. That clock stands still while this machine is asleep, and does not know when the date is set.
+ */
+export function dateOf(at = performance.now()): number {
+  const now = performance.now();
+  const date = Date.now();
+  if (Math.abs(origin + now - date) > SAME_MS) origin = date - now;
+  return origin + at;
+}

@@ -3,6 +3,7 @@ import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/hooks.ts';
+import { dateOf } from '../machine/elapsed.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -90,7 +91,7 @@ export class Recorder implements AsyncDisposable {
 
   /** The reviews that wait at this moment. A review that has waited stays among them until it is recorded, so that it is never missing. */
   waiting(): WaitingReviews {
-    const now = performance.timeOrigin + performance.now();
+    const now = dateOf();
     // Short waits are filtered out first: this runs again and again, and nearly all reviews wait for less time.
     const answered = this.#backlog.items
       .filter(({ review }) => review.ms.total >= LEAST_WAITED_MS)

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { apiCall } from '../../../src/api-proxy/api-call.ts';
 import { CallTrace, type ServedCall } from '../../../src/api-proxy/observed.ts';
 
@@ -40,4 +40,12 @@ test('a watch is served when it has sent all objects, and when it ends', async (
   const served = await traced(url, lines, { 'content-type': 'application/json' });
   expect(served).toMatchObject([{ isOpen: true, answer: { bytes, events: 3 } }, { answer: { events: 4 } }]);
   expect(served[1]).not.toHaveProperty('isOpen');
+});
+
+test('a call has the date at which it was made, also after this machine was asleep', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.setSystemTime(Date.now() + 3_600_000);
+  const [{ at } = { at: 0 }] = await traced('/api/v1/pods', [Buffer.from('{}')]);
+  expect(Math.abs(at - Date.now())).toBeLessThan(1_000);
 });

@@ -49,7 +49,7 @@ const ROOMS = {
   page: 'calls machine report reviews',
   'page/client': 'page report',
   report: '',
-  reviews: 'checkout config gateway operator',
+  reviews: 'checkout config gateway machine operator',
   route: 'machine',
   'route/relay': 'route route/relay/wire',
   'route/relay/pod': 'route/relay/wire',
