@@ -8,8 +8,7 @@ export function askedOf({ verb, path, query, resource: called }: ApiCall): Omit<
   if (called === undefined) return { path };
   const { group, resource, subresource, namespace } = called;
   const name = verb === 'list' || verb === 'watch' ? selectedName(query) : called.name;
-  // RBAC knows a subresource, but not what follows it: `services/web/proxy/metrics`.
-  const full = subresource === undefined ? resource : `${resource}/${subresource.split('/', 1)[0]}`;
+  const full = subresource === undefined ? resource : `${resource}/${subresource}`;
   // A namespace is in itself.
   const where = group === '' && resource === 'namespaces' ? name : namespace;
   return {

@@ -30,6 +30,7 @@ export interface CalledResource {
   version: string;
   /** The plural, as in the path: `deployments`. */
   resource: string;
+  /** As RBAC knows it, without what follows it: `proxy` for `services/web/proxy/metrics`. */
   subresource?: string;
   namespace?: string;
   name?: string;
@@ -44,8 +45,8 @@ const READS = new Set<ApiVerb>(['get', 'list', 'watch']);
 /** Any other value asks for a watch. */
 const NO_WATCH = new Set(['0', 'false']);
 const CAN_BE_DRY = new Set<ApiVerb>(['create', 'update', 'patch', 'apply']);
-/** A program of the cluster's answers there, and nobody knows what its reads do. */
-const BEHIND_PROXY = /^proxy(?:\/|$)/;
+/** The subresource behind which a program of the cluster's answers. Nobody knows what its reads do. */
+const PROXY = 'proxy';
 
 /** `url`: path and query, as in the request line. `contentType`: that of the body. */
 export function apiCall(
@@ -77,15 +78,16 @@ export function isRead({ verb }: ApiCall): boolean {
  * in any case.
  */
 export function isAmbiguous({ path, resource }: ApiCall): boolean {
-  if (BEHIND_PROXY.test(resource?.subresource ?? '')) return false;
+  if (resource?.subresource === PROXY) return false;
   return /%2f/i.test(path) || !canBeDecoded(path);
 }
 
 /** Whether the cluster can be another one after this call. What is not known for sure counts as a write. */
 export function isWrite(call: ApiCall): boolean {
   const { resource, isDryRun } = call;
-  const isOpaque = BEHIND_PROXY.test(resource?.subresource ?? '');
-  return isOpaque || (!isRead(call) && !isDryRun && !QUESTIONS.has(resource?.group ?? ''));
+  return (
+    resource?.subresource === PROXY || (!isRead(call) && !isDryRun && !QUESTIONS.has(resource?.group ?? ''))
+  );
 }
 
 function verbOf(
@@ -119,7 +121,7 @@ function calledResource(path: string): CalledResource | undefined {
   const [resource = '', ...more] = isInNamespace ? below : parts;
   return {
     ...{ group, version, resource },
-    ...(more[1] === undefined ? {} : { subresource: more.slice(1).join('/') }),
+    ...(more[1] === undefined ? {} : { subresource: more[1] }),
     ...(isInNamespace ? { namespace: name! } : {}),
     ...(more[0] === undefined ? {} : { name: more[0] }),
   };

@@ -14,6 +14,7 @@ const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
 const MOST_WARNINGS = 20;
 const LONGEST_SELECTOR = 500;
+const LONGEST_PATH = 500;
 
 export interface CallContext {
   id: string;
@@ -168,7 +169,7 @@ function subjectOf({
   path,
   resource,
 }: ApiCall): Pick<CallRecord, 'path' | 'group' | 'resource' | 'namespace' | 'name' | 'kind'> {
-  if (resource === undefined) return { path };
+  if (resource === undefined) return { path: shortened(path, LONGEST_PATH) };
   const { group, resource: plural, subresource, namespace, name } = resource;
   return {
     ...{ group, resource: [plural, subresource].filter(Boolean).join('/') },

@@ -98,12 +98,13 @@ test('what a subresource answers is not taken for the object', async () => {
   const { calls, end } = await recorder();
   const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' };
   calls.hooks.served(served(`PUT ${APPS}/web/scale`, 200, { kind: 'Scale', metadata, spec: {} }));
-  const proxied = '/api/v1/namespaces/shop/services/web/proxy/x';
+  const proxied = '/api/v1/namespaces/shop/services/web/proxy/login/s3cret';
   calls.hooks.served(served(`GET ${proxied}`, 200, { kind: 'Secret', metadata: { name: 'other' } }));
   const [scaled, other] = (await end()) as CallRecord[];
   // `devloop timeline deployments/web` finds it by the plural.
   expect([scaled!.kind, scaled!.resource, scaled!.name]).toEqual([undefined, 'deployments/scale', 'web']);
-  expect([other!.kind, other!.name]).toEqual([undefined, 'web']);
+  // What another program is asked can be a secret.
+  expect([other!.kind, other!.resource, other!.name]).toEqual([undefined, 'services/proxy', 'web']);
 });
 
 test('an object that has not passed is read once before it is written, so that the write says what it changed', async () => {
