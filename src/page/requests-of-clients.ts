@@ -36,7 +36,7 @@ export class Requests {
   #byObject = new Map<string, Known[]>();
   #byChange = new Map<string, Known>();
   /** Which request the writes of an object followed, the oldest first. */
-  #writes = new Map<string, { atMs: number; known: Known }[]>();
+  #writes = new Map<string, { atMs: number; known: Known | undefined }[]>();
 
   get all(): Request[] {
     // A reconcile can have begun too long after a change.
@@ -64,14 +64,15 @@ export class Requests {
   /** To be called in the order of time. Returns whether the reconcile followed a request; `calls`: its calls. */
   follows(reconcile: ReconcileSummary, calls: CallSummary[]): boolean {
     const startMs = Date.parse(reconcile.at);
-    const known = this.#before(reconcile);
-    if (known === undefined || startMs > known.startMs + FOLLOWED_MS) return false;
-    known.request.reconciles.push(reconcile);
+    const before = this.#before(reconcile);
+    const known = before && startMs <= before.startMs + FOLLOWED_MS ? before : undefined;
+    known?.request.reconciles.push(reconcile);
+    // Also the writes of those that followed none: what came after these did not come after an earlier write.
     for (const call of calls.filter(({ isWrite }) => isWrite)) {
       const key = objectKey({ kind: call.kind, namespace: call.namespace, name: call.name });
       pushTo(this.#writes, key, { atMs: Date.parse(call.at), known });
     }
-    return true;
+    return known !== undefined;
   }
 
   #before(reconcile: ReconcileSummary): Known | undefined {
@@ -85,7 +86,7 @@ export class Requests {
       if (event.isOwn) {
         const atMs = Date.parse(event.at);
         const write = this.#writes.get(objectKey(event))?.findLast((one) => one.atMs <= atMs);
-        if (write) return write.known;
+        if (write?.known) return write.known;
       }
     return undefined;
   }

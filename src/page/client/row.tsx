@@ -12,8 +12,8 @@ const DEFAULT_LIMIT_MS = 10_000;
 const HEADINGS: [kind: string, text: string][] = [
   ['subject', 'Name'],
   ['status', 'Status'],
-  ['via', 'Webhook or controller'],
-  ['user', 'By'],
+  ['via', 'Handled by'],
+  ['user', 'User'],
   ['said', 'What it did'],
   ['took', 'Time'],
   ['at', 'At'],

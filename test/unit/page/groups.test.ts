@@ -89,6 +89,23 @@ describe('a request', () => {
   });
 });
 
+it('a reconcile that followed another one by its write does not join an earlier request', () => {
+  const status = event(1_000, { kind: 'Deployment', what: 'changed', by: 'kube-controller-manager' });
+  const own = (ms: number) => event(ms, { what: 'changed', isOwn: true });
+  const recorded = [
+    callIn(1, 50, 1, { kind: 'Application' }),
+    callIn(2, 1_020, 2, { kind: 'Application' }),
+    reconcile(1, 40, [event(30)]),
+    reconcile(2, 1_010, [status]),
+    reconcile(3, 1_040, [own(1_030)]),
+  ];
+  expect(drawn(groupsOf([review(1, 0)], recorded))).toEqual([
+    'g-r-000001: 1 r-000001, 1 k-000001, 2 c-000001',
+    'k-000002: 1 c-000002',
+    'k-000003',
+  ]);
+});
+
 it('a reconcile after the changes of others, and calls outside of reconciles, are by themselves, in the order of time', () => {
   const status = event(30, { kind: 'Deployment', what: 'changed', by: 'kube-controller-manager' });
   const recorded = [callOf(1, { at: at(60) }), callIn(2, 10, 9), reconcile(1, 40, [status])];
