@@ -20,11 +20,9 @@ import { objectDiff, yaml } from '../reviews/objects.ts';
 import { readRecording } from '../reviews/read.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import { recordingVersion } from '../reviews/recording.ts';
-import { checkoutRoot } from './context/checkout.ts';
-import { chooseSession, noteOther } from './context/choose-session.ts';
-import { thisMachine } from './context/local-machine.ts';
-import { type LocalSession, withCrashed } from './context/local-sessions.ts';
+import type { LocalSession } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
+import { sessionHere } from './context/session-here.ts';
 
 const LOOK_EVERY_MS = 300;
 
@@ -46,10 +44,7 @@ export async function calls(
   { what, action, ids, filter, follow, session }: CallsOptions,
   io: Io,
 ): Promise<string> {
-  const checkout = await checkoutRoot(io.cwd);
-  const all = await withCrashed(await thisMachine(io.env));
-  const chosen = chooseSession(all, checkout, { wanted: session, allowsCrashed: !follow });
-  noteOther(chosen, { here: checkout, wanted: session }, io.emit);
+  const chosen = await sessionHere(io, { wanted: session, allowsCrashed: !follow });
   const recorded = await readCalls(chosen.directory);
   const records = recorded.filter(isOf(what));
   if (action === 'list') {

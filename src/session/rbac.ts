@@ -12,12 +12,9 @@ import { missingRules, type Roles, writtenRoles } from '../operator/rbac/missing
 import { broadRules, unseenRules } from '../operator/rbac/unused.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { MissingRule, RbacCure, RoleName } from '../report/rbac.ts';
-import { checkoutRoot } from './context/checkout.ts';
-import { chooseSession, noteOther } from './context/choose-session.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
-import { thisMachine } from './context/local-machine.ts';
-import { withCrashed } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
+import { sessionHere } from './context/session-here.ts';
 import { cureFor, type Place } from './start/cure.ts';
 
 export interface RbacOptions {
@@ -27,11 +24,7 @@ export interface RbacOptions {
 
 /** What the calls of a session on this machine needed, compared with the roles in the cluster and in the checkout. Changes nothing. */
 export async function rbac({ session }: RbacOptions, io: Io): Promise<void> {
-  const here = await checkoutRoot(io.cwd);
-  const all = await withCrashed(await thisMachine(io.env));
-  const chosen = chooseSession(all, here, { wanted: session, allowsCrashed: true });
-  noteOther(chosen, { here, wanted: session }, io.emit);
-  const { id, checkout: root, directory } = chosen;
+  const { id, checkout: root, directory } = await sessionHere(io, { wanted: session, allowsCrashed: true });
   const needed = await readNeeds(directory);
   if (needed === undefined || needed.calls === 0) return io.emit(notice('rbac.none', { session: id }));
   await using api = await openCluster(needed, io).catch((error) => noteUnread(error, io));

@@ -3,11 +3,8 @@ import { timelineOf, type Wanted } from '../calls/timeline.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { readRecording } from '../reviews/read.ts';
 import { summaryOf } from '../reviews/record.ts';
-import { checkoutRoot } from './context/checkout.ts';
-import { chooseSession, noteOther } from './context/choose-session.ts';
-import { thisMachine } from './context/local-machine.ts';
-import { withCrashed } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
+import { sessionHere } from './context/session-here.ts';
 
 export interface TimelineOptions {
   object: Wanted;
@@ -17,10 +14,7 @@ export interface TimelineOptions {
 
 /** What a session on this machine has recorded about one object. Needs no cluster. */
 export async function timeline({ object, session }: TimelineOptions, io: Io): Promise<void> {
-  const checkout = await checkoutRoot(io.cwd);
-  const all = await withCrashed(await thisMachine(io.env));
-  const chosen = chooseSession(all, checkout, { wanted: session, allowsCrashed: true });
-  noteOther(chosen, { here: checkout, wanted: session }, io.emit);
+  const chosen = await sessionHere(io, { wanted: session, allowsCrashed: true });
   const { records } = await readRecording(chosen.directory, 'summaries');
   const reviews = records.map(summaryOf);
   const events = timelineOf(object, { reviews, recorded: await readCalls(chosen.directory) });
