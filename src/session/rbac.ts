@@ -35,7 +35,9 @@ export async function rbac({ session }: RbacOptions, io: Io): Promise<void> {
   ]);
   const isGo = (await languageOf(new Checkout(root)))?.name === 'Go';
   for (const what of needed.cut ?? []) io.emit(notice('rbac.cut', { what }));
-  if (own.roles.length === 0) io.emit(notice('rbac.no-checkout-roles', { templates: own.templates }));
+  const { templates } = own;
+  if (own.roles.length === 0) io.emit(notice('rbac.no-checkout-roles', { templates }));
+  else if (templates.length > 0) io.emit(notice('rbac.templates-not-read', { templates }));
   const owner = needed.account ?? needed;
   const { roles, hasOthers } = own;
   const compared: Roles = {
@@ -45,7 +47,7 @@ export async function rbac({ session }: RbacOptions, io: Io): Promise<void> {
   await report(
     { ...needed, session: id },
     compared,
-    { root, isGo, roles, owner, ...(grants && api && { api }) },
+    { root, isGo, roles, owner, env: io.env, ...(grants && api && { api }) },
     io,
   );
 }

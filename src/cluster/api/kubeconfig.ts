@@ -121,12 +121,15 @@ function ownCluster(context: string, cluster: Cluster): Cluster {
   }
 }
 
+/** The file that is used if nobody names one. */
+export function defaultKubeconfig(env: Env): string {
+  return join(homeDirectory(env), '.kube', 'config');
+}
+
 function wantedFiles(choice: KubeconfigChoice, env: Env, cwd: string): string[] {
   const named = choice.kubeconfig ? [choice.kubeconfig] : (env.KUBECONFIG ?? '').split(delimiter);
   const isNamed = choice.kubeconfig || env.KUBECONFIG;
-  const wanted = isNamed
-    ? named.filter((file) => file !== '')
-    : [join(homeDirectory(env), '.kube', 'config')];
+  const wanted = isNamed ? named.filter((file) => file !== '') : [defaultKubeconfig(env)];
   return [...new Set(wanted.map((file) => (isAbsolute(file) ? file : resolve(cwd, file))))];
 }
 

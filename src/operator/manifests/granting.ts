@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { manifestFiles } from '../../checkout/files.ts';
 import type { Access, RbacTarget, RoleName } from '../../report/rbac.ts';
 import { type Manifest, readDocument, readManifests } from './read.ts';
@@ -24,7 +25,7 @@ export interface BoundRole extends Manifest {
   isClusterWide: boolean;
 }
 
-const BINDS = /^[ \t]*kind:[ \t]*["']?(?:Cluster)?RoleBinding["']?[ \t]*\r?$/m;
+const DECLARES = /^[ \t]*kind:[ \t]*["']?(?:Cluster)?Role(?:Binding)?["']?[ \t]*\r?$/m;
 const TEMPLATE = /\{\{/;
 
 export interface CheckoutRoles {
@@ -32,7 +33,7 @@ export interface CheckoutRoles {
   roles: BoundRole[];
   /** Whether it can bind further roles: in templates, some that it does not declare, or some whose rules others aggregate. */
   hasOthers: boolean;
-  /** Files that are templates of a chart. */
+  /** Files that are templates of a chart, and declare roles or bindings. */
   templates: string[];
 }
 
@@ -41,7 +42,7 @@ export interface CheckoutRoles {
  * the ServiceAccount in the cluster.
  */
 export async function checkoutRoles(root: string, account?: string): Promise<CheckoutRoles> {
-  const [{ manifests, templates }, bound] = await Promise.all([
+  const [{ manifests }, { bound, templates }] = await Promise.all([
     readManifests(root),
     boundRoles(root, account),
   ]);
@@ -86,9 +87,14 @@ export function grants({ rules, namespace }: Grant, access: Access): boolean {
  * `ClusterRole manager-role`, for each role that a binding of the checkout gives to this ServiceAccount, or to any if it names none like it;
  * whether in the whole cluster.
  */
-async function boundRoles(root: string, account = ''): Promise<Map<string, boolean>> {
+async function boundRoles(
+  root: string,
+  account = '',
+): Promise<{ bound: Map<string, boolean>; templates: string[] }> {
   const { parseAllDocuments } = await import('yaml');
-  const files = (await manifestFiles(root, BINDS)).filter(({ text }) => !TEMPLATE.test(text));
+  const all = await manifestFiles(root, DECLARES);
+  const files = all.filter(({ text }) => !TEMPLATE.test(text));
+  const templates = all.filter(({ text }) => TEMPLATE.test(text)).map(({ path }) => relative(root, path));
   const objects = files.flatMap(({ text }) =>
     parseAllDocuments(text).flatMap((one) =>
       one.errors.length > 0 ? [] : [readDocument(one) as Binding | null | undefined],
@@ -103,7 +109,7 @@ async function boundRoles(root: string, account = ''): Promise<Map<string, boole
     const key = `${one?.roleRef?.kind} ${one?.roleRef?.name}`;
     bound.set(key, bound.get(key) === true || one?.kind === 'ClusterRoleBinding');
   }
-  return bound;
+  return { bound, templates: templates.sort() };
 }
 
 /** kustomize can put words before and after the names that a checkout uses. */

@@ -1,3 +1,4 @@
+import { firstOf } from '../../phrases.ts';
 import { note, warning } from './notice.ts';
 
 /** What the controller's calls need, compared with its roles. */
@@ -30,6 +31,11 @@ export const RBAC = {
   'rbac.no-checkout-roles': note<{ templates: string[] }>(({ templates }) =>
     templates.length === 0
       ? 'The checkout binds no role to a ServiceAccount, so only the cluster is compared.'
-      : `The checkout binds no role to a ServiceAccount, unless its templates do, which devloop does not read (${templates.slice(0, 3).join(', ')}), so only the cluster is compared.`,
+      : `The checkout binds no role to a ServiceAccount, unless its templates do, which devloop does not read (${firstOf(templates)}), so only the cluster is compared.`,
+  ),
+  /** The checkout also has roles or bindings in templates of charts, which are not compared. `templates`: their files. */
+  'rbac.templates-not-read': note<{ templates: string[] }>(
+    ({ templates }) =>
+      `devloop does not read the roles in templates of charts (${firstOf(templates)}): a rule that is said to be missing can be there.`,
   ),
 };

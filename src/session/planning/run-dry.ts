@@ -84,7 +84,7 @@ async function runDry(session: Session, limits: RunLimits): Promise<DryRunResult
   const isGo = session.facts.language?.name === 'Go';
   const proxy = recorded.use(
     await openApiProxy({
-      upstream: noticeForbidden(identity, { root: context.root, isGo, ...work }),
+      upstream: noticeForbidden(identity, { root: context.root, isGo, env: io.env, ...work }),
       hooks: first.hooks(calls.hooks),
       reports: calls.socket,
       dry: new DryRun(await aggregated(context.api, io.emit)),

@@ -191,6 +191,7 @@ export async function openProxyFor(
   const upstream = noticeForbidden(identity, {
     root: context.root,
     isGo: facts.language?.name === 'Go',
+    env: io.env,
     ...work,
   });
   let isTold = false;

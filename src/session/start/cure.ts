@@ -1,5 +1,7 @@
+import { delimiter } from 'node:path';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
+import { defaultKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { ServiceAccountName } from '../../cluster/api/service-account.ts';
 import { type BoundRole, grantOf, grantsAll, type WantedRule } from '../../operator/manifests/granting.ts';
 import { readKustomizations } from '../../operator/manifests/kustomizations.ts';
@@ -16,14 +18,18 @@ export interface Place {
   namespace: string | undefined;
   /** Absent if the cluster is not to be asked. */
   api?: ClusterApi;
+  /** The variables with which devloop was started. */
+  env: Env;
 }
+
+type Env = Record<string, string | undefined>;
 
 /** How the role of the controller gets a rule that it lacks. */
 export async function cureFor(rule: WantedRule, place: Place): Promise<RbacCure> {
-  const { root, isGo, roles, owner, namespace, api } = place;
+  const { root, isGo, roles, owner, namespace, api, env } = place;
   const allowing = roles.find((role) => grantsAll(grantOf(role, owner.namespace), rule, namespace));
   const isGenerated = isGo && roles.some(({ file }) => file.startsWith('config/'));
-  const command = api && (await patchCommand(rule, allowing ?? roles[0], root, api));
+  const command = api && (await patchCommand(rule, allowing ?? roles[0], root, { api, env }));
   return {
     yaml: yamlOf(rule),
     ...(isGenerated && { marker: markerOf(rule) }),
@@ -50,7 +56,7 @@ async function patchCommand(
   { group, resource, path, verbs }: WantedRule,
   role: BoundRole | undefined,
   root: string,
-  api: ClusterApi,
+  { api, env }: { api: ClusterApi; env: Env },
 ): Promise<string | undefined> {
   if (role?.kind !== 'ClusterRole') return undefined;
   const { prefixes } = await readKustomizations(root);
@@ -61,8 +67,15 @@ async function patchCommand(
     const name = `${prefix}${role.object.metadata.name}`;
     const found = await api.get({ kind: 'ClusterRole', name }).catch(undefinedIfForbidden);
     if (found === undefined) continue;
-    const context = `kubectl --context ${shellWord(api.context)}`;
-    return `${context} patch clusterrole ${shellWord(name)} --type=json -p ${shellQuoted(patch)}`;
+    return `${kubectlFor(api, env)} patch clusterrole ${shellWord(name)} --type=json -p ${shellQuoted(patch)}`;
   }
   return undefined;
+}
+
+/** The command is often typed in another terminal, where KUBECONFIG is not set. */
+function kubectlFor({ context, kubeconfigFiles: files }: ClusterApi, env: Env): string {
+  const isDefault = files.length === 0 || files.join() === defaultKubeconfig(env);
+  const one = isDefault || files.length > 1 ? '' : ` --kubeconfig ${shellWord(files[0]!)}`;
+  const several = isDefault || files.length === 1 ? '' : `KUBECONFIG=${shellWord(files.join(delimiter))} `;
+  return `${several}kubectl${one} --context ${shellWord(context)}`;
 }

@@ -15,10 +15,11 @@ const TOLD_TIMES = new Set([1, 10, 100, 1_000, 10_000, 100_000]);
 const MOST = 1_000;
 const CHECK_MS = 10_000;
 
-/** The checkout, and whether its program is written in Go. */
+/** The checkout, whether its program is written in Go, and the variables with which devloop was started. */
 interface Place {
   root: string;
   isGo: boolean;
+  env: Record<string, string | undefined>;
 }
 
 interface Refusal {

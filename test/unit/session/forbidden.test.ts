@@ -65,7 +65,7 @@ async function controller(
   const emit = (event: DevloopEvent): void => void events.push(event);
   const proxied = noticeForbidden(
     { upstream, username: () => account ?? undefined },
-    { root, isGo: 'go.mod' in files, api: cluster.api, emit, signal },
+    { root, isGo: 'go.mod' in files, env: {}, api: cluster.api, emit, signal },
   );
   return {
     ...{ events, asked },

@@ -132,3 +132,16 @@ test('what was cut is said, and a session without calls has nothing to compare',
   expect(cut[0]).toMatchObject({ code: 'rbac.cut', values: { what: 'namespaces' } });
   expect(await compared(200, { needs: { calls: 0 } })).toMatchObject([{ code: 'rbac.none' }]);
 });
+
+test('templates of charts are not read, which is said if they have roles', async () => {
+  const files = { 'config/rbac/all.yaml': ROLE, 'chart/templates/role.yaml': `${ROLE}# {{ .Values.x }}` };
+  const told = (events: DevloopEvent[]) =>
+    events.filter((event) => event.type === 'note' && event.code === 'rbac.templates-not-read');
+  const values = { templates: ['chart/templates/role.yaml'] };
+  expect(told(await compared(403, { files }))).toMatchObject([{ values }]);
+  const crd = {
+    'config/rbac/all.yaml': ROLE,
+    'chart/templates/crd.yaml': 'kind: CustomResourceDefinition\n# {{ x }}',
+  };
+  expect(told(await compared(403, { files: crd as never }))).toEqual([]);
+});
