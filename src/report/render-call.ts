@@ -181,7 +181,9 @@ function causedSection(reviews: ReviewSummary[] = [], paint: Paint): ReviewSecti
 }
 
 function withSections(line: string, sections: ReviewSection[], paint: Paint): string {
-  const parts = sections.map(({ title, text }) => `\n${paint('bold', title)}\n  ${indented(text, 2)}`);
+  const parts = sections.map(
+    ({ title, text }) => `\n${paint('bold', oneLine(title))}\n  ${indented(text, 2)}`,
+  );
   return [line, ...parts].join('\n');
 }
 

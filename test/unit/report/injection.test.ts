@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createJsonPrinter } from '../../../src/report/json.ts';
 import { notice } from '../../../src/report/notices/catalogue.ts';
 import { oneLine, safeText } from '../../../src/report/text.ts';
-import { everyEvent, printed } from './capture.ts';
+import { printed, everyEvent as withoutController } from './capture.ts';
+import { controllerEvents } from './controller-events.ts';
+
+const everyEvent = (text: string) => [...withoutController(text), ...controllerEvents(text)];
 
 const ATTACKS = {
   'clears the screen': 'a\x1b[2Jb',
@@ -97,7 +100,8 @@ it('keeps the colours of the controller, and only these, where colours are shown
 });
 
 it('lets no text pose as another event by a line break', () => {
-  const { stderr } = printed(everyEvent('x\nerror: y'), { verbosity: 'verbose' });
+  const { stderr, stdout } = printed(everyEvent('x\nerror: y'), { verbosity: 'verbose' });
+  expect(stdout).not.toMatch(/^error: y/m);
   expect(stderr).not.toMatch(/^error: y/m);
 });
 
