@@ -59,7 +59,7 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
     case 'manifest':
       return row('manifests', oneLine(manifestText(event)));
     case 'reviews.set':
-      return row(event.name, oneLine(`${counted(event.reviews, 'review')}  ${event.file}`));
+      return row(oneLine(event.name), oneLine(`${counted(event.reviews, 'review')}  ${event.file}`));
     case 'reviews.replayed':
       return replayedReview(event, paint);
     case 'reviews.compared':

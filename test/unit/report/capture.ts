@@ -108,7 +108,7 @@ export function everyEvent(text: string): DevloopEvent[] {
         },
       ],
     },
-    { type: 'finding', check: text, verdict: 'fail', answer: text, proof: [text], latencyMs: 3, hint: text },
+    { type: 'finding', check: 'x', verdict: 'fail', answer: text, proof: [text], latencyMs: 3, hint: text },
     { type: 'error', code: 'usage.invalid', message: text, hint: text, exitCode: 2 },
   ];
 }
