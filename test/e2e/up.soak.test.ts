@@ -222,6 +222,7 @@ describe.each(CONTROL_PLANES)(
       await press('Replay');
       await tab.until(`document.querySelector('.replay').innerText.includes('still gives the same answer')`);
       expect(await tab.evaluate(`document.querySelector('#detail .type').innerText`)).toBe('mutating');
+      await seeWhatFollowed(tab);
       await tab.click('#show-changes');
       await tab.until(
         `document.querySelector('.changes').innerText.includes('Service ${NAMESPACE}/${SERVICE}')`,
@@ -425,6 +426,36 @@ describe.each(CONTROL_PLANES)(
     });
   },
 );
+
+/** On the page, the reconcile that followed the apply and its writes, the timeline of the object, and a fault that is added and cleared. */
+async function seeWhatFollowed(tab: Tab): Promise<void> {
+  const says = (part: string) => tab.until(`document.querySelector('#detail').innerText.includes('${part}')`);
+  const open = async (row: string): Promise<void> => {
+    const first = `[...document.querySelectorAll('.rows [role=row]')].find((one) => ${row})`;
+    await tab.until(`${first} !== undefined`);
+    await tab.evaluate(`${first}.click()`);
+  };
+  await open(`one.ariaLevel === '2' && one.id.startsWith('k-')`);
+  await says('created Deployment defaulted');
+  await says('created by ');
+  await open(`one.ariaLevel === '3' && one.innerText.includes('create Deployment')`);
+  await says('kind: Deployment');
+  // The write of the controller was reviewed, too.
+  await open(`one.ariaLevel === '4' && one.innerText.includes('mapplication')`);
+  await says('For the controller’s own call c-');
+  await tab.click('.timeline-of');
+  await tab.until(`document.querySelector('.timeline')?.innerText.includes('created Deployment defaulted')`);
+  await tab.click('#show-faults');
+  await tab.until(`document.querySelector('#rule') !== null`);
+  await tab.evaluate(`document.querySelector('#rule').focus()`);
+  await tab.type('delay=1ms review');
+  await tab.press('Enter');
+  await tab.until(
+    `document.querySelector('.faults [aria-checked=true]')?.innerText.includes('delay=1ms review')`,
+  );
+  await tab.click('.faults [role=switch]');
+  await tab.until(`document.querySelector('#show-faults').innerText === 'Faults'`);
+}
 
 /** Takes the documents' pictures of the page, if `npm run docs -- --screenshots` runs this test. */
 async function takeScreenshots(tab: Tab): Promise<void> {
