@@ -52,6 +52,7 @@ export function typedFlags(words: string[], options: readonly Option[]): Pick<Ty
  * line of a hint that only repeats what was typed is left out.
  */
 export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: ChosenCluster): DevloopEvent {
+  if (event.type === 'crashtest.round') return withRepeat(event, typed, cluster);
   if (!('message' in event || 'hint' in event)) return event;
   // The typed flags are wrong, so nothing should repeat them.
   if (event.type === 'error' && event.code === 'usage.invalid') return event;
@@ -72,6 +73,16 @@ export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: Cho
   const { hint, ...rest } = next;
   const completeHint = inLines(hint);
   return completeHint === '' ? rest : { ...rest, hint: completeHint };
+}
+
+function withRepeat(
+  event: Extract<DevloopEvent, { type: 'crashtest.round' }>,
+  typed: Typed,
+  cluster: ChosenCluster,
+): DevloopEvent {
+  const { repeat, ...round } = event.round;
+  const again = repeat && completed(repeat, typed, cluster);
+  return { ...event, round: { ...round, ...(again ? { repeat: again } : {}) } };
 }
 
 /** In the values of a note or a warning, `next` is (a part of) its hint. */

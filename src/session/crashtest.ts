@@ -1,14 +1,13 @@
 import type { CallHooks } from '../api-proxy/observed.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
-import { shellWord } from '../phrases.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { Activity } from './crashing/activity.ts';
-import { requireCrash } from './crashing/points.ts';
+import { crashIn } from './crashing/points.ts';
 import { crashRounds, type Tested } from './crashing/rounds.ts';
-import { createScenario, resetFor, textOf } from './crashing/scenario.ts';
+import { createScenario, resetFor } from './crashing/scenario.ts';
 import type { RunningSession } from './running.ts';
 import { up } from './up.ts';
 
@@ -36,9 +35,9 @@ const LEFT_OUT = new Set<DevloopEvent['type']>([
  * 'crashtest.found' if it does not.
  */
 export async function crashtest(options: CrashtestOptions, io: Io): Promise<void> {
-  const { command, reset = resetFor(command), ignore, point, before } = options;
+  const { command, reset = resetFor(command), ignore, before } = options;
   const ignored = ignore.map(pathOf);
-  if (point !== undefined) requireCrash(point);
+  const point = options.point === undefined ? undefined : crashIn(options.point);
   const activity = new Activity();
   let isReady = false;
   const emit: Emit = (event, ...rest) => {
@@ -47,17 +46,18 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
   };
   let tested: Tested | undefined;
   let mayHaveLeft = false;
-  const attend = async ({ context, files, faults, work }: RunningSession): Promise<void> => {
+  const attend = async ({ context, files, faults, standing, work }: RunningSession): Promise<void> => {
     isReady = true;
+    // A build in the middle would make the runs those of two programs.
+    standing.supervisor?.followFiles(false);
     const place = { api: context.api, directory: files.directory, cwd: io.cwd, env: io.env };
     const scenario = await createScenario({ command, reset }, place);
     const parts = { api: context.api, directory: files.directory, activity, scenario, faults };
-    const repeat = repeatOf(options);
     const when = before ? ('before' as const) : ('after' as const);
     mayHaveLeft = true;
     tested = await crashRounds(
       { ...parts, emit: work.emit, signal: work.signal },
-      { ...options, when, ignored, repeat },
+      { ...options, when, ignored, point },
     );
     const { isReset, ...counts } = tested;
     work.emit({ type: 'crashtest.done', ...counts });
@@ -78,17 +78,6 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
 }
 
 const FOUND = 'The cluster does not end as without a crash.';
-
-function repeatOf({ command, reset, before, ignore }: CrashtestOptions): (point: string) => string {
-  return (point) =>
-    [
-      ...['devloop crashtest --point', shellWord(point)],
-      ...(before ? ['--before'] : []),
-      ...ignore.flatMap((path) => ['--ignore', shellWord(path)]),
-      ...(reset === undefined ? [] : ['--reset', shellWord(reset)]),
-      ...['--', textOf(command)],
-    ].join(' ');
-}
 
 function pathOf(text: string): NonNullable<ReturnType<typeof jsonPath>> {
   const path = jsonPath(text);

@@ -3,6 +3,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 
 export interface Metadata {
   name: string;
+  generateName?: string;
   namespace?: string;
   uid?: string;
   resourceVersion?: string;

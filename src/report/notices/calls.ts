@@ -63,6 +63,11 @@ export const CALLS = {
       `The reset leaves what the controller has created, so each run begins with it: ${withNames(counted(objects.length, 'object'), objects)}`,
     () => 'Remove it in --reset, too, if a run is to begin without it.',
   ),
+  /** `crashtest`: what the controller has created in a run with a crash is still there after the reset. */
+  'crashtest.leaked': warning<{ objects: string[] }>(
+    ({ objects }) =>
+      `The reset has not removed ${withNames(counted(objects.length, 'object'), objects)}: the controller created it in the run with the crash, and nothing has deleted it since`,
+  ),
   /** `crashtest` has ended in the middle, so what its command did in the cluster may still be there. */
   'crashtest.not-reset': warning<{ reset: string }>(
     () => 'The crash test has ended before its last reset, so what its command did may still be there.',

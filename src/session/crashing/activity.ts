@@ -55,6 +55,8 @@ export class Activity {
       case 'controller.exited':
         this.#isRunning = false;
         this.#reconciles = 0;
+        // It reconciles everything anew, but not what is deleted by then.
+        this.#failing.clear();
         this.#happened('the controller starts');
         break;
       case 'controller.ready':

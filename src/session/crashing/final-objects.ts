@@ -20,6 +20,7 @@ export type Found = Touched & { value: KubeObject };
 const AT_ONCE = 8;
 /** More objects than a scenario writes. */
 const MOST = 2_000;
+const CREATED = 201;
 
 /** The objects that a run has written, by `keyOf`. `versionOf`: the version in which the controller has called a resource. */
 export function touchedBy(
@@ -64,17 +65,66 @@ export async function existing(
   return found;
 }
 
+/** The objects that a run has created. */
+export function createdIn({ records, found }: { records: readonly CallRecord[]; found: Found[] }): Found[] {
+  const creating = records.filter(
+    (record) =>
+      hasSucceeded(record) &&
+      !record.resource?.includes('/') &&
+      (record.verb === 'create' || record.code === CREATED),
+  );
+  const created = new Set(creating.map(keyOf));
+  return found.filter(({ object }) => created.has(keyOf(object)));
+}
+
+/** The resources of which the controller writes the status. */
+export function statusesIn(records: readonly CallRecord[]): Set<string> {
+  const writing = records
+    .filter(hasSucceeded)
+    .filter(({ resource, changes = [] }) => resource?.endsWith('/status') || changes.some(isOfStatus));
+  return new Set(writing.map(resourceOf));
+}
+
+function isOfStatus(change: string): boolean {
+  return /^\W?status\b/.test(change);
+}
+
+function resourceOf({ group = '', resource = '' }: Named): string {
+  return `${group} ${resource.split('/')[0]}`;
+}
+
+/** `Deployment default/web-x1`, as it is called in the cluster. */
+export function titleOf({ object, value }: Found): string {
+  return `${value.kind ?? object.resource} ${[object.namespace, object.name].filter(Boolean).join('/')}`;
+}
+
 /** `Deployment default/web`; `*` stands for what is generated. */
-export function wordsFor({ object, value }: Found, names: Names): string {
-  return `${value.kind ?? object.resource} ${[object.namespace, names.of(object)].filter(Boolean).join('/')}`;
+export function wordsFor(found: Found, names: Names): string {
+  const { object, value } = found;
+  return `${value.kind ?? object.resource} ${[object.namespace, patternOf(found, names)].filter(Boolean).join('/')}`;
+}
+
+/** A name that the API server generates begins alike in each run, also in one with a crash. */
+function patternOf({ object, value }: Found, names: Names): string {
+  const { generateName } = value.metadata;
+  return generateName ? `${generateName}*` : names.of(object);
+}
+
+/** What is the same in each run that ends alike. */
+export interface Comparison {
+  names: Names;
+  /** What the user does not want compared. */
+  ignored: PathStep[][];
+  /** The resources whose status is compared. */
+  statuses: ReadonlySet<string>;
 }
 
 /** What is compared of the objects. */
-export function endsOf(found: readonly Found[], names: Names, ignored: PathStep[][]): Ends {
+export function endsOf(found: readonly Found[], { names, ignored, statuses }: Comparison): Ends {
   const known = new Map(
     found.flatMap((one): [string, string][] => {
       const { name = '' } = one.object;
-      const pattern = names.of(one.object);
+      const pattern = patternOf(one, names);
       const uid = one.value.metadata.uid;
       return [
         ...(uid === undefined ? [] : [[uid, `<uid of ${wordsFor(one, names)}>`] as [string, string]]),
@@ -85,9 +135,16 @@ export function endsOf(found: readonly Found[], names: Names, ignored: PathStep[
   const ends = new Map<string, unknown[]>();
   for (const one of found) {
     const words = wordsFor(one, names);
-    ends.set(words, [...(ends.get(words) ?? []), normalised(one.value, { known, ignored })]);
+    const hasOwnStatus = statuses.has(resourceOf(one.object));
+    const compared = normalised(one.value, { known, ignored, hasOwnStatus });
+    ends.set(words, [...(ends.get(words) ?? []), compared]);
   }
-  for (const all of ends.values())
-    all.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  for (const all of ends.values()) all.sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
   return ends;
+}
+
+/** Of objects with generated names, labels are the likeliest to tell which are alike. */
+function orderOf(object: unknown): string {
+  const { metadata } = object as Partial<KubeObject>;
+  return JSON.stringify([metadata?.labels, object]);
 }

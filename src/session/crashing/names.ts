@@ -9,12 +9,12 @@ export interface Names {
 /** An object, as a call names it. */
 export type Named = Pick<CallRecord, 'group' | 'resource' | 'namespace' | 'name'>;
 
-const GENERATED = /[^-]+$/;
+/** In names as in `pvc-0b1f8a52-97d0-4f0f-9d3a-2f6a51a3a7c1`. */
+const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /**
- * Which names are generated follows from how objects were created, and from what two runs of the same scenario have written: what only one of
- * them has written ends with something that the controller has made up, if the other one has written another object whose name begins
- * like it.
+ * Which names are generated follows from how objects were created, and from what two runs of the same scenario have written: one piece of what
+ * only one of them has written is made up, if the other one has written another object whose name is like it but for this piece.
  */
 export function namesIn(first: readonly CallRecord[], second: readonly CallRecord[]): Names {
   const generated = new Map<string, string>();
@@ -23,17 +23,15 @@ export function namesIn(first: readonly CallRecord[], second: readonly CallRecor
     if (begin !== undefined) generated.set(keyOf(record), `${begin}*`);
   }
   const runs = [first, second].map((run) => new Set(run.map(keyOf)));
-  const only = (run: number): string[] => [...runs[run]!].filter((key) => !runs[1 - run]!.has(key));
-  const patterns = [only(0), only(1)].map((keys) => new Set(keys.map(withoutEnd)));
-  const isMadeUp = (pattern: string): boolean => patterns.every((some) => some.has(pattern));
+  const only = (run: number): CallRecord[] =>
+    [first, second][run]!.filter((record) => !runs[1 - run]!.has(keyOf(record)));
+  const alike = [only(0), only(1)].map((records) => new Set(records.flatMap(patternsOf).map(keyOf)));
   const of = (object: Named): string => {
-    const key = keyOf(object);
-    const found = generated.get(key);
-    if (found !== undefined) return found;
-    const pattern = withoutEnd(key);
-    const isKnown = runs.every((keys) => keys.has(key));
-    if (isKnown || pattern === key || !isMadeUp(pattern)) return object.name ?? '';
-    return (object.name ?? '').replace(GENERATED, '*');
+    const { name = '' } = object;
+    const found = generated.get(keyOf(object)) ?? name.replaceAll(UID, '*');
+    if (found !== name || runs.every((keys) => keys.has(keyOf(object)))) return found;
+    const pattern = patternsOf(object).find((one) => alike.every((keys) => keys.has(keyOf(one))));
+    return pattern?.name ?? name;
   };
   return { of };
 }
@@ -43,10 +41,11 @@ export function keyOf({ group = '', resource = '', namespace = '', name = '' }: 
   return [group, resource.split('/')[0], namespace, name].join(' ');
 }
 
-/** A key whose name has no dash stays as it is, since then nothing tells what is generated. */
-function withoutEnd(key: string): string {
-  const name = key.slice(key.lastIndexOf(' ') + 1);
-  return name.includes('-') ? key.replace(GENERATED, '*') : key;
+/** The object with `*` in place of each piece of its name but the first, the last one first. */
+function patternsOf(object: Named): Named[] {
+  const pieces = (object.name ?? '').split('-');
+  const patterns = pieces.map((_, index) => ({ ...object, name: pieces.with(index, '*').join('-') }));
+  return patterns.slice(1).reverse();
 }
 
 function generateNameOf(object: unknown): string | undefined {

@@ -9,6 +9,10 @@ const OF_SERVER = new Set([
 ]);
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const MOST_LEVELS = 100;
+/** Fields of strings that others set, and not in the same way each time: where a Pod runs, how often a Deployment was changed. */
+const OF_OTHERS = new Set(['nodeName', 'deployment.kubernetes.io/revision']);
+/** Fields with lists to which several programs, or one in any order, add what they have. */
+const UNORDERED = new Set(['status', 'conditions', 'finalizers', 'ownerReferences']);
 
 /** What stands for the values that are other ones in each run. */
 export interface Replaced {
@@ -16,25 +20,33 @@ export interface Replaced {
   known: ReadonlyMap<string, string>;
   /** What the user wants left out. */
   ignored: PathStep[][];
+  /** Whether the controller writes the status. Another one's status follows from the rest, at a time of its own. */
+  hasOwnStatus: boolean;
 }
 
 /** The object with what is the same in each run that ends alike: without uids, versions, times, generated names and secrets. */
-export function normalised(object: KubeObject, { known, ignored }: Replaced): unknown {
+export function normalised(object: KubeObject, { known, ignored, hasOwnStatus }: Replaced): unknown {
   const { value } = redact(object, { paths: ignored });
-  const { metadata, ...rest } = value as KubeObject & Record<string, unknown>;
+  const { metadata, status, ...rest } = value as KubeObject & Record<string, unknown>;
   const kept = Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_SERVER.has(key)));
-  return walk({ ...rest, metadata: kept }, { known, generation: object.metadata.generation }, 0);
+  const compared = { ...rest, metadata: kept, ...(hasOwnStatus && status !== undefined && { status }) };
+  return walk(compared, { known, generation: object.metadata.generation, isUnordered: false }, 0);
 }
 
 interface Place {
   known: ReadonlyMap<string, string>;
   generation: number | undefined;
+  /** Whether the order of lists says nothing. */
+  isUnordered: boolean;
 }
 
 function walk(value: unknown, place: Place, level: number): unknown {
   if (typeof value === 'string') return text(value, place);
   if (typeof value !== 'object' || value === null || level > MOST_LEVELS) return value;
-  if (Array.isArray(value)) return value.map((item) => walk(item, place, level + 1));
+  if (Array.isArray(value)) {
+    const items = value.map((item) => walk(item, place, level + 1));
+    return place.isUnordered ? inOrder(items) : items;
+  }
   const entries = Object.entries(value).map(([key, item]) => [key, field(key, item, place, level)] as const);
   return Object.fromEntries(entries);
 }
@@ -43,14 +55,16 @@ function field(key: string, value: unknown, place: Place, level: number): unknow
   if (key === 'resourceVersion') return '<version>';
   if (key === 'observedGeneration' && typeof value === 'number')
     return value === place.generation ? '<this generation>' : '<an earlier generation>';
-  const walked = walk(value, place, level + 1);
-  return key === 'conditions' && Array.isArray(walked) ? inOrder(walked) : walked;
+  if (OF_OTHERS.has(key) && typeof value === 'string') return `<${key}>`;
+  return walk(value, UNORDERED.has(key) ? { ...place, isUnordered: true } : place, level + 1);
 }
 
-/** The order in which conditions were added says nothing. */
-function inOrder(conditions: unknown[]): unknown[] {
-  const typeOf = (one: unknown): string => String((one as { type?: unknown } | null)?.type ?? '');
-  return conditions.toSorted((one, other) => typeOf(one).localeCompare(typeOf(other)));
+function inOrder(items: unknown[]): unknown[] {
+  const textOf = (item: unknown): string => {
+    const { type, name } = (item ?? {}) as { type?: unknown; name?: unknown };
+    return JSON.stringify([type ?? name ?? '', item]);
+  };
+  return items.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
 }
 
 function text(value: string, { known }: Place): string {

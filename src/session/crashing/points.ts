@@ -60,10 +60,11 @@ function subjectOf({ verb, group, resource = '', namespace, name }: CallRecord):
   return Object.assign(what, Object.fromEntries(Object.entries(place).filter(([, text]) => text)));
 }
 
-/** Throws 'usage.invalid' for a text that is no crash. */
-export function requireCrash(text: string): void {
+/** The fault in full. Throws 'usage.invalid' for a text that is no crash. */
+export function crashIn(text: string): string {
   try {
-    if (parseRule(text).effect.do === 'crash') return;
+    const rule = parseRule(text);
+    if (rule.effect.do === 'crash') return rule.text;
   } catch (error) {
     if (!(error instanceof NoRule)) throw error;
   }

@@ -1,26 +1,34 @@
 import { reconcileSummary } from '../../calls/record.ts';
 import type { PathStep } from '../../config/json-path.ts';
-import { DevloopError } from '../../errors.ts';
-import type { CrashRound } from '../../report/crash-round.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
+import type { CrashRound, ObjectDifference } from '../../report/crash-round.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { type Ends, endDifferences, type Varying, varyingIn } from './differences.ts';
-import { endsOf, type Touched, wordsFor } from './final-objects.ts';
-import { type Names, namesIn } from './names.ts';
+import {
+  type Comparison,
+  createdIn,
+  endsOf,
+  type Found,
+  statusesIn,
+  type Touched,
+  titleOf,
+  wordsFor,
+} from './final-objects.ts';
+import { namesIn } from './names.ts';
 import { type CrashPoint, crashPoints, hasSucceeded } from './points.ts';
 import { type Run, type RunParts, Runs } from './runs.ts';
 
 export interface RoundsOptions {
   when: 'before' | 'after';
   /** The only point, instead of all. */
-  point?: string;
+  point?: string | undefined;
   /** The most points. */
   limit: number;
   quietSeconds: number;
   /** What is not compared. */
   ignored: PathStep[][];
-  /** The command that repeats one round. */
-  repeat(point: string): string;
 }
 
 export type Counts = Omit<Extract<DevloopEvent, { type: 'crashtest.done' }>, 'type'>;
@@ -34,11 +42,13 @@ export interface Tested extends Counts {
 interface Baseline {
   first: Run;
   run: Run;
-  names: Names;
+  comparison: Comparison;
   ends: Ends;
   varying: Varying;
   /** What is gone after a reset. */
   gone: Touched[];
+  /** What is not, in words. */
+  stays: ReadonlySet<string>;
   reconciles: boolean;
 }
 
@@ -50,7 +60,8 @@ export async function crashRounds(parts: RunParts, options: RoundsOptions): Prom
   const runs = new Runs(parts, options.quietSeconds);
   const { emit } = parts;
   const baseline = await undisturbed(runs, parts, options);
-  const { first, run, names } = baseline;
+  const { first, run } = baseline;
+  const { names } = baseline.comparison;
   // A write that only one of two runs makes is rarely met again.
   const before = new Set(crashPoints(first.records, names, options.when).map(({ rule }) => rule));
   const found = crashPoints(run.records, names, options.when).filter(({ rule }) => before.has(rule));
@@ -78,20 +89,30 @@ async function undisturbed(runs: Runs, parts: RunParts, { ignored }: RoundsOptio
   await resetOrThrow(runs, []);
   activity.forgive();
   const first = await undisturbedRun(runs, 1);
-  const created = new Set(first.records.filter(({ verb }) => verb === 'create').map(({ name }) => name));
-  const own = first.found.filter(({ object }) => created.has(object.name));
   await resetOrThrow(runs, []);
-  const left = await runs.untilGone(own);
-  const alone = namesIn(first.records, first.records);
-  if (left.length > 0) emit(notice('crashtest.left', { objects: left.map((one) => wordsFor(one, alone)) }));
-  const gone = own.filter(({ path }) => !left.some((one) => one.path === path));
+  const { gone, left } = await removedBy(runs, first);
+  if (left.length > 0) emit(notice('crashtest.left', { objects: left.map(titleOf) }));
   const run = await undisturbedRun(runs, 2);
-  const reconciles = activity.hasReconciles;
+  // After the last object is deleted, nothing is left to be reconciled.
+  const reconciles = activity.hasReconciles && run.found.length > 0;
   await resetOrThrow(runs, gone);
   const names = namesIn(first.records, run.records);
-  const [before, ends] = [first, run].map(({ found }) => endsOf(found, names, ignored)) as [Ends, Ends];
+  const comparison = { names, ignored, statuses: statusesIn([...first.records, ...run.records]) };
+  const [before, ends] = [first, run].map(({ found }) => endsOf(found, comparison)) as [Ends, Ends];
   runs.limitMs = Math.max(LEAST_LIMIT_MS, TIMES_AS_LONG * run.ms);
-  return { first, run, names, ends, varying: varyingIn(before, ends), gone, reconciles };
+  const stays = new Set(left.map((one) => wordsFor(one, names)));
+  return { first, run, comparison, ends, varying: varyingIn(before, ends), gone, stays, reconciles };
+}
+
+/** What is gone after the reset, and what is left of what the controller has created or somebody has deleted. Anything else was there before. */
+async function removedBy(runs: Runs, first: Run): Promise<{ gone: Touched[]; left: Found[] }> {
+  const created = new Set(createdIn(first).map(({ path }) => path));
+  const there = await runs.existing(first.found);
+  const isGoing = ({ path, value }: Found): boolean =>
+    created.has(path) || value.metadata.deletionTimestamp !== undefined;
+  const left = await runs.untilGone(there.filter(isGoing));
+  const kept = new Set([...there.filter((one) => !isGoing(one)), ...left].map(({ path }) => path));
+  return { gone: first.found.filter(({ path }) => !kept.has(path)), left };
 }
 
 async function undisturbedRun(runs: Runs, number: number): Promise<Run> {
@@ -128,26 +149,31 @@ interface RoundParts {
 /** A run with a crash, and its reset: if that fails, the crash is the cause, and no other run can follow. */
 async function roundAt(
   { rule, write }: CrashPoint,
-  { run: expected, names, ends, varying, gone, reconciles }: Baseline,
-  { runs, parts, options }: RoundParts,
+  { run: expected, comparison, ends, varying, gone, stays, reconciles }: Baseline,
+  { runs, parts }: RoundParts,
 ): Promise<{ round: CrashRound; isLast: boolean }> {
   const since = performance.now();
-  const what = `the run with a crash at: ${write}`;
-  const run = await runs.run(what, { rule, also: expected.touched, reconciles });
+  const { names } = comparison;
+  const also = new Map([...expected.touched].filter(([, { object }]) => names.of(object) === object.name));
+  const run = await runs.run(`the run with a crash at: ${write}`, { rule, also, reconciles });
+  const differencesIn = (found: Found[]): ObjectDifference[] =>
+    endDifferences(ends, endsOf(found, comparison), varying);
+  let differences = differencesIn(run.found);
+  if (resultOf(run, differences.length) === 'different')
+    differences = differencesIn(await runs.lookAgain([...run.touched.values()]));
   const log = parts.activity.lines;
-  const differences = endDifferences(ends, endsOf(run.found, names, options.ignored), varying);
-  const notReset = await runs.reset(gone);
-  const failed = run.failed ?? notReset;
+  const created = createdIn(run).filter((one) => !stays.has(wordsFor(one, names)));
+  const notReset = await runs.reset(gone, created);
   const facts = { point: rule, write, ms: Math.round(performance.now() - since) };
   const isLast = notReset !== undefined;
-  const result = failed ? 'failed' : resultOf(run, differences.length);
+  const result = run.failed || isLast ? 'failed' : resultOf(run, differences.length);
   if (result === 'same' || result === 'not-met') return { round: { ...facts, result }, isLast };
-  const why = failed ?? run.unrest;
+  const why = [run.failed, run.unrest, notReset].filter(Boolean).join(' ');
   const killed = run.records.find(({ faults }) => faults?.includes(rule));
   const reconcile = run.reconciles.find((one) => one.reconcile === killed?.reconcile);
   const round = {
-    ...{ ...facts, result, repeat: options.repeat(rule), log },
-    ...(why === undefined ? {} : { why }),
+    ...{ ...facts, result, repeat: `${AGAIN} --point ${shellWord(rule)}`, log },
+    ...(why === '' ? {} : { why }),
     ...(differences.length > 0 && { differences }),
     ...(reconcile && { reconcile: reconcileSummary(reconcile) }),
   };

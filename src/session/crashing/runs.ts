@@ -6,7 +6,7 @@ import type { Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { SessionFaults } from '../faults/session-faults.ts';
 import type { Activity } from './activity.ts';
-import { existing, type Found, type Touched, touchedBy } from './final-objects.ts';
+import { existing, type Found, type Touched, titleOf, touchedBy } from './final-objects.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface RunParts {
@@ -39,13 +39,15 @@ interface RunOptions {
   /** The fault that kills the controller. */
   rule?: string;
   /** What is to be read besides what this run writes. */
-  also?: Map<string, Touched>;
+  also?: ReadonlyMap<string, Touched>;
   /** Whether the controller has to have reconciled something since it has started. */
   reconciles?: boolean;
 }
 
 /** How long a first run can take to come to rest. */
 const FIRST_LIMIT_MS = 300_000;
+/** How many times as long as rest a difference or a leak has to last. */
+const SETTLING = 2;
 /** How long Kubernetes' garbage collector gets. */
 const REMOVED_MS = 60_000;
 const AFTER_REMOVAL_MS = 300;
@@ -76,20 +78,28 @@ export class Runs {
     if (added) faults.change({ clear: [added.id] });
     const all = (await readCalls(directory)).filter(({ at }) => Date.parse(at) >= since);
     const records = all.filter(isCall);
-    const touched = touchedBy(records, (object) => activity.versionOf(object));
-    const found = await existing(api, new Map([...also, ...touched]).values(), signal);
+    const touched = new Map([...also, ...touchedBy(records, (object) => activity.versionOf(object))]);
+    const found = await existing(api, touched.values(), signal);
     const wereReconciles = all.filter((one): one is ReconcileRecord => !isCall(one));
     const facts = { failed, unrest, hasMet, ms: Date.now() - since };
     return { records, reconciles: wereReconciles, touched, found, ...facts };
   }
 
-  /** Takes the scenario back. `gone`: what is gone then. Returns why that failed. */
-  async reset(gone: Touched[]): Promise<string | undefined> {
+  /** What there is when the controller was at rest once more, for longer. */
+  async lookAgain(objects: Touched[]): Promise<Found[]> {
+    await this.#unrest('what is different to become as without a crash', SETTLING * this.#quietMs);
+    return await this.existing(objects);
+  }
+
+  /** Takes the scenario back. `gone`: what is gone then. `created`: what else the run has created. Returns why that failed. */
+  async reset(gone: Touched[], created: Found[] = []): Promise<string | undefined> {
     const { scenario, signal, emit } = this.#parts;
     const failed = await reportWhileWaiting(scenario.reset(signal), { for: 'the reset' }, emit);
     if (failed) return `The reset has failed. ${failed}`;
     const [left] = await this.untilGone(gone);
-    if (left) return `The reset has not removed ${left.path}, as it did before.`;
+    if (left) return `The reset has not removed ${titleOf(left)}, as it did before.`;
+    const more = await this.untilGone(created, SETTLING * this.#quietMs);
+    if (more.length > 0) emit(notice('crashtest.leaked', { objects: more.map(titleOf) }));
     // When everything is gone, little is left to do; otherwise nobody knows what there is to wait for.
     const quietMs = gone.length > 0 ? AFTER_REMOVAL_MS : this.#quietMs;
     const unrest = await this.#unrest('the controller to come to rest after the reset', quietMs);
@@ -97,19 +107,27 @@ export class Runs {
     return undefined;
   }
 
+  /** Those of them that exist, as they are now. */
+  async existing(objects: Touched[]): Promise<Found[]> {
+    return await existing(this.#parts.api, objects, this.#parts.signal);
+  }
+
   /** Returns those that still exist after a while. */
-  async untilGone(objects: Touched[]): Promise<Found[]> {
-    const { api, signal, emit } = this.#parts;
+  async untilGone(objects: Touched[], limitMs = REMOVED_MS): Promise<Found[]> {
+    const { signal, emit } = this.#parts;
     const wait = async (): Promise<Found[]> => {
-      const until = performance.now() + REMOVED_MS;
+      const until = performance.now() + limitMs;
       for (let left = objects; ; ) {
-        const found = await existing(api, left, signal);
+        const found = await this.existing(left);
         if (found.length === 0 || performance.now() >= until) return found;
         left = found;
         if (!(await sleep(LOOK_EVERY_MS, signal))) signal.throwIfAborted();
       }
     };
-    const what = { for: 'the objects of the last run to be deleted', limitSeconds: REMOVED_MS / 1000 };
+    const what = {
+      for: 'the objects of the last run to be deleted',
+      limitSeconds: Math.round(limitMs / 1000),
+    };
     return await reportWhileWaiting(wait(), what, emit);
   }
 

@@ -65,7 +65,7 @@ function failureOf(words: string[], { code, output, missing }: ToolResult): stri
   return `\`${shortened(textOf(words), LONGEST_OUTPUT)}\` ended with exit code ${code}${end}`;
 }
 
-export function textOf(words: string[]): string {
+function textOf(words: string[]): string {
   return words[0] === 'sh' && words[1] === '-c' ? words[2]! : words.map(shellWord).join(' ');
 }
 

@@ -176,6 +176,18 @@ describe('a suggested command', () => {
     expect({ hint, values }).toMatchObject({ hint: next, values: { next } });
   });
 
+  it('that repeats a run of a crash test keeps what was typed', () => {
+    const facts = { point: 'p', write: 'w', result: 'different', ms: 1 } as const;
+    const round = { ...facts, repeat: `${AGAIN} --point 'crash create pods nth=1'` };
+    const event = { type: 'crashtest.round', number: 1, of: 1, round } as const;
+    const command = typed('crashtest', ['-n', 'shop'], ['sh', '-c', 'make a && make b']);
+    expect(withNextCommands(event, command, {})).toMatchObject({
+      round: {
+        repeat: "devloop crashtest -n shop --point 'crash create pods nth=1' -- sh -c 'make a && make b'",
+      },
+    });
+  });
+
   it('in a message stands in backticks', () => {
     const message = 'The program wrote devloop down. Run `devloop down` then.';
     const note = notice('login.output', { line: message });

@@ -103,3 +103,11 @@ test('of the log, warnings and errors of this run are kept', () => {
   say('2026-01-01T10:00:00Z\tERROR\tno luck');
   expect(activity.lines).toEqual(['2026-01-01T10:00:00Z\tERROR\tno luck']);
 });
+
+test('what had failed before the controller started again is not waited for: its object may be deleted', () => {
+  const activity = running();
+  activity.observe(reconcile({ result: 'error', error: 'no luck' }));
+  activity.observe({ type: 'controller.started', pid: 2, command: [], build: 'b' });
+  activity.observe(READY);
+  expect(activity.unrest(0, false)).toBeUndefined();
+});

@@ -10,7 +10,7 @@ const object = (more: object, metadata: object = {}) =>
     metadata: { name: 'web', uid: UID, resourceVersion: '7', generation: 3, ...metadata },
     ...more,
   }) as never;
-const plain = { known: new Map<string, string>(), ignored: [] };
+const plain = { known: new Map<string, string>(), ignored: [], hasOwnStatus: true };
 
 test('what the API server sets anew in each run is left out', () => {
   const one = object({
@@ -40,7 +40,7 @@ test('uids and generated names stand for what they name', () => {
     { spec: { podName: 'web-x1', other: UID.replace('0', '2') } },
     { ownerReferences: [{ uid: UID, name: 'web' }] },
   );
-  expect(normalised(owned, { known, ignored: [] })).toMatchObject({
+  expect(normalised(owned, { ...plain, known })).toMatchObject({
     metadata: { ownerReferences: [{ uid: '<uid of Pod shop/web>' }] },
     spec: { podName: 'web-*', other: '<uid>' },
   });
@@ -59,4 +59,29 @@ test('conditions have no order, secrets no values, and what the user ignores is 
   expect(normalised(object({ status: { count: 1 } }), { ...plain, ignored })).toEqual(
     normalised(object({ status: { count: 2 } }), { ...plain, ignored }),
   );
+});
+
+test('a status counts only if the controller writes it, and where others put things does not', () => {
+  const ready = object({ spec: { nodeName: 'one' }, status: { phase: 'Running' } });
+  const pending = object({ spec: { nodeName: 'two' }, status: { phase: 'Pending' } });
+  expect(normalised(ready, plain)).not.toEqual(normalised(pending, plain));
+  const ofOthers = { ...plain, hasOwnStatus: false };
+  expect(normalised(ready, ofOthers)).toEqual(normalised(pending, ofOthers));
+  expect(normalised(object({ spec: {} }), plain)).not.toEqual(
+    normalised(object({ spec: { nodeName: 'one' } }), plain),
+  );
+  const revision = (at: string): never =>
+    object({}, { annotations: { 'deployment.kubernetes.io/revision': at } });
+  expect(normalised(revision('1'), plain)).toEqual(normalised(revision('2'), plain));
+});
+
+test('the order of lists says something only in what is wanted', () => {
+  const status = (...shards: string[]): never =>
+    object({ status: { shards: shards.map((name) => ({ at: 'x', name })) } });
+  expect(normalised(status('a', 'b'), plain)).toEqual(normalised(status('b', 'a'), plain));
+  expect(normalised(status('a', 'b'), plain)).not.toEqual(normalised(status('a', 'c'), plain));
+  const finalizers = (...all: string[]): never => object({}, { finalizers: all });
+  expect(normalised(finalizers('a', 'b'), plain)).toEqual(normalised(finalizers('b', 'a'), plain));
+  const spec = (...args: string[]): never => object({ spec: { args } });
+  expect(normalised(spec('a', 'b'), plain)).not.toEqual(normalised(spec('b', 'a'), plain));
 });

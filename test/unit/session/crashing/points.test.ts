@@ -69,3 +69,17 @@ test('names that only one of two runs has, and that begin alike, are generated',
     'web-*',
   );
 });
+
+test('a name with a uid in it, or made up in its middle, is generated, and one that both runs have is not', () => {
+  const uids = ['0b1f8a52-97d0-4f0f-9d3a-2f6a51a3a7c1', '1c2f8a52-11d0-4f0f-8d3a-3f6a51a3a7c2'];
+  const runs = ['x7', 'q2'].map((some, run) => [
+    write('create', `data-${uids[run]}`),
+    write('create', `web-${some}-config`),
+    write('create', 'web-0'),
+  ]);
+  const names = namesIn(runs[0]!, runs[1]!);
+  expect(runs[1]!.map((record) => names.of(record))).toEqual(['data-*', 'web-*-config', 'web-0']);
+  expect(names.of(write('create', 'web-zz-config'))).toBe('web-*-config');
+  expect(names.of(write('create', 'data-2d3f8a52-11d0-4f0f-8d3a-3f6a51a3a7c3'))).toBe('data-*');
+  expect(names.of(write('create', 'web-1'))).toBe('web-1');
+});
