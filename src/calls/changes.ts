@@ -1,4 +1,4 @@
-import { type PatchOperation, patchWords, valueAt } from '../reviews/patch.ts';
+import { escaped, type PatchOperation, patchWords, valueAt } from '../reviews/patch.ts';
 
 /** Nobody reads more, and each is kept. */
 const MOST = 20;
@@ -47,7 +47,7 @@ function compare(before: unknown, after: unknown, { path, level, found }: Place)
     return;
   }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const below = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const below = `${path}/${escaped(key)}`;
     if (NOISE.has(below)) continue;
     if (!Object.hasOwn(after, key)) found.push({ op: 'remove', path: below });
     else if (!Object.hasOwn(before, key)) found.push({ op: 'add', path: below });

@@ -12,6 +12,8 @@ export interface ToolOptions {
   onErrors?: (text: string) => void;
   /** The program's standard input, which is empty by default. */
   input?: string;
+  /** How many of the last characters of each output are kept, of a program that can write any number. Absent: all. */
+  keeps?: number | undefined;
 }
 
 export interface ToolResult {
@@ -36,7 +38,7 @@ const POLL_MS = 10;
  * group.
  */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  const { cwd, env, signal, input, onErrors } = options;
+  const { cwd, env, signal, input, keeps, onErrors } = options;
   signal?.throwIfAborted();
   const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
   const [named = '', ...args] = command;
@@ -51,8 +53,8 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   });
   // The program may exit without reading all of its input.
   child.stdin?.on('error', () => {}).end(input);
-  collect(child.stdout!, result, 'stdout');
-  collect(child.stderr!, result, 'stderr');
+  collect(child.stdout!, { result, name: 'stdout', keeps });
+  collect(child.stderr!, { result, name: 'stderr', keeps });
   if (onErrors) child.stderr!.on('data', onErrors);
   const ended = new AbortController();
   const interrupt = () => {
@@ -93,10 +95,14 @@ async function closeOutput(
   stderr?.destroy();
 }
 
-function collect(stream: NodeJS.ReadableStream, result: ToolResult, name: 'stdout' | 'stderr'): void {
+function collect(
+  stream: NodeJS.ReadableStream,
+  { result, name, keeps }: { result: ToolResult; name: 'stdout' | 'stderr'; keeps: number | undefined },
+): void {
+  const kept = (text: string): string => (keeps === undefined ? text : text.slice(-keeps));
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {
-    result[name] += text;
-    result.output += text;
+    result[name] = kept(result[name] + text);
+    result.output = kept(result.output + text);
   });
 }

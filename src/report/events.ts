@@ -186,9 +186,9 @@ export type DevloopEvent =
   | { type: 'crashtest.round'; number: number; of: number; round: CrashRound }
   /**
    * The result of `devloop crashtest`. `wrong`: in how many runs the end was another one. `notMet`: in how many the write was not made again.
-   * `left`: at how many further writes it was not killed.
+   * `left`: at how many further writes it was not killed. `isReset`: whether what the last run did was taken back; if not, no other could follow.
    */
-  | { type: 'crashtest.done'; points: number; wrong: number; notMet: number; left: number }
+  | { type: 'crashtest.done'; points: number; wrong: number; notMet: number; left: number; isReset: boolean }
   /** `devloop plan --against`: a write that the plans of the checkout and of the revision do not have in common. */
   | { type: 'plan.difference'; revision: string; difference: PlanDifference }
   /** How many writes only one of the plans has, how many both have differently, and how many are the same. */

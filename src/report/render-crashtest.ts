@@ -94,11 +94,14 @@ function doneText({
   wrong,
   notMet,
   left,
+  isReset,
 }: Extract<CrashtestEvent, { type: 'crashtest.done' }>): string {
   const met = points - notMet;
   const rest = [
     ...(notMet > 0 ? [`${counted(notMet, 'write')} not made again`] : []),
-    ...(left > 0 ? [`${left} more not tried: --limit ${points + left}`] : []),
+    ...(left > 0
+      ? [`${left} more not tried${isReset ? `: --limit ${points + left}` : ', since the reset has failed'}`]
+      : []),
   ];
   const result =
     wrong === 0

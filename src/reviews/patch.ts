@@ -66,6 +66,11 @@ export function valueAt(object: unknown, pointer: string): unknown {
   );
 }
 
+/** A key as a token of a JSON pointer. */
+export function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
 /** The parts of a JSON pointer. */
 export function tokensOf(pointer: string): string[] {
   const tokens = pointer.split('/').slice(1);

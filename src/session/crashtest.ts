@@ -6,9 +6,10 @@ import { notice } from '../report/notices/catalogue.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { Activity } from './crashing/activity.ts';
 import { crashIn } from './crashing/points.ts';
-import { crashRounds, type Tested } from './crashing/rounds.ts';
+import { type Counts, crashRounds } from './crashing/rounds.ts';
 import { createScenario, resetFor } from './crashing/scenario.ts';
 import type { RunningSession } from './running.ts';
+import { isProxied } from './start/proxied.ts';
 import { up } from './up.ts';
 
 export interface CrashtestOptions extends UpOptions {
@@ -44,9 +45,10 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
     const isCrash = event.type === 'note' && event.code === 'faults.crashed';
     if (!isReady || !(LEFT_OUT.has(event.type) || isCrash)) io.emit(event, ...rest);
   };
-  let tested: Tested | undefined;
+  let tested: Counts | undefined;
   let mayHaveLeft = false;
   const attend = async ({ context, files, faults, standing, work }: RunningSession): Promise<void> => {
+    if (!isProxied(context)) throw new DevloopError('usage.invalid', DIRECT);
     isReady = true;
     // A build in the middle would make the runs those of two programs.
     standing.supervisor?.followFiles(false);
@@ -59,9 +61,8 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
       { ...parts, emit: work.emit, signal: work.signal },
       { ...options, when, ignored, point },
     );
-    const { isReset, ...counts } = tested;
-    work.emit({ type: 'crashtest.done', ...counts });
-    [isReady, mayHaveLeft] = [false, !isReset];
+    work.emit({ type: 'crashtest.done', ...tested });
+    [isReady, mayHaveLeft] = [false, !tested.isReset];
   };
   const { attend: _, ...quietly } = io;
   const guest = {
@@ -78,6 +79,8 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
 }
 
 const FOUND = 'The cluster does not end as without a crash.';
+
+const DIRECT = 'A crash test needs the API proxy, which `api: direct` leaves out.';
 
 function pathOf(text: string): NonNullable<ReturnType<typeof jsonPath>> {
   const path = jsonPath(text);

@@ -66,7 +66,13 @@ export const CALLS = {
   /** `crashtest`: what the controller has created in a run with a crash is still there after the reset. */
   'crashtest.leaked': warning<{ objects: string[] }>(
     ({ objects }) =>
-      `The reset has not removed ${withNames(counted(objects.length, 'object'), objects)}: the controller created it in the run with the crash, and nothing has deleted it since`,
+      `Neither the controller nor the reset has removed what the controller created in the run with the crash: ${withNames(counted(objects.length, 'object'), objects)}`,
+  ),
+  /** `crashtest`: a run made more calls than a session records. */
+  'crashtest.cut': warning<Record<string, never>>(
+    () =>
+      'The controller made more calls in this run than devloop keeps, so the crash test does not know the first ones.',
+    () => 'Give a command that makes it do less.',
   ),
   /** `crashtest` has ended in the middle, so what its command did in the cluster may still be there. */
   'crashtest.not-reset': warning<{ reset: string }>(

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectDifference } from '../../report/crash-round.ts';
 import { objectDiff } from '../../reviews/objects.ts';
+import { escaped, tokensOf } from '../../reviews/patch.ts';
 
 /** The normalised objects at the end of a run, by what they are called in each run: `Deployment default/web`. */
 export type Ends = ReadonlyMap<string, readonly unknown[]>;
@@ -54,7 +55,7 @@ function* differing(one: unknown, other: unknown, at: string): Generator<string>
   if (isDeepStrictEqual(one, other)) return;
   if (!isContainer(one) || !isContainer(other) || !isAlike(one, other)) return yield at;
   for (const key of new Set([...Object.keys(one), ...Object.keys(other)]))
-    yield* differing(fieldsOf(one)[key], fieldsOf(other)[key], `${at}/${key}`);
+    yield* differing(fieldsOf(one)[key], fieldsOf(other)[key], `${at}/${escaped(key)}`);
 }
 
 function isAlike(one: object, other: object): boolean {
@@ -70,8 +71,10 @@ function masked(value: unknown, fields: Set<string>, at: string): unknown {
   const missing = [...fields].filter(
     (one) => one.startsWith(`${at}/`) && !one.slice(at.length + 1).includes('/'),
   );
-  const all = new Set([...Object.keys(value), ...missing.map((one) => one.slice(at.length + 1))]);
-  const entries = [...all].sort().map((key) => [key, masked(fieldsOf(value)[key], fields, `${at}/${key}`)]);
+  const all = new Set([...Object.keys(value), ...missing.map((one) => tokensOf(one).at(-1)!)]);
+  const entries = [...all]
+    .sort()
+    .map((key) => [key, masked(fieldsOf(value)[key], fields, `${at}/${escaped(key)}`)]);
   return Object.fromEntries(entries);
 }
 

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import type { PathStep } from '../../config/json-path.ts';
 import { stable } from '../../reviews/compare.ts';
@@ -9,6 +10,8 @@ const OF_SERVER = new Set([
 ]);
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const MOST_LEVELS = 100;
+const MARKS_KEY = randomBytes(32);
+const MARK_LENGTH = 8;
 /** Fields of strings that others set, and not in the same way each time: where a Pod runs, how often a Deployment was changed. */
 const OF_OTHERS = new Set(['nodeName', 'deployment.kubernetes.io/revision']);
 /** Fields with lists to which several programs, or one in any order, add what they have. */
@@ -27,10 +30,31 @@ export interface Replaced {
 /** The object with what is the same in each run that ends alike: without uids, versions, times, generated names and secrets. */
 export function normalised(object: KubeObject, { known, ignored, hasOwnStatus }: Replaced): unknown {
   const { value } = redact(object, { paths: ignored });
-  const { metadata, status, ...rest } = value as KubeObject & Record<string, unknown>;
+  const { metadata, status, ...rest } = value as Fields;
   const kept = Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_SERVER.has(key)));
-  const compared = { ...rest, metadata: kept, ...(hasOwnStatus && status !== undefined && { status }) };
+  const hidden = object.kind === 'Secret' ? { data: hiddenData(object as Fields, ignored) } : {};
+  const compared = {
+    ...rest,
+    ...hidden,
+    metadata: kept,
+    ...(hasOwnStatus && status !== undefined && { status }),
+  };
   return walk(compared, { known, generation: object.metadata.generation, isUnordered: false }, 0);
+}
+
+type Fields = KubeObject & Record<string, unknown>;
+
+/** The values of a Secret as marks that tell only which are the same, and only in this process. */
+function hiddenData({ apiVersion, kind, data }: Fields, ignored: PathStep[][]): Record<string, string> {
+  const values = (data ?? {}) as Record<string, unknown>;
+  const keys = Object.keys(values);
+  // Only what the user names is replaced in this: booleans are no secrets.
+  const probe = { apiVersion, kind, data: Object.fromEntries(keys.map((key) => [key, true])) };
+  const compared = redact(probe, { paths: ignored }).value.data;
+  const markOf = (text: unknown): string =>
+    createHmac('sha256', MARKS_KEY).update(String(text)).digest('hex').slice(0, MARK_LENGTH);
+  const shown = (key: string): string => (compared[key] ? markOf(values[key]) : 'ignored');
+  return Object.fromEntries(keys.map((key) => [key, `<redacted: ${shown(key)}>`]));
 }
 
 interface Place {

@@ -1,6 +1,6 @@
 import type { CallRecord } from '../../calls/record.ts';
 import { DevloopError } from '../../errors.ts';
-import { NoRule, parseRule } from '../../faults/parse.ts';
+import { isRule, NoRule, parseRule } from '../../faults/parse.ts';
 import { isAbout, type Subject } from '../../faults/rule.ts';
 import type { Names } from './names.ts';
 
@@ -29,6 +29,8 @@ export function crashPoints(
     const place = { namespace: record.namespace, name };
     const limits = Object.entries(place).flatMap(([key, text]) => (text ? [`${key}=${text}`] : []));
     const about = [effect, record.verb, inFull(record), ...limits].join(' ');
+    // A ClusterRole can have a name that no rule can have.
+    if (!isRule(about)) return [];
     const rule = parseRule(about);
     const nth = writes.slice(0, index + 1).filter((one) => isAbout(rule, subjectOf(one))).length;
     const object = [record.namespace, name].filter(Boolean).join('/');

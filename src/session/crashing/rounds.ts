@@ -33,11 +33,6 @@ export interface RoundsOptions {
 
 export type Counts = Omit<Extract<DevloopEvent, { type: 'crashtest.done' }>, 'type'>;
 
-export interface Tested extends Counts {
-  /** Whether what the last run did was taken back. */
-  isReset: boolean;
-}
-
 /** What all rounds are compared with. */
 interface Baseline {
   first: Run;
@@ -56,7 +51,7 @@ const LEAST_LIMIT_MS = 60_000;
 const TIMES_AS_LONG = 4;
 
 /** Runs the scenario twice without a crash, and then once for each point. Throws 'crashtest.scenario' if it cannot be run without a crash. */
-export async function crashRounds(parts: RunParts, options: RoundsOptions): Promise<Tested> {
+export async function crashRounds(parts: RunParts, options: RoundsOptions): Promise<Counts> {
   const runs = new Runs(parts, options.quietSeconds);
   const { emit } = parts;
   const baseline = await undisturbed(runs, parts, options);

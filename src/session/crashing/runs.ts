@@ -76,7 +76,9 @@ export class Runs {
     const unrest = failed ? undefined : await this.#unrest(resting, this.#quietMs, reconciles);
     const hasMet = faults.injector.list().some(({ id, met }) => id === added?.id && met > 0);
     if (added) faults.change({ clear: [added.id] });
-    const all = (await readCalls(directory)).filter(({ at }) => Date.parse(at) >= since);
+    const kept = await readCalls(directory);
+    if (isCut(kept, since)) emit(notice('crashtest.cut', {}));
+    const all = kept.filter(({ at }) => Date.parse(at) >= since);
     const records = all.filter(isCall);
     const touched = new Map([...also, ...touchedBy(records, (object) => activity.versionOf(object))]);
     const found = await existing(api, touched.values(), signal);
@@ -137,4 +139,9 @@ export class Runs {
     const resting = activity.rest({ quietMs, limitMs, reconciles }, signal);
     return await reportWhileWaiting(resting, { for: what, limitSeconds: Math.round(limitMs / 1000) }, emit);
   }
+}
+
+/** Whether calls since that time may be missing in the recording, which keeps the newest ones. */
+export function isCut([oldest]: (CallRecord | ReconcileRecord)[], since: number): boolean {
+  return oldest !== undefined && Date.parse(oldest.at) >= since && !/^[ck]-0*1$/.test(oldest.id);
 }

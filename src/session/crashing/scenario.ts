@@ -44,11 +44,13 @@ export async function createScenario(
   const own = api.kubeconfigFiles.length > 0 ? { ...env, KUBECONFIG: kubeconfig } : env;
   const done = async (words: string[], signal: AbortSignal): Promise<string | undefined> => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-    const ended = await runTool(words, { cwd, env: own, signal: limited }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      if (limited.aborted) return undefined;
-      throw error;
-    });
+    const ended = await runTool(words, { cwd, env: own, signal: limited, keeps: LONGEST_OUTPUT }).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        if (limited.aborted) return undefined;
+        throw error;
+      },
+    );
     return ended ? failureOf(words, ended) : `\`${textOf(words)}\` has not ended after ${LIMIT_MS / 1000} s.`;
   };
   return {
@@ -61,7 +63,7 @@ function failureOf(words: string[], { code, output, missing }: ToolResult): stri
   if (code === 0) return undefined;
   if (missing) return `\`${words[0]}\` was not found.`;
   const said = output.trim();
-  const end = said === '' ? '.' : `:\n${said.slice(-LONGEST_OUTPUT)}`;
+  const end = said === '' ? '.' : `:\n${said}`;
   return `\`${shortened(textOf(words), LONGEST_OUTPUT)}\` ended with exit code ${code}${end}`;
 }
 

@@ -50,3 +50,8 @@ test('all of its output arrives', async () => {
   const { stdout } = await run('process.stdout.write("x".repeat(5_000_000))');
   expect(stdout).toHaveLength(5_000_000);
 });
+
+test('of a tool that writes megabytes, as much as is wanted is kept, the last of it', async () => {
+  const { stdout, output } = await run("console.log('x'.repeat(5e6)); console.log('the end')", { keeps: 20 });
+  expect([stdout, output]).toEqual([`${'x'.repeat(11)}\nthe end\n`, `${'x'.repeat(11)}\nthe end\n`]);
+});

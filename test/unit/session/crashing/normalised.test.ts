@@ -85,3 +85,19 @@ test('the order of lists says something only in what is wanted', () => {
   const spec = (...args: string[]): never => object({ spec: { args } });
   expect(normalised(spec('a', 'b'), plain)).not.toEqual(normalised(spec('b', 'a'), plain));
 });
+
+test('another value of a Secret is seen, never shown, and ignored if the user wants that', () => {
+  const secret = (password: string): never =>
+    ({
+      kind: 'Secret',
+      apiVersion: 'v1',
+      metadata: { name: 's' },
+      data: { password, user: 'YW5u' },
+    }) as never;
+  const [one, other] = ['b25l', 'b3RoZXI='].map((password) => normalised(secret(password), plain));
+  expect(one).toEqual(normalised(secret('b25l'), plain));
+  expect(one).not.toEqual(other);
+  expect(JSON.stringify([one, other])).not.toMatch(/b25l|b3RoZXI|YW5u/);
+  const ignored = { ...plain, ignored: [jsonPath('.data.password')!] };
+  expect(normalised(secret('b25l'), ignored)).toEqual(normalised(secret('b3RoZXI='), ignored));
+});

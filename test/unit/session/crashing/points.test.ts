@@ -83,3 +83,15 @@ test('a name with a uid in it, or made up in its middle, is generated, and one t
   expect(names.of(write('create', 'data-2d3f8a52-11d0-4f0f-8d3a-3f6a51a3a7c3'))).toBe('data-*');
   expect(names.of(write('create', 'web-1'))).toBe('web-1');
 });
+
+test('a name that no fault can have is left out, and ends nothing', () => {
+  const cluster = {
+    group: 'rbac.authorization.k8s.io',
+    resource: 'clusterroles',
+    namespace: undefined,
+  } as never;
+  const records = [write('create', 'team a=b', cluster), write('create', 'system:web', cluster)];
+  expect(rulesOf(records)).toEqual([
+    'crash create clusterroles.rbac.authorization.k8s.io name=system:web nth=1',
+  ]);
+});

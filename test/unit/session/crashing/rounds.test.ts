@@ -59,7 +59,7 @@ class Cluster {
     const what = { verb, group: '', resource: 'configmaps', namespace: 'shop' };
     const injected = this.injector.meetAnswered({ ...what, name });
     this.#records.push({
-      ...{ v: 1, id: `c-${this.#records.length}`, at: new Date().toISOString(), ms: 1, isWrite: true },
+      ...{ v: 1, id: `c-${this.#records.length + 1}`, at: new Date().toISOString(), ms: 1, isWrite: true },
       ...{ ...what, name: named, kind: 'ConfigMap', code: verb === 'create' ? 201 : 200 },
       ...(verb === 'delete' ? {} : { objectAfter: value }),
       ...(injected && { faults: injected.by }),
