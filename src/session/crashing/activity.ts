@@ -53,6 +53,8 @@ export class Activity {
     switch (event.type) {
       case 'controller.started':
       case 'controller.exited':
+        // What a killed controller says of the calls that were cut is no news.
+        if (event.type === 'controller.started') this.#lines = [];
         this.#isRunning = false;
         this.#reconciles = 0;
         // It reconciles everything anew, but not what is deleted by then.

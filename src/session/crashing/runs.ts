@@ -59,6 +59,8 @@ export class Runs {
   limitMs = FIRST_LIMIT_MS;
   #parts: RunParts;
   #quietMs: number;
+  /** What the controller has written before the first run: it may write that whenever it starts, and then a crash has not made it. */
+  #fromStart: Map<string, Touched> | undefined;
 
   constructor(parts: RunParts, quietSeconds: number) {
     this.#parts = parts;
@@ -80,7 +82,11 @@ export class Runs {
     if (isCut(kept, since)) emit(notice('crashtest.cut', {}));
     const all = kept.filter(({ at }) => Date.parse(at) >= since);
     const records = all.filter(isCall);
-    const touched = new Map([...also, ...touchedBy(records, (object) => activity.versionOf(object))]);
+    const written = (calls: CallRecord[]) => touchedBy(calls, (object) => activity.versionOf(object));
+    this.#fromStart ??= written(kept.filter(isCall).filter(({ at }) => Date.parse(at) < since));
+    const touched = written(records);
+    if (rule !== undefined) for (const key of this.#fromStart.keys()) touched.delete(key);
+    for (const [key, one] of also) touched.set(key, one);
     const found = await existing(api, touched.values(), signal);
     const wereReconciles = all.filter((one): one is ReconcileRecord => !isCall(one));
     const facts = { failed, unrest, hasMet, ms: Date.now() - since };

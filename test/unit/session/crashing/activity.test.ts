@@ -102,6 +102,8 @@ test('of the log, warnings and errors of this run are kept', () => {
   say('2026-01-01T10:00:00Z\tINFO\tall is well');
   say('2026-01-01T10:00:00Z\tERROR\tno luck');
   expect(activity.lines).toEqual(['2026-01-01T10:00:00Z\tERROR\tno luck']);
+  activity.observe({ type: 'controller.started', pid: 2, command: [], build: 'b' });
+  expect(activity.lines).toEqual([]);
 });
 
 test('what had failed before the controller started again is not waited for: its object may be deleted', () => {
