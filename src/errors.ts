@@ -80,6 +80,7 @@ export const CATALOGUE = {
     about: 'Reviews that are to be saved in the checkout may contain secrets.',
   },
   'plan.network': { exit: 2, about: 'Nothing here keeps the controller of a plan from the network.' },
+  'plan.incomplete': { exit: 6, about: 'The controller of a plan fails before it writes anything.' },
   'plan.changes': { exit: 8, about: 'The code of the checkout would change the cluster.' },
   'crashtest.found': {
     exit: 6,

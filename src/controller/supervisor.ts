@@ -5,7 +5,7 @@ import { notice } from '../report/notices/catalogue.ts';
 import { prepareFirst } from './build.ts';
 import { buildId } from './build-id.ts';
 import { buildOnce } from './builder.ts';
-import { endedByItself, exitedError } from './exit-cause.ts';
+import { endedByItself, exitProblem } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
 import { reasonOf } from './restart-runs.ts';
@@ -81,7 +81,8 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       }),
     async ended() {
       const { running } = supervised;
-      return await exitedError(await running!.exited, running!.lastLines());
+      const { message, hint } = exitProblem(await running!.exited, running!.lastLines());
+      return new DevloopError('controller.exited', message, hint === undefined ? {} : { hint });
     },
     lookAhead: () => lookAhead(supervised),
     runWith: (next) => runWith(supervised, next),

@@ -62,18 +62,21 @@ async function requireIsolation(): Promise<void> {
 const REACHES =
   'What it does elsewhere than at the API server of its kubeconfig would happen: in clouds, databases, other clusters, and programs of this machine.';
 
-function conclude({ writes: planned, failure }: DryRunResult, emit: Emit): void {
+function conclude({ writes: planned, failed, failure }: DryRunResult, emit: Emit): void {
   const writes = planned.map(({ write }) => write);
   for (const write of writes) emit({ type: 'plan.write', write });
   const count = (action: PlannedWrite['action']): number =>
     writes.filter((one) => one.action === action).length;
   const counts = { create: count('create'), change: count('change'), delete: count('delete') };
   const rest = { refused: count('refused'), notSent: count('not-sent') };
-  if (failure === undefined || writes.length > 0) emit({ type: 'plan.done', ...counts, ...rest });
+  if ((failure === undefined && failed.length === 0) || writes.length > 0)
+    emit({ type: 'plan.done', ...counts, ...rest });
   if (failure) throw incomplete(failure);
   if (writes.length > 0) throw new DevloopError('plan.changes', CHANGES, { isSummary: true });
+  if (failed.length > 0) throw new DevloopError('plan.incomplete', NOTHING, { isSummary: true });
 }
 
+const NOTHING = 'The controller would change nothing, but it fails to reconcile.';
 const CHANGES = 'The controller would change the cluster.';
 
 function concludeBoth(

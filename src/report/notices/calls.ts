@@ -29,6 +29,11 @@ export const CALLS = {
       `After ${seconds} s, the controller still asked for something new, so this plan may be incomplete.`,
     () => 'Give it more time: --limit-seconds 600',
   ),
+  /** The newest reconcile of an object failed, and not because of a write that the plan shows. `others`: of how many others it failed, too. */
+  'plan.reconcile-failed': warning<{ object: ObjectName; error: string; others: number }>(
+    ({ object, error, others }) =>
+      `The controller fails to reconcile ${describe(object)}${others === 0 ? '' : ` and ${counted(others, 'other object')}`}, so the plan lacks what it would write there: ${error}`,
+  ),
   /** Nobody could be asked which API groups other servers answer for, so writes to groups that are not Kubernetes' own are not sent. */
   'plan.groups-unknown': warning<{ cause: string }>(
     ({ cause }) =>

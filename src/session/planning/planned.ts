@@ -1,7 +1,7 @@
 import { type CallRecord, isCall, type ReconcileRecord } from '../../calls/record.ts';
 import type { PlannedWrite } from '../../report/planned-write.ts';
 import { objectDiff, yaml } from '../../reviews/objects.ts';
-import { waitsOf } from './waits.ts';
+import { type FailedReconcile, failedReconciles, waitsOf } from './waits.ts';
 
 /** A write of a plan, and the object after it without what the API server sets. */
 export interface Planned {
@@ -16,16 +16,23 @@ const DELETES = new Set(['delete', 'deletecollection']);
 /** What the API server sets, which says nothing about the controller. */
 const SET_BY_SERVER = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
 
+/** What a dry run has recorded. */
+export interface PlannedRun {
+  writes: Planned[];
+  /** Reconciles that fail for another reason than a write of the plan. */
+  failed: FailedReconcile[];
+}
+
 /** The writes of a dry run in their order, without those that change nothing. `again`: how often a write was repeated. */
-export function plannedWrites(
+export function plannedRun(
   records: (CallRecord | ReconcileRecord)[],
   again: (record: CallRecord) => number,
-): Planned[] {
+): PlannedRun {
   const written = new Set<string>();
   const calls = records.filter(isCall);
   const sent = calls.filter((one) => one.isDryRun && !isRefused(one) && !one.isUnchanged);
   const waits = waitsOf(records, sent, again);
-  return calls.flatMap((record) => {
+  const writes = calls.flatMap((record) => {
     const write = plannedWrite(record);
     if (write === undefined || (write.action === 'refused' && isAcceptedIn(sent, record))) return [];
     const object = [record.group, record.resource?.split('/')[0], record.namespace, record.name].join(' ');
@@ -34,6 +41,12 @@ export function plannedWrites(
     const more = defined({ isLater: isLater ? (true as const) : undefined, waits: waits.get(record.id) });
     return [{ write: { ...write, ...more }, ...objectOf(record) }];
   });
+  const explaining = calls.filter((one) => waits.has(one.id) || (isPlanned(one) && isRefused(one)));
+  return { writes, failed: failedReconciles(records, explaining) };
+}
+
+function isPlanned({ isDryRun, isOwn, code }: CallRecord): boolean {
+  return isDryRun === true || (isOwn === true && code === NOT_SENT);
 }
 
 /** A conflict is refused, and the same write accepted a moment later. */
@@ -56,10 +69,10 @@ function isRefused({ code = 0 }: CallRecord): boolean {
 }
 
 function plannedWrite(record: CallRecord): PlannedWrite | undefined {
-  const { verb, resource = record.path ?? '', group, namespace, name, code = 0, message } = record;
+  const { verb, resource = record.path ?? '', group, namespace, name, message } = record;
   const { kind = kindIn(record.objectBefore) } = record;
   const isSent = record.isDryRun === true;
-  if (!isSent && !(record.isOwn && code === NOT_SENT)) return undefined;
+  if (!isPlanned(record)) return undefined;
   const what = { verb, resource, ...defined({ group, kind, namespace, name }) };
   if (!isSent) return { action: 'not-sent', ...what };
   if (isRefused(record)) return { action: 'refused', ...what, ...defined({ message }) };

@@ -21,7 +21,7 @@ import type { PlannedTakeOver, Session, UpCommand } from '../start/session.ts';
 import { admitStarts, type Starts } from '../start/starts.ts';
 import { FirstWrites } from './first-writes.ts';
 import { aggregated } from './groups.ts';
-import { type Planned, plannedWrites } from './planned.ts';
+import { type PlannedRun, plannedRun } from './planned.ts';
 
 export interface RunLimits {
   /** The plan is complete when the controller has asked for nothing new for so long. */
@@ -32,8 +32,7 @@ export interface RunLimits {
   network: boolean;
 }
 
-export interface DryRunResult {
-  writes: Planned[];
+export interface DryRunResult extends PlannedRun {
   /** Why the controller has ended. */
   failure?: DevloopError;
 }
@@ -99,8 +98,11 @@ async function runDry(session: Session, limits: RunLimits): Promise<DryRunResult
   });
   // What is recorded is complete when nothing can come any more.
   await recorded.disposeAsync();
-  const writes = plannedWrites(await readCalls(files.directory), (record) => first.again(record));
-  return failure === undefined ? { writes } : { writes, failure };
+  const found = plannedRun(await readCalls(files.directory), (record) => first.again(record));
+  const [one, ...others] = found.failed;
+  if (one)
+    io.emit(notice('plan.reconcile-failed', { object: one.of, error: one.error, others: others.length }));
+  return failure === undefined ? found : { ...found, failure };
 }
 
 function onlyWayTo({ variables }: ApiProxy, directory: string): OnlyWay {

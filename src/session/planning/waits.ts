@@ -1,4 +1,5 @@
 import { type CallRecord, isCall, type ReconcileRecord } from '../../calls/record.ts';
+import type { ObjectName } from '../../report/object-name.ts';
 import type { PlanWait } from '../../report/planned-write.ts';
 
 /** A controller that only looks once again has other reasons. */
@@ -32,11 +33,39 @@ export function waitsOf(
     });
     const newest = later.at(-1);
     if (newest === undefined || later.length < OFTEN || !UNFINISHED.has(newest.result)) continue;
-    const { controller, kind = controller, namespace, name, error } = newest;
-    const object = { kind, name, ...(namespace !== undefined && { namespace }) };
-    found.set(write.id, { for: 'reconcile', times: later.length, of: object, ...(error && { error }) });
+    const { error } = newest;
+    found.set(write.id, {
+      for: 'reconcile',
+      times: later.length,
+      of: nameOf(newest),
+      ...(error && { error }),
+    });
   }
   return found;
+}
+
+/** A reconcile that fails, and whose object has no write that shows why. */
+export interface FailedReconcile {
+  of: ObjectName;
+  error: string;
+}
+
+/** The objects whose newest reconcile has failed. `shown`: the calls that say why. */
+export function failedReconciles(
+  records: (CallRecord | ReconcileRecord)[],
+  shown: CallRecord[],
+): FailedReconcile[] {
+  const reconciled = reconciledBy(records);
+  const explained = new Set(shown.map(({ reconcile = '' }) => reconciled.get(reconcile)));
+  const newest = new Map(records.flatMap((one) => (isCall(one) ? [] : [[objectOf(one), one] as const])));
+  return [...newest].flatMap(([object, one]) => {
+    const hasFailed = one.result === 'error' || one.result === 'panic';
+    return hasFailed && !explained.has(object) ? [{ of: nameOf(one), error: one.error ?? one.result }] : [];
+  });
+}
+
+function nameOf({ controller, kind = controller, namespace, name }: ReconcileRecord): ObjectName {
+  return { kind, name, ...(namespace !== undefined && { namespace }) };
 }
 
 /** The object of each reconcile. */
