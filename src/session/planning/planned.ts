@@ -12,6 +12,8 @@ export interface Planned {
 }
 
 const NOT_SENT = 405;
+/** Others need the object, also if it was not known before. */
+const MAY_CREATE = new Set(['create', 'apply']);
 const DELETES = new Set(['delete', 'deletecollection']);
 /** What the API server sets, which says nothing about the controller. */
 const SET_BY_SERVER = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
@@ -80,7 +82,7 @@ function plannedWrite(record: CallRecord): PlannedWrite | undefined {
   const { changes, objectBefore, objectAfter } = record;
   const action = DELETES.has(verb)
     ? 'delete'
-    : objectBefore === undefined && verb !== 'patch'
+    : objectBefore === undefined && MAY_CREATE.has(verb)
       ? 'create'
       : 'change';
   return { action, ...what, ...defined({ changes, diff: diffOf(objectBefore, objectAfter) }) };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DryRun } from '../../api-proxy/dry-run.ts';
 import { type ApiProxy, openApiProxy } from '../../api-proxy/proxy.ts';
-import { sleep } from '../../async.ts';
+import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import { readCalls } from '../../calls/read.ts';
 import { createSupervisor, type Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
@@ -153,23 +153,27 @@ async function startFailure(supervisor: Supervisor): Promise<DevloopError | unde
   }
 }
 
+/** Waits until nothing new was asked for long enough. Returns the error of a controller that has ended. */
 async function untilQuiet(
   first: FirstWrites,
   ended: Promise<DevloopError>,
   { quietSeconds, limitSeconds, signal, emit }: RunLimits & { signal: AbortSignal; emit: Emit },
 ): Promise<DevloopError | undefined> {
-  let failure: DevloopError | undefined;
-  void ended.then((error) => {
-    failure = error;
-  });
-  const until = performance.now() + limitSeconds * 1000;
-  while (failure === undefined && first.quietMs < quietSeconds * 1000) {
-    if (performance.now() >= until) {
-      emit(notice('plan.not-quiet', { seconds: limitSeconds }));
-      break;
-    }
-    if (!(await sleep(LOOK_EVERY_MS, signal)))
-      throw new DevloopError('interrupted', 'Interrupted. Nothing was changed.');
+  const waiting = new AbortController();
+  const isQuiet = async (): Promise<boolean> => first.quietMs >= quietSeconds * 1000;
+  const timing = { everyMs: LOOK_EVERY_MS, limitMs: limitSeconds * 1000 };
+  const quiet = pollUntil(isQuiet, { ...timing, signal: AbortSignal.any([signal, waiting.signal]) });
+  const work = Promise.race([ended, quiet]);
+  try {
+    const is = await reportWhileWaiting(
+      work,
+      { for: 'the controller to ask for nothing new', limitSeconds },
+      emit,
+    );
+    if (signal.aborted) throw new DevloopError('interrupted', 'Interrupted. Nothing was changed.');
+    if (is === false) emit(notice('plan.not-quiet', { seconds: limitSeconds }));
+    return typeof is === 'boolean' ? undefined : is;
+  } finally {
+    waiting.abort();
   }
-  return failure;
 }
