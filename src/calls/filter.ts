@@ -1,4 +1,4 @@
-import type { CallSummary, ReconcileSummary } from '../report/call.ts';
+import { type CallSummary, hasFailed, type ReconcileSummary } from '../report/call.ts';
 
 /** Which calls or reconciles are listed. */
 export interface CallFilter {
@@ -20,13 +20,13 @@ export interface CallFilter {
 
 export function selectsCall(filter: CallFilter, call: CallSummary): boolean {
   const { kind, verb, writes, failed } = filter;
-  const { resource = '', code } = call;
+  const { resource = '' } = call;
   return (
     selects(filter, call) &&
     (kind === undefined || isKind(kind, call.kind) || isKind(kind, resource.split('/')[0])) &&
     (verb === undefined || call.verb === verb) &&
     (!writes || call.isWrite === true) &&
-    (!failed || code === undefined || code >= 400)
+    (!failed || hasFailed(call))
   );
 }
 

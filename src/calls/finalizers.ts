@@ -1,7 +1,7 @@
 import type { ApiCall } from '../api-proxy/api-call.ts';
 import type { ServedCall } from '../api-proxy/observed.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
-import type { CallSummary, ReconcileSummary } from '../report/call.ts';
+import { type CallSummary, hasFailed, type ReconcileSummary } from '../report/call.ts';
 import { notice, type Told } from '../report/notices/catalogue.ts';
 import type { ObjectName } from '../report/object-name.ts';
 import { isSame, ownersOf, type Reconciled } from './causes.ts';
@@ -72,7 +72,7 @@ export class Finalizers {
     if (manager) keepNewest(this.#managers, MOST_NAMES, manager, true);
     const key = `${record.group}/${record.resource?.split('/')[0]}`;
     if (call.verb === 'watch' && !record.isOpen) this.#forget(key, call);
-    const isChange = record.isWrite && (record.code ?? 500) < 400 && !record.isUnchanged;
+    const isChange = record.isWrite && !hasFailed(record) && !record.isUnchanged;
     if (!isChange) return;
     const at = Date.parse(record.at) + record.ms;
     const { namespace, name = '' } = record;

@@ -1,4 +1,4 @@
-import type { CauseEvent, ReconcileCall, ReconcileSummary } from '../report/call.ts';
+import { type CauseEvent, hasFailed, type ReconcileCall, type ReconcileSummary } from '../report/call.ts';
 import { keepNewest } from './newest.ts';
 import { CALLS_VERSION, type CallRecord, type ReconcileRecord } from './record.ts';
 
@@ -53,12 +53,11 @@ export class Reconciles {
   called(record: CallRecord): Begun | undefined {
     const open = this.#open.get(record.reconcile ?? '');
     if (open === undefined) return undefined;
-    const hasFailed = record.code === undefined || record.code >= 400;
     const { counts, calls } = open;
-    if (hasFailed) counts.failed += 1;
+    if (hasFailed(record)) counts.failed += 1;
     else if (record.isWrite) counts.writes += 1;
     else counts.reads += 1;
-    if ((record.isWrite || hasFailed) && calls.length < MOST_CALLS) calls.push(shownOf(record));
+    if ((record.isWrite || hasFailed(record)) && calls.length < MOST_CALLS) calls.push(shownOf(record));
     return open.begun;
   }
 

@@ -1,4 +1,4 @@
-import type { CauseEvent } from '../report/call.ts';
+import { type CauseEvent, hasFailed } from '../report/call.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import type { ReviewSummary } from '../report/review.ts';
 import { type CallRecord, callSummary, isCall, type ReconcileRecord, reconcileSummary } from './record.ts';
@@ -60,7 +60,7 @@ function pluralOf({ resource }: Named): string | undefined {
 
 /** What the object's own reconciles wrote is in their lines. */
 function isShown({ isWrite, code, reconcile = '' }: CallRecord, own: Set<string>): boolean {
-  return (isWrite || code === undefined || code >= 400) && !own.has(reconcile);
+  return (isWrite || hasFailed({ code })) && !own.has(reconcile);
 }
 
 function ofReview(review: ReviewSummary): Entry {

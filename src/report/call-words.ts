@@ -1,5 +1,11 @@
 import { counted, sizeText } from '../phrases.ts';
-import type { CallSummary, CauseEvent, ReconcileCall, ReconcileSummary } from './call.ts';
+import {
+  type CallSummary,
+  type CauseEvent,
+  hasFailed,
+  type ReconcileCall,
+  type ReconcileSummary,
+} from './call.ts';
 import { faultWords } from './fault.ts';
 import { withoutSubject } from './review-words.ts';
 
@@ -67,7 +73,7 @@ export function writeWords(call: ReconcileCall, of: ReconcileSummary, most = FUL
   const isSelf = kind === of.kind && name === of.name && (namespace ?? '') === (of.namespace ?? '');
   const where = namespace === of.namespace ? undefined : namespace;
   const what = nameIn({ kind: kind ?? resource, namespace: where, name });
-  if (code === undefined || code >= 400) {
+  if (hasFailed(call)) {
     const why = withoutSubject(message, name, kind, ofResource(resource));
     return [`${verb} ${what}:`, code, why, ...faultIn(call)].filter(Boolean).join(' ');
   }
@@ -85,7 +91,7 @@ export function wordOf({ result, counts }: Pick<ReconcileSummary, 'result' | 'co
 
 /** What has become of a call, in one word. */
 export function callWord({ code, isWrite, isUnchanged }: CallSummary): string {
-  if (code === undefined || code >= 400) return code === 403 ? 'forbidden' : 'refused';
+  if (hasFailed({ code })) return code === 403 ? 'forbidden' : 'refused';
   return isUnchanged ? 'unchanged' : isWrite ? 'wrote' : 'read';
 }
 

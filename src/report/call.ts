@@ -79,6 +79,11 @@ export interface ReconcileSummary {
   build?: string;
 }
 
+/** Whether a call was answered with an error, or not at all. */
+export function hasFailed({ code = 500 }: { code?: number | undefined }): boolean {
+  return code >= 400;
+}
+
 /** What a reconcile shows of one of its calls. The fields are those of `CallSummary`. */
 export interface ReconcileCall {
   id: string;
