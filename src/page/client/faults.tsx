@@ -2,18 +2,11 @@ import { useState } from 'preact/hooks';
 import type { FaultSummary } from '../../report/fault.ts';
 import type { PageFaultChange } from '../protocol.ts';
 import { changeFaults, hasKey } from './api.ts';
+import { EXAMPLES } from './fault-examples.ts';
 import { Title } from './parts.tsx';
 import type { Store } from './store.ts';
 
 const MOST_OFF = 20;
-
-const EXAMPLES: [label: string, rule: string][] = [
-  ['Conflicts on half of the updates', '409 update share=50%'],
-  ['Slow writes', 'delay=2s write'],
-  ['API server unavailable for 10 s', '503 read,write for=10s'],
-  ['Watches that end', 'cut watch count=3'],
-  ['Reviews that fail', '503 review'],
-];
 
 /** What goes wrong on purpose, and switches for it. A rule that is switched off can be switched on again. */
 export function FaultsPane({ store }: { store: Store }) {

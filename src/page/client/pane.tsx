@@ -5,7 +5,8 @@ import { ReconcilePane } from './reconcile-pane.tsx';
 import { RequestPane } from './request-pane.tsx';
 import { ReviewPane } from './review-pane.tsx';
 import type { Store } from './store.ts';
-import { objectIn, TimelinePane } from './timeline.tsx';
+import { TimelinePane } from './timeline.tsx';
+import { objectIn } from './timeline-id.ts';
 import { WarningsPane } from './warnings.tsx';
 
 /** What is shown beside the list: an entry of it, or something about the whole session. */

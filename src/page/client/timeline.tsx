@@ -9,8 +9,6 @@ import { Link, Title } from './parts.tsx';
 import type { Store } from './store.ts';
 import { objectOf, wordsOf } from './words.ts';
 
-export { objectIn } from './timeline-id.ts';
-
 /** While much happens to the object, it is read again this often. */
 const AGAIN_MS = 1_000;
 

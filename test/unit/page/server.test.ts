@@ -383,6 +383,18 @@ describe('the stream of events', () => {
     expect(bytes).toBeLessThan(30_000_000);
   });
 
+  it('leaves a page that does not get through what was recorded, before what happens meanwhile takes much memory', async () => {
+    const done = Promise.withResolvers<void>();
+    session.reviews = async function* () {
+      await done.promise;
+      yield { reviews: [], late: [] };
+    };
+    await using events = await follow();
+    for (let number = 1; number <= 20_001; number++) server.called(callOf(number));
+    await expect(events.next('calls')).rejects.toThrow();
+    done.resolve();
+  });
+
   it('keeps text of the cluster in one line of the stream', async () => {
     session.recorded.push(reviewOf(1, { message: 'no\n\nevent: status\ndata: {}\n\n' }));
     await using events = await follow();
