@@ -19,6 +19,8 @@ export class Activity {
   #what = 'nothing has happened yet';
   #isRunning = false;
   #reconciles = 0;
+  /** Whether it has called the API server since it has started in this run. */
+  #hasCalled = true;
   #failing = new Map<string, string>();
   /** Objects whose reconciles had failed before. */
   #failedBefore = new Set<string>();
@@ -39,8 +41,9 @@ export class Activity {
         if (resource === undefined) return;
         this.#versions.set(`${group} ${resource}`, version!);
         // Without reconciles, nothing else tells what a program is at.
-        const isQuestion = call.verb !== 'watch' && !HEARTBEATS.has(resource);
-        if (this.#reconciles === 0 && isQuestion) this.#happened(`${call.verb} ${resource}`);
+        if (HEARTBEATS.has(resource)) return;
+        this.#hasCalled = true;
+        if (this.#reconciles === 0 && call.verb !== 'watch') this.#happened(`${call.verb} ${resource}`);
       },
     };
   }
@@ -57,6 +60,7 @@ export class Activity {
         if (event.type === 'controller.started') this.#lines = [];
         this.#isRunning = false;
         this.#reconciles = 0;
+        this.#hasCalled = false;
         // It reconciles everything anew, but not what is deleted by then.
         this.#failing.clear();
         this.#happened('the controller starts');
@@ -101,6 +105,7 @@ export class Activity {
   /** From now on, reconciles are counted anew. */
   begin(): void {
     this.#reconciles = 0;
+    this.#hasCalled = true;
     this.#lines = [];
     this.#happened('the run has begun');
   }
@@ -116,7 +121,8 @@ export class Activity {
     for (const [object, error] of this.#failing)
       if (!this.#failedBefore.has(object)) return `The last reconcile of ${object} has failed: ${error}`;
     if (performance.now() - this.#at < quietMs) return `The last that has happened: ${this.#what}.`;
-    return reconciles && this.#reconciles === 0 ? 'It has reconciled nothing.' : undefined;
+    if (reconciles && this.#reconciles === 0) return 'It has reconciled nothing.';
+    return this.#hasCalled ? undefined : 'It has not called the API server since it has started.';
   }
 
   get hasReconciles(): boolean {

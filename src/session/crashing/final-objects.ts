@@ -1,6 +1,6 @@
 import type { CallRecord } from '../../calls/record.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { isNotFound } from '../../cluster/api/errors.ts';
+import { ApiError, isNotFound } from '../../cluster/api/errors.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import type { PathStep } from '../../config/json-path.ts';
 import type { Ends } from './differences.ts';
@@ -21,6 +21,7 @@ const AT_ONCE = 8;
 /** More objects than a scenario writes. */
 const MOST = 2_000;
 const CREATED = 201;
+const METHOD_NOT_ALLOWED = 405;
 
 /** The objects that a run has written, by `keyOf`. `versionOf`: the version in which the controller has called a resource. */
 export function touchedBy(
@@ -56,13 +57,18 @@ export async function existing(
       const value = await api
         .call<KubeObject>('GET', one.path, undefined, { signal })
         .catch((error: unknown) => {
-          if (!isNotFound(error)) throw error;
+          // Of some resources, such as bindings, nothing can be read.
+          if (!isNotFound(error) && !isUnreadable(error)) throw error;
         });
       if (value) found.push({ ...one, value });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, read));
   return found;
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof ApiError && error.status === METHOD_NOT_ALLOWED;
 }
 
 /** The objects that a run has created. */

@@ -111,5 +111,22 @@ test('what had failed before the controller started again is not waited for: its
   activity.observe(reconcile({ result: 'error', error: 'no luck' }));
   activity.observe({ type: 'controller.started', pid: 2, command: [], build: 'b' });
   activity.observe(READY);
+  expect(activity.unrest(0, false)).not.toContain('Shop');
+});
+
+test('a program that was started again is not at rest before it has called the API server', () => {
+  const activity = running();
+  const hooks = activity.hooks({ served: () => {}, watched: () => {} });
+  const call = (verb: 'watch' | 'get', resource: string): void =>
+    hooks.begun?.({
+      ...{ method: 'GET', verb, path: '/', query: new URLSearchParams(), isDryRun: false },
+      resource: { group: '', version: 'v1', resource },
+    });
+  activity.begin();
+  activity.observe({ type: 'controller.started', pid: 2, command: [], build: 'b' });
+  activity.observe(READY);
+  call('get', 'leases');
+  expect(activity.unrest(0, false)).toContain('has not called the API server');
+  call('watch', 'pods');
   expect(activity.unrest(0, false)).toBeUndefined();
 });

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import type { CallRecord } from '../../../../src/calls/record.ts';
+import { ApiError } from '../../../../src/cluster/api/errors.ts';
 import {
   createdIn,
   endsOf,
+  existing,
   type Found,
   statusesIn,
   wordsFor,
@@ -65,4 +67,19 @@ test('the status of a resource counts if the controller writes it, with or witho
     write('update', 'pods', 'web', { changes: ['~spec.statusPort=1'] }),
   ];
   expect(statusesIn(records)).toEqual(new Set([' shops', ' olds']));
+});
+
+test('what is gone, and what nobody can read, such as a binding, is not among the objects at the end', async () => {
+  const codes: Record<string, number> = { '/pods/gone': 404, '/bindings/web': 405 };
+  const call = async (_: string, path: string): Promise<unknown> => {
+    const code = codes[path];
+    if (code === undefined) return { metadata: { name: 'web' } };
+    throw new ApiError('', code, '');
+  };
+  const touched = [found('pods', 'web'), found('pods', 'gone'), found('bindings', 'web')];
+  const { signal } = new AbortController();
+  const there = await existing({ call } as never, touched, signal);
+  expect(there.map(({ path }) => path)).toEqual(['/pods/web']);
+  codes['/pods/web'] = 403;
+  await expect(existing({ call } as never, touched, signal)).rejects.toThrow(ApiError);
 });

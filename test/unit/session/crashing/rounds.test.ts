@@ -30,6 +30,14 @@ class Cluster {
     this.directory = directory;
   }
 
+  /** The controller fills its cache. */
+  listed(): void {
+    this.activity.hooks({ served: () => {}, watched: () => {} }).begun?.({
+      ...{ method: 'GET', verb: 'list', path: '', query: new URLSearchParams(), isDryRun: false },
+      resource: { group: '', version: 'v1', resource: 'configmaps' },
+    });
+  }
+
   /** A name that is another one each time. */
   made(): string {
     this.#made += 1;
@@ -76,6 +84,7 @@ class Cluster {
       if (!(error instanceof Killed)) throw error;
       activity.observe({ type: 'controller.started', pid: 2, command: [], build: 'b' });
       activity.observe({ type: 'controller.ready', pid: 2, ms: 1 });
+      this.listed();
       if (objects.size === 0) return;
       reconcile();
     }
@@ -108,10 +117,7 @@ async function crashed({
   onTestFinished(() => rm(directory, { recursive: true }));
   const cluster = new Cluster(directory);
   const { activity, injector, events, objects } = cluster;
-  activity.hooks({ served: () => {}, watched: () => {} }).begun?.({
-    ...{ method: 'GET', verb: 'list', path: '', query: new URLSearchParams(), isDryRun: false },
-    resource: { group: '', version: 'v1', resource: 'configmaps' },
-  });
+  cluster.listed();
   activity.observe({ type: 'controller.ready', pid: 1, ms: 1 });
   const call = async (_: string, path: string): Promise<unknown> => {
     const found = objects.get(path);
