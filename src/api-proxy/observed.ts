@@ -25,7 +25,7 @@ export interface ServedCall {
 export interface ServedAnswer extends Partial<SaidBesides> {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Absent if it was larger than what is kept, or a watch. */
+  /** Absent if it was larger than what is kept, a watch, or another protocol. */
   body?: Buffer;
   bytes: number;
   /** How large it is if it was compressed. */
@@ -54,6 +54,8 @@ export interface CallHooks {
 
 /** Larger bodies are not kept. */
 export const LARGEST_KEPT = 2 ** 20;
+/** The connection speaks another protocol from now on. */
+const SWITCHED = 101;
 const LINE_END = 0x0a;
 const JSON_TYPE = 'application/json';
 /** The bookmark that says so has it among its annotations, and little else. */
@@ -111,8 +113,9 @@ export class CallTrace {
     const served: ServedAnswer = { status, headers, bytes: 0, ...takeWarnings(headers) };
     this.#served.answer = served;
     const isWatch = this.#served.call.verb === 'watch' && status === 200;
+    // What `exec` prints is for nobody else.
+    if (isWatch || status === SWITCHED) this.#kept = undefined;
     if (isWatch) {
-      this.#kept = undefined;
       this.#hooks.opened?.(this.#served.call, this.#served.headers);
     }
     const isReadable =

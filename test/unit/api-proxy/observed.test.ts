@@ -6,12 +6,12 @@ import { apiCall } from '../../../src/api-proxy/api-call.ts';
 import { CallTrace, type ServedCall } from '../../../src/api-proxy/observed.ts';
 
 /** What the hooks get of an answer that arrives in these chunks. */
-async function traced(url: string, chunks: Buffer[], headers: Record<string, string> = {}) {
+async function traced(url: string, chunks: Buffer[], headers: Record<string, string> = {}, statusCode = 200) {
   const served: ServedCall[] = [];
   const hooks = { served: (one: ServedCall) => void served.push(one), watched: () => {} };
   const trace = new CallTrace(hooks, apiCall({ method: 'GET', url }), {});
   const answer = Readable.from(chunks) as IncomingMessage;
-  trace.answered(Object.assign(answer, { statusCode: 200, headers }), answer);
+  trace.answered(Object.assign(answer, { statusCode, headers }), answer);
   await new Promise((resolve) => answer.once('end', resolve));
   trace.ended();
   return served;
@@ -48,4 +48,10 @@ test('a call has the date at which it was made, also after this machine was asle
   vi.setSystemTime(Date.now() + 3_600_000);
   const [{ at } = { at: 0 }] = await traced('/api/v1/pods', [Buffer.from('{}')]);
   expect(Math.abs(at - Date.now())).toBeLessThan(1_000);
+});
+
+test('what another protocol says is not kept', async () => {
+  const said = [Buffer.from('a secret')];
+  expect((await traced('/api/v1/x', said))[0]!.answer).toHaveProperty('body');
+  expect((await traced('/exec', said, {}, 101))[0]!.answer).not.toHaveProperty('body');
 });
