@@ -36,7 +36,7 @@ export function planCommand(shell: Shell): Command {
       'let the controller use the network of this machine; by default it reaches nothing but the API server, which only Linux allows',
     );
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: PlanFlags) => {
-    await shell.run(outputOptions(flags, true), async (io) => {
+    await shell.run(outputOptions(flags), async (io) => {
       const { plan } = await import('../session/plan.ts');
       const { quietSeconds, limitSeconds, network = false, against } = flags;
       const common = commonOptions(flags, givenBy('plan', flags));

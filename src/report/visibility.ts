@@ -151,4 +151,8 @@ const ANSWERS = new Set<DevloopEvent['type']>([
   'finding',
   'route.planned',
   'controller.planned',
+  'plan.write',
+  'plan.done',
+  'plan.difference',
+  'plan.compared',
 ]);

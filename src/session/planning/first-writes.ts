@@ -80,8 +80,12 @@ export function isPlanned(call: ApiCall, { answer, isOwn }: Pick<ServedCall, 'an
 /** A generated name is another one each time. */
 function nameOf({ answer }: ServedCall): string {
   try {
-    const { metadata } = JSON.parse(answer?.body?.toString('utf8') ?? '') as { metadata?: Metadata };
-    return metadata?.generateName ?? metadata?.name ?? '';
+    const { metadata, details } = JSON.parse(answer?.body?.toString('utf8') ?? '') as {
+      metadata?: Metadata;
+      /** Of a Status: what was refused. */
+      details?: Pick<Metadata, 'name'>;
+    };
+    return metadata?.generateName ?? metadata?.name ?? details?.name ?? '';
   } catch {
     return '';
   }

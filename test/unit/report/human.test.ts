@@ -41,6 +41,40 @@ describe('lines', () => {
     expect(printed([NOTE], { deployment: 'shop/hook' }).stderr).toBe('[hook] note          so it is\n');
   });
 
+  it('of what a controller would write are the answer, and go to stdout', () => {
+    const write = {
+      verb: 'update',
+      resource: 'deployments',
+      kind: 'Deployment',
+      namespace: 'shop',
+      name: 'web',
+    };
+    const [only, both] = ['checkout', 'both'] as const;
+    const change = { ...write, action: 'change' as const, diff: '-  replicas: 1\n+  replicas: 2' };
+    const { stdout } = printed([
+      { type: 'plan.write', write: { ...change, isLater: true, waits: { for: 'object', times: 3 } } },
+      { type: 'plan.done', create: 0, change: 1, delete: 0, refused: 0, notSent: 0 },
+      { type: 'plan.difference', revision: 'main (1a2b3c4)', difference: { by: only, write: change } },
+      {
+        type: 'plan.difference',
+        revision: 'main (1a2b3c4)',
+        difference: { by: both, write: change, instead: change, diff: '-  a: 1\n+  a: 2' },
+      },
+      { type: 'plan.compared', against: 'main (1a2b3c4)', checkout: 1, revision: 0, both: 1, same: 4 },
+    ]);
+    const heads = stdout.split('\n').filter((line) => /^\S/.test(line));
+    expect(heads).toEqual([
+      expect.stringMatching(
+        /^~ Deployment shop\/web {2}\(after the above\) {2}\(the controller waits here.* 3 times\)$/,
+      ),
+      'Plan: 0 to create, 1 to change, 0 to delete.',
+      '~ Deployment shop/web  (only the checkout)',
+      '~ Deployment shop/web  (differently: - main (1a2b3c4), + the checkout)',
+      expect.stringContaining('1 only by the checkout'),
+    ]);
+    expect(stdout).toContain('      +  a: 2\n');
+  });
+
   it('of a dry run are the answer, and go to stdout, also when it is quiet', () => {
     const plan: DevloopEvent[] = [
       {
