@@ -5,7 +5,7 @@ import { shellWord } from '../../phrases.ts';
 import type { CrashRound, ObjectDifference } from '../../report/crash-round.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
-import { type Ends, endDifferences, type Varying, varyingIn } from './differences.ts';
+import { type Ends, endDifferences, varyingIn } from './differences.ts';
 import {
   type Comparison,
   createdIn,
@@ -37,9 +37,8 @@ export type Counts = Omit<Extract<DevloopEvent, { type: 'crashtest.done' }>, 'ty
 interface Baseline {
   first: Run;
   run: Run;
-  comparison: Comparison;
-  ends: Ends;
-  varying: Varying;
+  /** Names and what is not compared. */
+  comparison: Pick<Comparison, 'names' | 'ignored'>;
   /** What is gone after a reset. */
   gone: Touched[];
   /** What is not, in words. */
@@ -92,11 +91,9 @@ async function undisturbed(runs: Runs, parts: RunParts, { ignored }: RoundsOptio
   const reconciles = activity.hasReconciles && run.found.length > 0;
   await resetOrThrow(runs, gone);
   const names = namesIn(first.records, run.records);
-  const comparison = { names, ignored, statuses: statusesIn([...first.records, ...run.records]) };
-  const [before, ends] = [first, run].map(({ found }) => endsOf(found, comparison)) as [Ends, Ends];
   runs.limitMs = Math.max(LEAST_LIMIT_MS, TIMES_AS_LONG * run.ms);
   const stays = new Set(left.map((one) => wordsFor(one, names)));
-  return { first, run, comparison, ends, varying: varyingIn(before, ends), gone, stays, reconciles };
+  return { first, run, comparison: { names, ignored }, gone, stays, reconciles };
 }
 
 /** What is gone after the reset, and what is left of what the controller has created or somebody has deleted. Anything else was there before. */
@@ -144,15 +141,17 @@ interface RoundParts {
 /** A run with a crash, and its reset: if that fails, the crash is the cause, and no other run can follow. */
 async function roundAt(
   { rule, write }: CrashPoint,
-  { run: expected, comparison, ends, varying, gone, stays, reconciles }: Baseline,
+  baseline: Baseline,
   { runs, parts }: RoundParts,
 ): Promise<{ round: CrashRound; isLast: boolean }> {
   const since = performance.now();
-  const { names } = comparison;
-  const also = new Map([...expected.touched].filter(([, { object }]) => names.of(object) === object.name));
+  const { gone, stays, reconciles } = baseline;
+  const { names } = baseline.comparison;
+  const also = new Map(
+    [...baseline.run.touched].filter(([, { object }]) => names.of(object) === object.name),
+  );
   const run = await runs.run(`the run with a crash at: ${write}`, { rule, also, reconciles });
-  const differencesIn = (found: Found[]): ObjectDifference[] =>
-    endDifferences(ends, endsOf(found, comparison), varying);
+  const differencesIn = differencesFrom(baseline, run);
   let differences = differencesIn(run.found);
   if (resultOf(run, differences.length) === 'different')
     differences = differencesIn(await runs.lookAgain([...run.touched.values()]));
@@ -173,6 +172,19 @@ async function roundAt(
     ...(reconcile && { reconcile: reconcileSummary(reconcile) }),
   };
   return { round, isLast };
+}
+
+/** How what there is differs from the ends of the runs without a crash. */
+function differencesFrom(
+  { first, run: expected, comparison }: Baseline,
+  run: Run,
+): (found: Found[]) => ObjectDifference[] {
+  // A status that says what has failed may be written only after the crash.
+  const statuses = statusesIn([first, expected, run].flatMap(({ records }) => records));
+  const endsIn = (found: Found[]): Ends => endsOf(found, { ...comparison, statuses });
+  const ends = endsIn(expected.found);
+  const varying = varyingIn(endsIn(first.found), ends);
+  return (found) => endDifferences(ends, endsIn(found), varying);
 }
 
 function resultOf({ hasMet, unrest }: Run, differences: number): CrashRound['result'] {

@@ -73,14 +73,20 @@ function textOf(words: string[]): string {
 
 const CREATING = new Set(['apply', 'create']);
 /** Flags of `kubectl apply` and `create` that `delete` has, too, each with a value. */
-const KEPT = new Set(['-f', '--filename', '-k', '--kustomize', '-n', '--namespace', '--context', '-R']);
+const KEPT = new Set([
+  ...['-f', '--filename', '-k', '--kustomize', '-l', '--selector', '-R'],
+  ...['-n', '--namespace', '--context', '--kubeconfig', '--as'],
+]);
+/** Such as `-nshop`, which can be any flag with its value. */
+const JOINED = /^-\w[^=]/;
 
 /** What takes the command back, for a shell: `kubectl delete -f FILE` after `kubectl apply -f FILE`. Throws 'usage.invalid' if nobody knows. */
 export function resetFor(command: string[]): string {
   const [program, verb = '', ...words] = command;
   const kept = words.flatMap((word, index) => (isKept(words, index) ? [word] : []));
   const isFrom = kept.some((word) => /^(?:-f|-k|--filename|--kustomize)/.test(word));
-  if (program === 'kubectl' && CREATING.has(verb) && isFrom && !kept.includes('-'))
+  const isKnown = isFrom && !kept.includes('-') && !words.some((word) => JOINED.test(word));
+  if (program === 'kubectl' && CREATING.has(verb) && isKnown)
     return textOf(['kubectl', 'delete', '--ignore-not-found', ...kept]);
   throw new DevloopError(
     'usage.invalid',

@@ -65,10 +65,11 @@ class Cluster {
     if (verb === 'delete') this.objects.delete(path);
     else this.objects.set(path, value);
     const what = { verb, group: '', resource: 'configmaps', namespace: 'shop' };
+    const resource = 'status' in fields ? 'configmaps/status' : 'configmaps';
     const injected = this.injector.meetAnswered({ ...what, name });
     this.#records.push({
       ...{ v: 1, id: `c-${this.#records.length + 1}`, at: new Date().toISOString(), ms: 1, isWrite: true },
-      ...{ ...what, name: named, kind: 'ConfigMap', code: verb === 'create' ? 201 : 200 },
+      ...{ ...what, resource, name: named, kind: 'ConfigMap', code: verb === 'create' ? 201 : 200 },
       ...(verb === 'delete' ? {} : { objectAfter: value }),
       ...(injected && { faults: injected.by }),
     });
@@ -233,4 +234,15 @@ test('a command that deletes the object in the end leaves nothing to be reconcil
     'delete ConfigMap shop/web: different',
     'delete ConfigMap shop/backup: same',
   ]);
+});
+
+test('a status that the controller writes only after the crash is compared', async () => {
+  const { rounds } = await crashed({
+    run: (cluster) =>
+      cluster.control(() => {
+        if (cluster.has('web')) cluster.write('update', 'web', { status: { phase: 'Failed' } });
+        else cluster.write('create', 'web');
+      }),
+  });
+  expect(rounds).toMatchObject([{ result: 'different', differences: [{ what: 'changed' }] }]);
 });

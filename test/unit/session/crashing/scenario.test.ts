@@ -15,6 +15,7 @@ test.each([
     'kubectl delete --ignore-not-found --filename=shop.yaml',
   ],
   ['kubectl apply -k config/samples --wait', 'kubectl delete --ignore-not-found -k config/samples'],
+  ['kubectl apply -l app=web -f dir', 'kubectl delete --ignore-not-found -l app=web -f dir'],
   ['kubectl apply -R -f dir', 'kubectl delete --ignore-not-found -R -f dir'],
 ])('%s is taken back by %s', (command, reset) => {
   expect(resetFor(command.split(' '))).toBe(reset);
@@ -24,6 +25,7 @@ test.each([
   'make sample',
   'kubectl scale deployment web --replicas 2',
   'kubectl apply -f -',
+  'kubectl apply -nshop -f shop.yaml',
   'kubectl apply',
 ])('of %s nobody knows how it is taken back', (command) => {
   expect(() => resetFor(command.split(' '))).toThrow('does not know how to take back');
