@@ -44,7 +44,8 @@ export function callRecord(
   const written = isFailure || !isVersion(call) ? undefined : objectIn(said);
   const listed = isFailure || call.verb !== 'list' ? [] : itemsOf(said);
   const reconcile = headers['devloop-reconcile'];
-  const { kind, ...what } = { ...subjectOf(call), ...nameOf(written) };
+  const refused = isFailure && call.verb === 'create' ? refusedName(said) : {};
+  const { kind, ...what } = { ...subjectOf(call), ...refused, ...nameOf(written) };
   const record: CallRecord = {
     v: CALLS_VERSION,
     ...{ id, at: new Date(at).toISOString(), verb: call.verb, ...what, ...ofMany(served, said) },
@@ -176,6 +177,12 @@ function subjectOf({
     ...(namespace === undefined ? {} : { namespace }),
     ...(name === undefined ? {} : { name }),
   };
+}
+
+/** The path of what is to be created has no name, but the API server's refusal does. */
+function refusedName(status: unknown): Pick<CallRecord, 'name'> {
+  const { details } = (status ?? {}) as { details?: { name?: unknown } | null };
+  return typeof details?.name === 'string' && details.name !== '' ? { name: details.name } : {};
 }
 
 /** A created object may get its name only from the API server. */

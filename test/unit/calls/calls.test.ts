@@ -482,3 +482,12 @@ test('metadata of a Secret are as secret as the Secret itself', async () => {
   calls.hooks.served(served(`PATCH ${path}`, 200, meta('2', 'aHVudGVyMg==')));
   expect(JSON.stringify(await end())).not.toContain('aHVudGVy');
 });
+
+test('an object whose creation is refused has the name that the refusal gives', async () => {
+  const { calls, end } = await recorder();
+  const refusal = { kind: 'Status', message: 'bad', details: { name: 'web', kind: 'Deployment' } };
+  calls.hooks.served(served(`POST ${APPS}`, 422, refusal));
+  calls.hooks.served(served(`POST ${APPS}`, 403, { kind: 'Status', message: 'no', details: null }));
+  const records = await end();
+  expect(records.map((one) => ('verb' in one ? one.name : 'no call'))).toEqual(['web', undefined]);
+});
