@@ -91,6 +91,23 @@ export function createWarner(emit: Emit): (warning: Warning) => void {
   };
 }
 
+const TALLY_MS = 600_000;
+
+/** Counts what can happen many times a second: `say` gets the count at once, and then all of them until then every ten minutes. */
+export function createTally(
+  say: (count: number) => void,
+  now = () => performance.now(),
+): (more: number) => void {
+  let count = 0;
+  let saidAt = Number.NEGATIVE_INFINITY;
+  return (more) => {
+    count += more;
+    if (more === 0 || now() - saidAt < TALLY_MS) return;
+    saidAt = now();
+    say(count);
+  };
+}
+
 /** Wraps `work`: calls that come while it runs share its next run, so each call gets the result of a run that began after the call. */
 export function sharingNext<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<void> | undefined;

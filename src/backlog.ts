@@ -48,18 +48,25 @@ export class Backlog<T> implements AsyncDisposable {
     return this.#items;
   }
 
-  push(item: T): void {
-    if (this.#isOver) return;
+  /** Returns false if the item was dropped. */
+  push(item: T): boolean {
+    if (this.#isOver) return false;
     const size = this.#options.sizeOf(item);
     this.busy();
     this.wake();
     if (this.#bytes + size > this.#options.mostBytes) {
       this.#dropped += 1;
-      return;
+      return false;
     }
     this.#bytes += size;
     this.#items.push(item);
     this.#since.push(performance.now());
+    return true;
+  }
+
+  /** How long the oldest item has waited. */
+  get waitedMs(): number {
+    return this.#since.length === 0 ? 0 : performance.now() - this.#since[0]!;
   }
 
   /** Something else has arrived that must not be delayed. */

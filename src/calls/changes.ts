@@ -46,13 +46,20 @@ function compare(before: unknown, after: unknown, { path, level, found }: Place)
     if (!isNested(before) || !isNested(after) || !isSame(before, after)) found.push({ op: 'replace', path });
     return;
   }
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+  // Most are equal, and their path is not needed.
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  for (const key of keys.filter((one) => !isSameAt(one, before, after))) {
     const below = `${path}/${escaped(key)}`;
     if (NOISE.has(below)) continue;
     if (!Object.hasOwn(after, key)) found.push({ op: 'remove', path: below });
     else if (!Object.hasOwn(before, key)) found.push({ op: 'add', path: below });
     else compare(Reflect.get(before, key), Reflect.get(after, key), { path: below, level: level + 1, found });
   }
+}
+
+function isSameAt(key: string, before: object, after: object): boolean {
+  if (Reflect.get(before, key) !== Reflect.get(after, key)) return false;
+  return Object.hasOwn(before, key) === Object.hasOwn(after, key);
 }
 
 function isSame(one: object, other: object): boolean {

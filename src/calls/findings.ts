@@ -27,6 +27,17 @@ export class Findings {
     this.#tell = tell;
   }
 
+  /** A name by which managedFields know the controller. */
+  writesAs(manager: string): void {
+    this.#warnings.writesAs(manager);
+  }
+
+  /** Some of what the controller did was not recorded, and what it did before and after that shows nothing about it. */
+  lost(): void {
+    this.#warnings = this.#warnings.anew();
+    this.#finalizers = new Finalizers();
+  }
+
   /** Whether `look` can find something later. */
   get isWaiting(): boolean {
     return this.#finalizers.isWaiting;

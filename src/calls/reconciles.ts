@@ -29,6 +29,8 @@ interface Open {
   calls: ReconcileCall[];
   counts: ReconcileSummary['counts'];
   log: string[];
+  /** Some of what it did may be missing, perhaps its end, too. */
+  isIncomplete?: true;
 }
 
 /** A controller runs few reconciles at once; those that never end are forgotten. */
@@ -63,10 +65,20 @@ export class Reconciles {
 
   /** A line of the controller's log belongs to the reconcile whose ID it contains. */
   logged(line: string): void {
-    for (const [id] of line.matchAll(ID)) {
+    for (const id of idsIn(line)) {
       const { log } = this.#open.get(id) ?? {};
       if (log && log.length < MOST_LINES) log.push(line.slice(0, LONGEST_LINE));
     }
+  }
+
+  /** Some of what those that run now do was not recorded. */
+  lost(): void {
+    for (const open of this.#open.values()) open.isIncomplete = true;
+  }
+
+  /** Whether all that it did so far is known. */
+  isComplete(reconcile: string): boolean {
+    return this.#open.get(reconcile)?.isIncomplete !== true;
   }
 
   /** Undefined if no such reconcile is running. */
@@ -93,15 +105,17 @@ export class Reconciles {
     };
   }
 
-  /** The IDs of those that ran at this time and have not ended, as when the process ends before they do. */
-  runningSince(at: number): string[] {
-    return [...this.#open].filter(([, { begun }]) => begun.at <= at).map(([id]) => id);
+  /** The IDs of those that the end of the process cuts off. Those whose end can have been lost are forgotten: they may have ended long before. */
+  cutOffAt(at: number): string[] {
+    const ran = [...this.#open].filter(([, { begun }]) => begun.at <= at);
+    for (const [id, { isIncomplete }] of ran) if (isIncomplete) this.#open.delete(id);
+    return ran.filter(([, { isIncomplete }]) => !isIncomplete).map(([id]) => id);
   }
 }
 
-/** Whether a line of a log has what can be the ID of a reconcile. */
-export function namesReconcile(line: string): boolean {
-  return line.search(ID) >= 0;
+/** What can be IDs of reconciles in a line of a log. */
+export function idsIn(line: string): string[] {
+  return [...line.matchAll(ID)].map(([id]) => id);
 }
 
 function shownOf(record: CallRecord): ReconcileCall {

@@ -1,6 +1,6 @@
-import type { ApiCall, CalledResource } from '../api-proxy/api-call.ts';
+import { type ApiCall, type CalledResource, isWrite } from '../api-proxy/api-call.ts';
 import type { CallHooks, ServedCall } from '../api-proxy/observed.ts';
-import { createWarner } from '../async.ts';
+import { createTally, createWarner } from '../async.ts';
 import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
@@ -12,11 +12,14 @@ import type { Recording } from '../reviews/recording.ts';
 import { callRecord, isVersion, type RecordedCall } from './call-record.ts';
 import { Causes } from './causes.ts';
 import { Findings } from './findings.ts';
+import { type Item, passedWith, sizeOf } from './item.ts';
 import { keepNewest } from './newest.ts';
-import { type Begun, type Ended, namesReconcile, Reconciles } from './reconciles.ts';
+import { managerOf } from './own-changes.ts';
+import { type Begun, type Ended, idsIn, Reconciles } from './reconciles.ts';
 import { type CallRecord, callSummary, type ReconcileRecord, reconcileSummary, summaryOf } from './record.ts';
 import { withoutSecrets } from './redacted.ts';
 import type { ReportedHooks } from './reported.ts';
+import { Sampling } from './sampling.ts';
 import { saysThrottled } from './throttled.ts';
 import { jsonIn, objectIn, Versions } from './versions.ts';
 import { passedEvent, watchedEvent } from './watched.ts';
@@ -25,8 +28,6 @@ import { passedEvent, watchedEvent } from './watched.ts';
 const MOST_WAITING = 32 * 2 ** 20;
 /** A reconcile is shown when it has happened, however many there are. */
 const MOST_WAIT_MS = 500;
-/** What a call takes besides its bodies. */
-const EACH_BYTES = 1_000;
 /** An answer that the controller has read can be noted a moment after the end of the reconcile that asked. */
 const LATE_MS = 150;
 const LOOK_EVERY_MS = 10_000;
@@ -37,21 +38,6 @@ const HEARTBEATS = new Set(['coordination.k8s.io/leases', 'events.k8s.io/events'
 const CHANGING = new Set(['update', 'patch', 'apply', 'delete']);
 const MOST_ASKED = 10_000;
 const MOST_LOOKED_AT = 100;
-
-type Item =
-  | { served: ServedCall; build: string | undefined }
-  /** `wall`: by the clock that the controller has, too. */
-  /** What devloop itself has read before a write. */
-  | { read: Buffer; at: number; call: ApiCall }
-  | { watched: Buffer; at: number; wall: number; call: ApiCall }
-  | { begun: Begun; build: string | undefined }
-  | { ended: Ended }
-  | { line: string }
-  /** A line of the log that says that client-go held a call back. */
-  | { throttled: string; at: number }
-  /** To look whether something has not happened. */
-  | { look: true }
-  | { exitedAt: number };
 
 export interface CallRecorderOptions {
   /** The fields that the user wants replaced. */
@@ -75,7 +61,9 @@ export class CallRecorder implements AsyncDisposable {
   #causes = new Causes();
   #reconciles = new Reconciles();
   #findings: Findings;
+  #sampling: Sampling;
   #isLooking = false;
+  #isLosing = false;
   #calls = 0;
   #ended = 0;
   #asked = new Map<string, true>();
@@ -87,8 +75,17 @@ export class CallRecorder implements AsyncDisposable {
     this.#recording = recording;
     this.#options = options;
     this.#emit = emit;
-    this.#findings = new Findings((warning) => options.signal.aborted || emit(warning));
+    this.#sampling = new Sampling(emit);
+    this.#findings = new Findings((warning) => {
+      if (options.signal.aborted) return;
+      emit(warning);
+      this.#sampling.warned(warning);
+    });
     this.#warn = createWarner(emit);
+    const missed = createTally((calls) => {
+      const { loop } = this.#sampling;
+      emit(notice('calls.not-listed', { calls, ...(loop && { loop }) }));
+    });
     this.#backlog = new Backlog({
       ...{ mostBytes: MOST_WAITING, mostWaitMs: MOST_WAIT_MS, sizeOf },
       work: (item) => {
@@ -99,8 +96,8 @@ export class CallRecorder implements AsyncDisposable {
           this.#warn(notice('calls.not-recorded', { cause: messageOf(error) }));
         }
       },
-      onSlice: (missed) => {
-        if (missed > 0) this.#warn(notice('calls.not-listed', { calls: missed }));
+      onSlice: (dropped) => {
+        missed(dropped);
         this.#written = this.#recording
           .flush()
           .catch((error) => this.#warn(notice('calls.not-recorded', { cause: messageOf(error) })));
@@ -109,13 +106,25 @@ export class CallRecorder implements AsyncDisposable {
   }
 
   readonly hooks: CallHooks = {
-    served: (served) => this.#backlog.push({ served, build: this.#options.build() }),
-    watched: (watched, at, call) => this.#backlog.push({ watched, at, wall: Date.now(), call }),
+    served: (served) => {
+      // Also of a write that is not recorded.
+      const manager = isWrite(served.call) ? managerOf(served.call, served.headers) : undefined;
+      if (manager !== undefined) this.#findings.writesAs(manager);
+      const isFailure = (served.answer?.status ?? 500) >= 400;
+      if (!isFailure && this.#sampling.leavesOut(served.headers['devloop-reconcile'])) return;
+      this.#push({ served, build: this.#options.build() });
+    },
+    watched: (watched, at, call) => this.#push({ watched, at, wall: Date.now(), call }),
   };
 
   readonly reported: ReportedHooks = {
-    begun: (begun) => this.#backlog.push({ begun, build: this.#options.build() }),
-    ended: (ended) => this.#later({ ended }, LATE_MS),
+    begun: (begun) => {
+      if (!this.#sampling.begun(begun, this.#backlog.waitedMs))
+        this.#push({ begun, build: this.#options.build() });
+    },
+    ended: (ended) => {
+      if (!this.#sampling.leavesOut(ended.reconcile)) this.#later({ ended }, LATE_MS);
+    },
   };
 
   /** Whether the object of a write is to be read before, because no version of it has passed; only once for each. */
@@ -140,17 +149,18 @@ export class CallRecorder implements AsyncDisposable {
 
   /** What devloop has read for that. */
   read(read: Buffer, call: ApiCall): void {
-    this.#backlog.push({ read, at: dateOf(), call });
+    this.#push({ read, at: dateOf(), call });
   }
 
   /** A line of the controller's log. It can arrive before the begin of its reconcile, which is reported on another way. */
   logged(line: string): void {
-    if (namesReconcile(line)) this.#later({ line }, LATE_MS / 2);
-    if (saysThrottled(line)) this.#backlog.push({ throttled: line, at: Date.now() });
+    if (idsIn(line).some((id) => !this.#sampling.leavesOut(id))) this.#later({ line }, LATE_MS / 2);
+    if (saysThrottled(line)) this.#push({ throttled: line, at: Date.now() });
   }
 
   /** The process has ended, and so have the reconciles that it ran. */
   exited(): void {
+    this.#sampling.exited();
     this.#later({ exitedAt: Date.now() }, LATE_MS);
   }
 
@@ -162,7 +172,7 @@ export class CallRecorder implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const [timer, item] of this.#late) {
       clearTimeout(timer);
-      this.#backlog.push(item);
+      this.#push(item);
     }
     this.#late.clear();
     await this.#backlog[Symbol.asyncDispose]();
@@ -175,10 +185,15 @@ export class CallRecorder implements AsyncDisposable {
     this.#options.onRecord?.(summaryOf(record));
   }
 
+  #push(item: Item): void {
+    if (this.#backlog.push(item)) this.#isLosing = false;
+    else if (!this.#isLosing) this.#isLosing = this.#backlog.push({ lost: true });
+  }
+
   #later(item: Item, ms: number): void {
     const timer = setTimeout(() => {
       this.#late.delete(timer);
-      this.#backlog.push(item);
+      this.#push(item);
     }, ms);
     this.#late.set(timer, item);
   }
@@ -192,8 +207,9 @@ export class CallRecorder implements AsyncDisposable {
     else if ('throttled' in item) this.#findings.logged(item.throttled, item.at);
     else if ('ended' in item) this.#end(item.ended);
     else if ('look' in item) this.#look();
+    else if ('lost' in item) this.#lost();
     else
-      for (const reconcile of this.#reconciles.runningSince(item.exitedAt))
+      for (const reconcile of this.#reconciles.cutOffAt(item.exitedAt))
         this.#end({ reconcile, at: item.exitedAt, result: 'ended' });
   }
 
@@ -251,12 +267,20 @@ export class CallRecorder implements AsyncDisposable {
     this.#lookLater();
   }
 
+  /** What is known of objects may be old by now. */
+  #lost(): void {
+    this.#versions = new Versions();
+    this.#reconciles.lost();
+    this.#findings.lost();
+  }
+
   #begun(begun: Begun, build: string | undefined): void {
     this.#findings.begun(begun);
     this.#reconciles.begin(begun, this.#causes.before(begun.controller, begun, begun.at), build);
   }
 
   #end(ended: Ended): void {
+    const isComplete = this.#reconciles.isComplete(ended.reconcile);
     const id = `k-${String(this.#ended + 1).padStart(6, '0')}`;
     const ofReconcile = this.#reconciles.end(ended, id);
     if (ofReconcile === undefined) return;
@@ -265,24 +289,11 @@ export class CallRecorder implements AsyncDisposable {
     this.#ended += 1;
     this.#record(record);
     this.#emit({ type: 'reconcile', ...reconcileSummary(record) });
-    this.#findings.reconciled(record);
+    if (isComplete) this.#findings.reconciled(record);
   }
 }
 
 function isHeartbeat({ verb, code = 500, group, resource }: CallRecord): boolean {
   const isOfMany = verb === 'list' || verb === 'watch';
   return code < 400 && !isOfMany && HEARTBEATS.has(`${group}/${resource}`);
-}
-
-function passedWith(item: Item): { body?: Buffer | undefined; of?: CalledResource | undefined } {
-  if ('watched' in item) return { body: item.watched, of: item.call.resource };
-  return 'served' in item ? { body: item.served.answer?.body, of: item.served.call.resource } : {};
-}
-
-function sizeOf(item: Item): number {
-  if ('watched' in item) return item.watched.length + EACH_BYTES;
-  if ('read' in item) return item.read.length + EACH_BYTES;
-  if ('line' in item) return item.line.length + EACH_BYTES;
-  if (!('served' in item)) return EACH_BYTES;
-  return (item.served.answer?.body?.length ?? 0) + EACH_BYTES;
 }

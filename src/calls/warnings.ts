@@ -37,12 +37,17 @@ interface SeenCall {
   controller: string | undefined;
   /** The events that a write of the same fields has followed: they count once. */
   answered: WeakSet<CauseEvent>;
+  isOthers: IsOthers;
   /** How often writes of its object were refused with a conflict, if that is a fault. */
   refused: Often | undefined;
 }
 
+/** Whether somebody else has written what the event is about. */
+type IsOthers = (event: CauseEvent) => boolean;
+
 interface SeenReconcile {
   reconcile: ReconcileSummary;
+  isOthers: IsOthers;
   /** The one before it of the same object by the same controller. */
   previous: ReconcileSummary | undefined;
 }
@@ -102,9 +107,9 @@ const AFTER_OWN: Rule<SeenCall, object> = {
 
 const CONTESTED_BY_TIME: Rule<SeenCall, { by: string }> = {
   ...{ least: CONTESTED.least, withinMs: CONTESTED.withinMs },
-  signs({ call, answered, controller }) {
+  signs({ call, answered, isOthers, controller }) {
     if (call.reconcile !== undefined || !hasWritten(call)) return [];
-    const after = (call.after ?? []).filter((event) => !answered.has(event));
+    const after = (call.after ?? []).filter((event) => !answered.has(event) && isOthers(event));
     return putBackBy([call], after, controller).map(({ event, ...sign }) => {
       answered.add(event);
       return sign;
@@ -122,6 +127,7 @@ const SOON_MS = 1_000;
 const MEASURE_MS = 3_000;
 const MOST_FIELDS = 3;
 const MOST = 1_000;
+const MOST_MANAGERS = 100;
 
 /** Finds what is wrong with a controller in what it does again and again. Its only clock is that of the records. */
 export class Warnings {
@@ -134,22 +140,39 @@ export class Warnings {
   #previous = new Map<string, ReconcileSummary>();
   #answered = new WeakSet<CauseEvent>();
   #conflicts = new Conflicts();
+  #managers: Map<string, true>;
+
+  constructor(managers = new Map<string, true>()) {
+    this.#managers = managers;
+  }
+
+  /** The same without what was counted until now. */
+  anew(): Warnings {
+    return new Warnings(this.#managers);
+  }
+
+  /** A name by which managedFields know the controller: each build has its own, and none of them is somebody else. */
+  writesAs(manager: string): void {
+    keepNewest(this.#managers, MOST_MANAGERS, manager, true);
+  }
 
   /** `controller`: whose reconcile made it, if that is known. */
   called(call: CallSummary, controller: string | undefined): Told<'warning'>[] {
     const of = JSON.stringify([ofCall(call, controller), call.resource]);
     const refused = this.#conflicts.called(of, call);
-    const seen = { call, controller, answered: this.#answered, refused };
+    const seen = { call, controller, answered: this.#answered, isOthers: this.#isOthers, refused };
     return OF_CALLS.flatMap((rule) => this.#apply(rule, seen, call));
   }
 
   reconciled(reconcile: ReconcileSummary): Told<'warning'>[] {
     const { controller, kind, namespace, name } = reconcile;
     const key = JSON.stringify([controller, kind, namespace, name]);
-    const seen = { reconcile, previous: this.#previous.get(key) };
+    const seen = { reconcile, isOthers: this.#isOthers, previous: this.#previous.get(key) };
     keepNewest(this.#previous, MOST, key, reconcile);
     return OF_RECONCILES.flatMap((rule) => this.#apply(rule, seen, reconcile));
   }
+
+  #isOthers: IsOthers = ({ isOwn, by }) => !isOwn && by !== undefined && !this.#managers.has(by);
 
   #apply<Seen, Values>(
     rule: Rule<Seen, Values>,
@@ -215,8 +238,9 @@ function followsItself({ call, controller }: SeenCall): Sign<object>[] {
 }
 
 /** The fields that somebody else has changed before the reconcile, and that it has changed after that. */
-function putBack({ reconcile: { controller, after, calls } }: SeenReconcile): Sign<{ by: string }>[] {
-  return putBackBy(calls, after, controller).map(({ event: _, ...sign }) => sign);
+function putBack({ reconcile, isOthers }: SeenReconcile): Sign<{ by: string }>[] {
+  const { controller, after, calls } = reconcile;
+  return putBackBy(calls, after.filter(isOthers), controller).map(({ event: _, ...sign }) => sign);
 }
 
 function putBackBy(
@@ -225,8 +249,7 @@ function putBackBy(
   controller: string | undefined,
 ): (Sign<{ by: string }> & { event: CauseEvent })[] {
   return after.flatMap((event) => {
-    if (event.isOwn || event.by === undefined) return [];
-    const { by } = event;
+    const { by = '' } = event;
     const object = objectName(event);
     const own = calls.filter((call) => hasWritten(call) && isOf(call, object)).flatMap(fieldsOf);
     const both = fieldsOf(event).filter((field) => own.includes(field));

@@ -1,4 +1,4 @@
-import { createWarner, type Warning } from '../async.ts';
+import { createTally, createWarner, type Warning } from '../async.ts';
 import { Backlog } from '../backlog.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
@@ -71,12 +71,13 @@ export class Recorder implements AsyncDisposable {
     this.#onRecord = onRecord;
     this.#emit = emit;
     this.#warn = createWarner(emit);
+    const missed = createTally((reviews) => emit(notice('reviews.not-listed', { reviews })));
     this.#backlog = new Backlog({
       mostBytes: MOST_WAITING,
       sizeOf: ({ review }) => review.body.length + (review.answer?.body.length ?? 0),
       work: ({ review, by }) => this.#record(review, by),
-      onSlice: (missed) => {
-        if (missed > 0) this.#warn(notice('reviews.not-listed', { reviews: missed }));
+      onSlice: (dropped) => {
+        missed(dropped);
         this.#flush();
       },
     });

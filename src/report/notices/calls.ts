@@ -7,10 +7,24 @@ const WRITE_LESS =
 
 /** Recorded calls and reconciles of the controller, and what is wrong if they repeat. */
 export const CALLS = {
-  /** More calls of the controller arrived than devloop can record. */
-  'calls.not-listed': warning<{ calls: number }>(
-    ({ calls }) =>
-      `devloop could not record ${counted(calls, 'call')} of the controller, because it makes more than devloop can record.`,
+  /**
+   * More calls of the controller arrived than devloop can record. `calls`: how many were not recorded until now, with events of watches; it is
+   * said again after ten minutes. `loop`: what keeps the controller busy, if that is known.
+   */
+  'calls.not-listed': warning<{ calls: number; loop?: { controller: string; object: ObjectName } }>(
+    ({ calls, loop }) => {
+      const what = calls === 1 ? 'a call or an event' : `${calls} calls and events`;
+      const busy =
+        loop === undefined
+          ? ''
+          : ` Controller ${loop.controller} reconciles ${describe(loop.object)} again and again.`;
+      return `devloop could not record ${what} of the controller until now, because these are more than it can record.${busy}`;
+    },
+  ),
+  /** The recording is behind, so of the reconciles of a loop that is known only one of so many is recorded. */
+  'reconciles.sampled': warning<{ controller: string; object: ObjectName; each: number }>(
+    ({ controller, object, each }) =>
+      `Controller ${controller} reconciles ${describe(object)} more often than devloop can record, so only one of ${each} of these reconciles is recorded while that goes on.`,
   ),
   /** The recording of calls cannot be written, so `devloop calls` lacks those that follow. */
   'calls.not-recorded': warning<{ cause: string }>(

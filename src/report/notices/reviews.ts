@@ -3,10 +3,10 @@ import { note, warning } from './notice.ts';
 
 /** Recorded reviews and saved sets. `source`: `Session` with its id, or the file of a saved set. */
 export const REVIEWS = {
-  /** More reviews arrive than devloop can record, so it has left some out. */
+  /** More reviews arrive than devloop can record. `reviews`: how many it has left out until now; it is said again after ten minutes. */
   'reviews.not-listed': warning<{ reviews: number }>(
     ({ reviews }) =>
-      `devloop could not list ${counted(reviews, 'review')}, because more arrive than it can record.`,
+      `devloop could not list ${counted(reviews, 'review')} until now, because more arrive than it can record.`,
   ),
   /** The recording of reviews cannot be written, so `devloop reviews` lacks those that follow. */
   'reviews.not-recorded': warning<{ cause: string }>(

@@ -299,3 +299,16 @@ test('a program without reconciles that puts back what somebody else changes is 
   expect(written(20, 100, () => [BY_ANN], SCALES)).toEqual([]);
   expect(written(9, 50_000, byAnnEach, { ...SCALES, reconcile: 'r' })).toEqual([]);
 });
+
+test('no build of the controller counts as somebody else', () => {
+  const event: CauseEvent = { ...BY_ANN, by: 'controller-3' };
+  const contested = { calls: [{ ...wrote('~spec.replicas=1'), ...WEB }], after: [event] };
+  const times = (warnings: Warnings) =>
+    [0, 1, 2, 3, 4].flatMap((one) => warnings.reconciled(reconcile(one * 1_000, contested)));
+  expect(times(new Warnings())).toMatchObject([{ code: 'calls.contested', values: { by: 'controller-3' } }]);
+  const warnings = new Warnings();
+  warnings.writesAs('controller-3');
+  warnings.writesAs('controller-4');
+  expect(times(warnings)).toEqual([]);
+  expect(times(warnings.anew())).toEqual([]);
+});
