@@ -17,6 +17,7 @@ import { RESTORE } from './restore.ts';
 import { REVIEWS } from './reviews.ts';
 import { ROUTE } from './route.ts';
 import { SESSION } from './session.ts';
+import { TRIALS } from './trials.ts';
 import { VERIFY } from './verify.ts';
 
 /**
@@ -42,6 +43,7 @@ export const NOTICES = {
   ...REVIEWS,
   ...ROUTE,
   ...SESSION,
+  ...TRIALS,
   ...VERIFY,
 };
 
