@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   5: 'the cluster cannot reach this machine',
   6: 'the controller fails to build or start, or does not do as before',
   7: 'the certificate is unusable',
-  8: 'the controller would change the cluster, or (with `--against`) change it differently (`plan`)',
+  8: 'the controller would change the cluster, or change it differently (`plan`)',
   130: 'interrupted; `up` restores everything, unless a second Ctrl-C stops that',
 } as const;
 
@@ -29,6 +29,8 @@ export const CATALOGUE = {
   },
   'fault.invalid': { exit: 2, about: 'A fault cannot be read, or the session cannot have it.' },
   'context.refused': { exit: 2, about: 'devloop.yaml does not allow this context.' },
+  'embedded.no-assets': { exit: 2, about: '`up --embedded` needs etcd and kube-apiserver of envtest.' },
+  'embedded.manifests': { exit: 2, about: '`up --embedded` cannot render the manifests of the checkout.' },
   'consent.missing': {
     exit: 2,
     about:
@@ -220,10 +222,7 @@ export const CATALOGUE = {
     about:
       'devloop cannot write its own files on this machine, or its output to a file: the disk is full or read-only, or other users could change the files.',
   },
-  'certificate.not-found': {
-    exit: 7,
-    about: 'No Secret with a key pair for the webhook Service was found.',
-  },
+  'certificate.not-found': { exit: 7, about: 'No Secret with a key pair for the webhook Service was found.' },
   'certificate.invalid': {
     exit: 7,
     about: 'The Secret is empty, or its certificate and key cannot be read or do not match.',

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { flagName } from '../config/flags.ts';
 import { type Given, KEYS, rowOf } from '../config/table.ts';
 import { documentPath } from '../errors.ts';
-import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
+import { DEBUG_PORT, type Io, type UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
   addExamples,
@@ -27,6 +27,7 @@ interface UpFlags extends CommonFlags, TrustFlags {
   takeOver?: true;
   adopt?: true;
   dryRun?: true;
+  embedded?: true;
   stamp?: true;
   open?: true;
   failFast?: true;
@@ -47,6 +48,10 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .optionsGroup(FLAG_GROUPS.takeOver)
     .option('--dry-run', 'print what would change, and stop')
     .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
+    .option(
+      '--embedded',
+      'without a cluster: in an API server of its own on this machine, with what the checkout would deploy',
+    )
     .option('--take-over', 'take over even if a live session holds the operator');
   addDebugFlags(addReviewFlags(addControllerFlags(addTrustFlag(addAdoptFlag(command)))));
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: UpFlags) => {
@@ -59,7 +64,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     };
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
     if (deployments.length > 1) requireSeparable(flags, given, shell.name);
-    await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
+    await shell.run(outputOptions(flags, !options.dryRun && !flags.embedded), async (io) => {
+      if (flags.embedded) return await embedded(options, flags, deployments, io);
       const { up } = await import('../session/up.ts');
       if (deployments.length <= 1) return await up(options, io);
       const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');
@@ -76,11 +82,24 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   });
   return addExamples(command, `${shell.name} up`, [
     ['', 'Discover everything from this checkout and the current context'],
+    ['--embedded', 'The same without a cluster'],
     ['--dry-run', 'Show what would change in the cluster'],
     ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
-    ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--debug', 'Stop at breakpoints in webhooks'],
   ]);
+}
+
+async function embedded(options: UpOptions, flags: UpFlags, deployments: string[], io: Io): Promise<void> {
+  const other = Object.entries({
+    '--dry-run': flags.dryRun,
+    '--kubeconfig': flags.kubeconfig,
+    '--context': options.given.context,
+    '--route': options.given.route,
+    'several --deployment flags': deployments.length > 1 || undefined,
+  }).find(([, value]) => value !== undefined);
+  if (other) throw invalid(`--embedded and ${other[0]} cannot be combined.`, 'devloop up --embedded');
+  const { upEmbedded } = await import('../session/embedded.ts');
+  await upEmbedded(options, io);
 }
 
 function addAdoptFlag(command: Command): Command {

@@ -76,3 +76,9 @@ export function candidates(found: FoundAddress[], families: string[]): FoundAddr
   });
   return usable.sort((a, b) => families.indexOf(family(a.address)) - families.indexOf(family(b.address)));
 }
+
+/**
+ * Stands for this machine in the endpoints of Services: Kubernetes accepts no loopback address there. It is one of those for documentation, so
+ * nothing else has it (RFC 5737).
+ */
+export const THIS_MACHINE = '192.0.2.1';

@@ -19,7 +19,7 @@ import {
 } from './match.ts';
 import { chooseAmong } from './rivals.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, servedApis } from './served-apis.ts';
-import { type Choice, DEPLOY, fullName, installed, readServices } from './services.ts';
+import { type Choice, DEPLOY, fullName, installed, readServices, WITHOUT_CLUSTER } from './services.ts';
 import { lookBeside } from './siblings.ts';
 import {
   type ChosenService,
@@ -228,7 +228,7 @@ async function noWebhook(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
-      hint: `${DEPLOY}\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
+      hint: `${DEPLOY}\n${WITHOUT_CLUSTER}\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
     },
   );
 }

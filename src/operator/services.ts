@@ -61,6 +61,9 @@ function notInstalled(service: WebhookService): DevloopError {
   return new DevloopError('target.not-found', `${missing(service)}.`, { hint: DEPLOY });
 }
 
+/** Where an operator runs that is not deployed. */
+export const WITHOUT_CLUSTER = 'Without a cluster: devloop up --embedded';
+
 export const DEPLOY = 'Deploy the operator first (its image need not exist), usually with: make deploy IMG=…';
 
 export function fullName({ namespace, name }: WebhookService): string {

@@ -58,7 +58,13 @@ export function renderSession(event: SessionEvent, paint: Paint, columns?: numbe
   }
 }
 
-function readyText({ ms, alone, oldPods = 0 }: Extract<DevloopEvent, { type: 'session.ready' }>): string {
+function readyText({
+  ms,
+  alone,
+  embedded,
+  oldPods = 0,
+}: Extract<DevloopEvent, { type: 'session.ready' }>): string {
+  if (embedded) return `the controller runs, and its webhooks are called; press Ctrl-C to end`;
   if (alone) return `${ALONE}; ${LEAVE}`;
   const old = oldPods === 0 ? '' : `; ${counted(oldPods, 'old Pod')} may still answer some reviews`;
   return `taken over in ${duration(ms)}${old}; ${LEAVE}`;

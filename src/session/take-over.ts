@@ -57,7 +57,7 @@ export async function takeOver(session: RunningSession): Promise<void> {
   const { sessionId, context } = session;
   const targets = targetsOf(target);
   emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
-  standing.mayHaveChanged = true;
+  standing.mayHaveChanged = !session.options.embedded;
   const onManager = followManager(session, work, { pairs, proxy: starts?.access, controller, supervisor });
   const watched = guardedObjects(session, onManager).map((one) => watchedObject(one, session.sessionId));
   session.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
@@ -98,13 +98,13 @@ async function started({ machine }: Session, supervisor?: Supervisor, port?: num
 
 /** Reviews are answered here now. The end of Pods that can only be called over old connections is announced later. */
 async function announceReady(session: RunningSession, pausing: PausingManager[]): Promise<void> {
-  const { work, sessionId, startedAt, target } = session;
+  const { work, sessionId, startedAt, target, options } = session;
   const pods = followOldPods(work, pausing);
   const count = await pods.count();
   const old = count > 0 ? { oldPods: count } : {};
   const event = { session: sessionId, ...old };
   const isAlone = target.services.length === 0 && target.manager === undefined;
-  const alone = isAlone ? { alone: true as const } : {};
+  const alone = options.embedded ? { embedded: true as const } : isAlone ? { alone: true as const } : {};
   work.emit({ type: 'session.ready', ms: performance.now() - startedAt, ...alone, ...event });
   void pods.gone().then((areGone) => {
     if (areGone) work.emit({ type: 'manager.gone', ms: performance.now() - startedAt, ...event });

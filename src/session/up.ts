@@ -53,7 +53,8 @@ export async function up(options: UpOptions, io: Io, guest?: Guest): Promise<voi
   await agreeTo([question, ...(options.questions ?? [])], command);
   // The state before the recovery: a dead session that is restored now had paused the manager.
   const unready = unreadyManagers(discovered.target, discovered.inTheWay.unready);
-  await unlessInterrupted(reportUnready({ api: context.api, emit: io.emit }, unready), io.signal);
+  if (!options.embedded)
+    await unlessInterrupted(reportUnready({ api: context.api, emit: io.emit }, unready), io.signal);
   const found = await recoverSessions(command, discovered);
   // If an object is gone since, something else was found in its place.
   if (found.target !== discovered.target)

@@ -2,6 +2,7 @@ import { CALLS } from './calls.ts';
 import { COMMAND } from './command.ts';
 import { CONTROLLER } from './controller.ts';
 import { DEBUGGER } from './debugger.ts';
+import { EMBEDDED } from './embedded.ts';
 import { ENDING } from './ending.ts';
 import { GATEWAY } from './gateway.ts';
 import { GUARD } from './guard.ts';
@@ -29,6 +30,7 @@ export const NOTICES = {
   ...COMMAND,
   ...CONTROLLER,
   ...DEBUGGER,
+  ...EMBEDDED,
   ...ENDING,
   ...GATEWAY,
   ...GUARD,

@@ -44,6 +44,8 @@ export interface UpOptions extends CommonOptions, TrustOptions {
   questions?: Question[];
   /** Whether to open the session's page. */
   open: boolean;
+  /** The API server is this session's own and is gone after it: kube-apiserver calls this machine by its egress, and nothing is restored. */
+  embedded?: true;
 }
 
 /** The port in delve's own documentation, and in the templates of editors. */

@@ -1,6 +1,7 @@
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Target } from '../../operator/target.ts';
 import { direct } from './direct.ts';
+import { embedded } from './embedded.ts';
 import { relay } from './relay.ts';
 import type { RouteKind, RoutePlan, RouteSettings } from './routing.ts';
 import { ssh } from './ssh.ts';
@@ -11,7 +12,8 @@ export const ROUTE_KINDS: RouteKind[] = [direct, relay, ssh];
 /** The routes that the settings allow, in the order in which they are tried. */
 export function planRoutes(target: Target, settings: RouteSettings): RoutePlan[] {
   if (target.services.length === 0) return [];
-  return chosenKinds(settings.choice).map((kind) => ({ name: kind.name, ...kind.plan(target, settings) }));
+  const kinds = settings.isEmbedded ? [embedded] : chosenKinds(settings.choice);
+  return kinds.map((kind) => ({ name: kind.name, ...kind.plan(target, settings) }));
 }
 
 /** The names of the routes that are tried. */

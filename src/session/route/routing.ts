@@ -61,6 +61,8 @@ export interface RouteSettings extends GatewaySettings {
   /** Where the address comes from, if the user did not choose it. */
   addressSource?: string;
   relayImage?: string;
+  /** The API server is the session's own. */
+  isEmbedded?: boolean;
 }
 
 /** A verified route and the gateways behind it. Disposing closes both. */
@@ -81,7 +83,7 @@ export async function removeBeside(
 /** What a route needs to know from the user. */
 export function routeSettings(
   { route, address, port, allowFrom, relayImage }: Settings,
-  { trustAccounts }: TrustOptions = {},
+  { trustAccounts, embedded = false }: TrustOptions & { embedded?: boolean } = {},
 ): RouteSettings {
   return {
     choice: route.value,
@@ -90,6 +92,7 @@ export function routeSettings(
     allowFrom: allowFrom.value,
     relayImage: relayImage.value,
     trustAccounts,
+    isEmbedded: embedded,
   };
 }
 

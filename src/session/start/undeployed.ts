@@ -2,6 +2,7 @@ import { crdCommand } from '../../checkout/crd-command.ts';
 import type { CheckoutFacts } from '../../checkout/facts.ts';
 import { undefinedIfForbidden } from '../../cluster/api/errors.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
+import { WITHOUT_CLUSTER } from '../../operator/services.ts';
 import type { Target } from '../../operator/target.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -30,7 +31,7 @@ export async function requireRunnable(
   throw new DevloopError(
     'target.not-found',
     `No operator in the cluster matches this checkout, and the cluster has no CRD of its API groups (${list}).`,
-    { hint: await crdCommand({ root, cwd }) },
+    { hint: `${await crdCommand({ root, cwd })}\n${WITHOUT_CLUSTER}` },
   );
 }
 

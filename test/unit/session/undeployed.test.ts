@@ -25,7 +25,7 @@ test('an operator that is not deployed needs its CRDs, unless the user names wha
   await expect(requireRunnable(context(), FACTS, {})).rejects.toMatchObject({
     code: 'target.not-found',
     message: expect.stringContaining('shop.example.com'),
-    hint: 'make manifests install',
+    hint: 'make manifests install\nWithout a cluster: devloop up --embedded',
   });
   await requireRunnable(context(), { ...FACTS, groups: new Set() }, {});
   await requireRunnable(context({}, { 'controller.run': ['./run'] }), FACTS, {});

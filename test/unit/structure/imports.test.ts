@@ -58,7 +58,7 @@ const ROOMS = {
   session: [
     'api-proxy calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
     'controller/watch gateway languages local machine operator operator/manifests operator/rbac page reviews',
-    'session/calls session/context session/control session/crashing session/doctor session/end session/faults session/guard',
+    'session/calls session/context session/control session/crashing session/doctor session/embedded session/end session/faults session/guard',
     'session/planning session/reviews session/route session/start session/verify',
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews session/start',
@@ -74,6 +74,7 @@ const ROOMS = {
     'config debugger languages local machine operator operator/manifests session/context',
     'session/route session/start',
   ].join(' '),
+  'session/embedded': 'certificates cluster/api controller machine session/context',
   'session/end': [
     'checkout cluster cluster/api cluster/marks cluster/relay cluster/takeover',
     'cluster/takeover/pause controller local machine operator route session/context',
@@ -101,7 +102,7 @@ const ROOMS = {
   ].join(' '),
   'session/verify': [
     'api-proxy certificates checkout cluster/api config controller gateway languages local machine',
-    'operator session/context session/start',
+    'operator session/context session/embedded session/start',
   ].join(' '),
 };
 const ALLOWED: Record<string, string[]> = Object.fromEntries(

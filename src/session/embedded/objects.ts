@@ -1,0 +1,126 @@
+import type { KeyPair } from '../../certificates/key-pair.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
+
+/** An object of a manifest. Its fields are what the checkout says, so anything can be missing. */
+export type Declared = KubeObject & { [field: string]: unknown };
+
+/** What is not created, because nothing would become of it here. */
+const LEFT_OUT: Record<string, string> = {
+  Job: 'nothing runs Pods here',
+  CronJob: 'nothing runs Pods here',
+  APIService: 'nothing serves it here',
+};
+/** devloop signs certificates itself. */
+const CERT_MANAGER = /^cert-manager\.io\//;
+const CRD = 'CustomResourceDefinition';
+/** What others are in comes first, and webhooks when everything else exists. */
+const FIRST = ['Namespace'];
+const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
+
+export interface Installed {
+  /** One stage after the other, each at once. */
+  objects: Declared[][];
+  leftOut: { object: Declared; why: string }[];
+}
+
+/** The names by which kube-apiserver verifies the Services that webhooks and conversions call. */
+export function serverNames(declared: readonly Declared[]): string[] {
+  const names = clientConfigs(declared).flatMap(({ service }) =>
+    service ? [`${service.name}.${service.namespace}.svc`] : [],
+  );
+  return [...new Set(names)].sort();
+}
+
+/** What of the manifests is created, with one key pair for all Services in place of what cert-manager would issue. */
+export function toInstall(declared: readonly Declared[], pair: KeyPair | undefined): Installed {
+  const leftOut = declared.flatMap((object) => {
+    const why = LEFT_OUT[object.kind ?? ''];
+    return why === undefined ? [] : [{ object, why }];
+  });
+  const kept = declared.filter(
+    ({ kind = '', apiVersion = '' }) => !(kind in LEFT_OUT) && !CERT_MANAGER.test(apiVersion),
+  );
+  const objects = structuredClone(kept);
+  if (pair)
+    for (const config of clientConfigs(objects))
+      if (config.service) config.caBundle = base64(pair.certificate);
+  const secrets = pair ? secretsFor(declared, pair) : [];
+  const stages = Map.groupBy([...objects, ...secrets], stageOf);
+  return { objects: [0, 1, 2, 3].flatMap((stage) => [stages.get(stage) ?? []]), leftOut };
+}
+
+function stageOf({ kind = '' }: Declared): number {
+  if (FIRST.includes(kind)) return 0;
+  if (kind === CRD) return 1;
+  return LAST.includes(kind) ? 3 : 2;
+}
+
+interface ClientConfig {
+  service?: { name: string; namespace: string };
+  caBundle?: string;
+}
+
+function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
+  return objects.flatMap((object) => {
+    const { webhooks, spec } = object as {
+      webhooks?: { clientConfig?: ClientConfig }[];
+      spec?: { conversion?: { webhook?: { clientConfig?: ClientConfig } } };
+    };
+    const conversion = object.kind === CRD ? spec?.conversion?.webhook : undefined;
+    const all = [...(LAST.includes(object.kind ?? '') ? (webhooks ?? []) : []), conversion];
+    return all.flatMap((one) => one?.clientConfig ?? []);
+  });
+}
+
+/** The Secrets that certificates would fill, and those that the manager mounts as its key pair and no manifest has. */
+function secretsFor(declared: readonly Declared[], pair: KeyPair): Declared[] {
+  const wanted = [...declared.flatMap(issued), ...declared.flatMap(mounted)];
+  const own = new Set(
+    declared.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => keyOf(metadata)),
+  );
+  const missing = new Map(wanted.filter((one) => !own.has(keyOf(one))).map((one) => [keyOf(one), one]));
+  const data = {
+    'tls.crt': base64(pair.certificate),
+    'tls.key': base64(pair.key),
+    'ca.crt': base64(pair.certificate),
+  };
+  return [...missing.values()].map((metadata) => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls' },
+    metadata,
+    data,
+  }));
+}
+
+interface Place {
+  name: string;
+  namespace: string;
+}
+
+function issued({ apiVersion = '', kind, metadata, spec }: Declared): Place[] {
+  const { secretName } = (spec ?? {}) as { secretName?: unknown };
+  if (!CERT_MANAGER.test(apiVersion) || kind !== 'Certificate' || typeof secretName !== 'string') return [];
+  return [{ name: secretName, namespace: metadata.namespace ?? 'default' }];
+}
+
+const LOOKS_LIKE_KEY_PAIR = /cert|tls/i;
+
+function mounted({ kind = '', metadata, spec }: Declared): Place[] {
+  if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(kind)) return [];
+  const { template } = (spec ?? {}) as { template?: { spec?: { volumes?: unknown } } };
+  const volumes = template?.spec?.volumes;
+  if (!Array.isArray(volumes)) return [];
+  return (volumes as { secret?: { secretName?: unknown; optional?: unknown } }[]).flatMap((volume) => {
+    const { secretName, optional } = volume?.secret ?? {};
+    if (typeof secretName !== 'string' || optional === true || !LOOKS_LIKE_KEY_PAIR.test(secretName))
+      return [];
+    return [{ name: secretName, namespace: metadata.namespace ?? 'default' }];
+  });
+}
+
+function keyOf({ namespace = 'default', name }: { namespace?: string; name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,50 @@
+/** Without a cluster, the sample runs against an API server of its own, and nothing is left of it. */
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { application, checkoutSample } from '../support/sample-operator.ts';
+
+const BUILT_MS = 240_000;
+const LOG = (line: string) => console.error(line);
+
+it('a checkout that was never deployed has its first review answered, its reconciles seen, and leaves nothing', async () => {
+  await using checkout = await checkoutSample();
+  const cwd = checkout.directory;
+  const state = join(cwd, '.state');
+  const env = { XDG_STATE_HOME: state, KUBECONFIG: join(cwd, 'no-kubeconfig'), KUBEBUILDER_ASSETS: '' };
+  const without = await runDevloop(['up', '--embedded'], { cwd, env });
+  expect(without.code, without.log).toBe(2);
+  expect(without.log).toContain('make setup-envtest');
+
+  const { cluster } = await ensureClusterBinaries({ log: LOG });
+  const assets = join(cwd, 'bin/k8s/1.36.0-linux-amd64');
+  await mkdir(assets, { recursive: true });
+  for (const name of ['etcd', 'kube-apiserver'])
+    await writeFile(join(assets, name), `#!/bin/sh\nexec ${cluster} ${name} "$@"\n`, { mode: 0o755 });
+  await using up = startDevloop(['up', '--embedded'], { cwd, env });
+  await up.waitFor('session.ready', ({ embedded }) => embedded === true, BUILT_MS);
+  const started = await up.waitFor('note', ({ code }) => code === 'embedded.started');
+  const { kubeconfig } = started.values as { kubeconfig: string };
+  const file = join(cwd, 'web.yaml');
+  await writeFile(file, application('web', 'example.com/shop:1'));
+  const kubectl = async (...words: string[]) =>
+    (await promisify(execFile)('kubectl', ['--kubeconfig', kubeconfig, ...words])).stdout;
+  await kubectl('apply', '-f', file);
+  const review = await up.waitFor('review', ({ verdict }) => verdict === 'allowed');
+  expect(review).toMatchObject({ operation: 'CREATE', object: { name: 'web', namespace: 'default' } });
+  const reconcile = await up.waitFor('reconcile', ({ calls }) => calls.length > 2);
+  expect(reconcile).toMatchObject({ kind: 'Application', name: 'web', result: 'success' });
+  expect(await kubectl('get', 'deployment', 'web', '-o', 'name')).toBe('deployment.apps/web\n');
+  const bad = join(cwd, 'config/samples/apps_v1_application_bad.yaml');
+  await expect(kubectl('apply', '-f', bad)).rejects.toThrow('is invalid');
+
+  up.signal('SIGINT');
+  expect(await up.exited, up.log()).toBe(130);
+  await expect(kubectl('get', 'namespaces')).rejects.toThrow('refused');
+  expect((await readdir(join(state, 'devloop'))).filter((name) => !name.startsWith('.'))).toEqual([]);
+  await rm(file);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { type Declared, serverNames, toInstall } from '../../../../src/session/embedded/objects.ts';
+
+const PAIR = { certificate: 'CERT', key: 'KEY' } as never;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const object = (kind: string, name: string, more: object = {}, apiVersion = 'v1'): Declared =>
+  ({ apiVersion, kind, metadata: { name, namespace: 'shop' }, ...more }) as Declared;
+const called = { clientConfig: { service: { name: 'hooks', namespace: 'shop', path: '/v' } } };
+const byUrl = { clientConfig: { url: 'https://example.com', caBundle: 'own' } };
+const MANIFESTS = [
+  object('ValidatingWebhookConfiguration', 'v', { webhooks: [called, byUrl] }),
+  object('Deployment', 'manager', {
+    spec: {
+      template: {
+        spec: {
+          volumes: [
+            { secret: { secretName: 'webhook-server-cert' } },
+            { secret: { secretName: 'metrics-cert', optional: true } },
+            { secret: { secretName: 'database' } },
+          ],
+        },
+      },
+    },
+  }),
+  object('CustomResourceDefinition', 'shops', {
+    spec: { conversion: { webhook: { clientConfig: { service: { name: 'convert', namespace: 'shop' } } } } },
+  }),
+  object('Certificate', 'serving', { spec: { secretName: 'issued' } }, 'cert-manager.io/v1'),
+  object('Issuer', 'self', {}, 'cert-manager.io/v1'),
+  object('Job', 'migrate'),
+  object('Namespace', 'shop'),
+];
+
+test('one key pair serves all Services that are called, and nobody else is trusted', () => {
+  expect(serverNames(MANIFESTS)).toEqual(['convert.shop.svc', 'hooks.shop.svc']);
+  const { objects } = toInstall(MANIFESTS, PAIR);
+  const all = objects.flat();
+  const find = (kind: string) => all.find((one) => one.kind === kind) as never as Record<string, never>;
+  expect(find('ValidatingWebhookConfiguration')).toMatchObject({
+    webhooks: [{ clientConfig: { caBundle: base64('CERT') } }, byUrl],
+  });
+  expect(find('CustomResourceDefinition')).toMatchObject({
+    spec: { conversion: { webhook: { clientConfig: { caBundle: base64('CERT') } } } },
+  });
+  const secrets = all.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
+  expect(secrets.sort()).toEqual(['issued', 'webhook-server-cert']);
+  expect(MANIFESTS[0]).toMatchObject({ webhooks: [{ clientConfig: { service: { name: 'hooks' } } }, byUrl] });
+});
+
+test('what others need comes before them, and what cannot be here is named', () => {
+  const { objects, leftOut } = toInstall(MANIFESTS, PAIR);
+  expect(objects.map((stage) => stage.map(({ kind }) => kind))).toEqual([
+    ['Namespace'],
+    ['CustomResourceDefinition'],
+    ['Deployment', 'Secret', 'Secret'],
+    ['ValidatingWebhookConfiguration'],
+  ]);
+  expect(leftOut).toMatchObject([{ object: { kind: 'Job' }, why: 'nothing runs Pods here' }]);
+});
+
+test('a Secret that the checkout has is its own, and without calls nothing is signed', () => {
+  const own = object('Secret', 'webhook-server-cert', { data: { 'tls.crt': 'own' } });
+  const secrets = toInstall([...MANIFESTS, own], PAIR)
+    .objects.flat()
+    .filter(({ kind }) => kind === 'Secret');
+  expect(secrets.find(({ metadata }) => metadata.name === 'webhook-server-cert')).toEqual(own);
+  expect(
+    toInstall(
+      [object('Certificate', 'c', { spec: { secretName: 's' } }, 'cert-manager.io/v1')],
+      undefined,
+    ).objects.flat(),
+  ).toEqual([]);
+});
