@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { application, type Checkout, checkoutSample, NAMESPACE } from '../support/sample-operator.ts';
 import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
-import { openTerminal } from '../support/terminal.ts';
+import { CTRL_C, openTerminal } from '../support/terminal.ts';
 
 const COLUMNS = 120;
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
@@ -110,5 +110,51 @@ it('shows each review and reconcile in a row, warnings of the log, and all of it
 
   terminal.type('q');
   await terminal.closed;
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+});
+
+it('stays readable while a controller loops, and what the controller says after Ctrl-C looks like no failure', async () => {
+  const line = `stty cols ${COLUMNS} rows 50; exec ${process.execPath} ${BIN} up ${YES}`;
+  const env = { KUBECONFIG: cluster.kubeconfig, TERM: 'xterm', NODE_EXTRA_CA_CERTS: '' };
+  const status = join(checkout.directory, 'internal/controller/status.go');
+  const calm = await readFile(status, 'utf8');
+  const restless = calm
+    .replace('"fmt"', '"fmt"\n\t"time"')
+    .replace('app.Status.Message = message', 'app.Status.Message = time.Now().String()');
+  await writeFile(status, restless);
+  await using terminal = openTerminal(line, { cwd: checkout.directory, env });
+  const rows = (): string[] => rowsOf(terminal.shown());
+  const shows = async (text: RegExp): Promise<void> =>
+    await eventually(
+      async () =>
+        expect(
+          rows().some((row) => text.test(row)),
+          terminal.shown(),
+        ).toBe(true),
+      BUILT_MS,
+    );
+  await shows(/^ready /);
+  await cluster.kubectl(['apply', '-f', '-'], { input: application('restless', 'example.com/shop:1') });
+  await shows(/^warning: .* each time/);
+  await shows(/^→ next: .*/);
+  await shows(/\+\d+ in its loop/);
+  const warned = rows().findIndex((row) => row.startsWith('warning: '));
+  // What was counted just before the warning, and once after it.
+  const ofLoop = rows()
+    .slice(warned)
+    .filter((row) => row.startsWith('reconciled '));
+  expect(ofLoop.length, ofLoop.join('\n')).toBeLessThanOrEqual(6);
+  for (const row of rows().slice(warned)) expect(row.length, row).toBeLessThanOrEqual(COLUMNS);
+  terminal.type(CTRL_C);
+  await terminal.closed;
+  const end = rows().findIndex((row) => row.startsWith('restored '));
+  expect(end).toBeGreaterThan(0);
+  expect(
+    rows()
+      .slice(end)
+      .filter((row) => /ERROR|503|^warning/.test(row)),
+  ).toEqual([]);
+  await writeFile(status, calm);
+  await cluster.kubectl(['delete', 'application', 'restless', '--wait']);
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
 });
