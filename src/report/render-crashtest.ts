@@ -106,6 +106,6 @@ function doneText({
   const result =
     wrong === 0
       ? 'each run ends as without a crash'
-      : `${counted(wrong, 'run')} of ${met} does not end as without a crash`;
+      : `${counted(wrong, 'run')} of ${met} ${wrong === 1 ? 'does' : 'do'} not end as without a crash`;
   return `Crash test: killed ${counted(met, 'time')}, ${[result, ...rest].join(', ')}.`;
 }
