@@ -1,30 +1,45 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Backlog } from '../../src/backlog.ts';
 
 const ARRIVING = 400;
+/** How long work has taken, in milliseconds. */
+let worked = 0;
+
+beforeEach(() => {
+  worked = 0;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const passed = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => passed() + worked);
+  vi.spyOn(process, 'threadCpuUsage').mockImplementation((before) => ({
+    user: 1_000 * worked - (before?.user ?? 0),
+    system: 0,
+  }));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 /** How many items are worked on while they arrive every five milliseconds, if each takes a fifth of that. */
 async function doneWhileArriving(mostWaitMs?: number): Promise<{ inTime: number; all: number }> {
-  let all = 0;
+  worked = 0;
   const backlog = new Backlog<number>({
     mostBytes: ARRIVING,
     ...(mostWaitMs !== undefined && { mostWaitMs }),
     sizeOf: () => 1,
     work() {
-      for (const until = performance.now() + 1; performance.now() < until; );
-      all += 1;
+      worked += 1;
     },
     onSlice() {},
   });
-  const begun = performance.now();
-  for (let pushed = 0; pushed < ARRIVING; ) {
-    await sleep(5);
-    for (; pushed < ARRIVING && performance.now() - begun >= pushed * 5; pushed++) backlog.push(pushed);
+  for (let pushed = 0; pushed < ARRIVING; pushed++) {
+    backlog.push(pushed);
+    vi.advanceTimersByTime(5);
   }
-  const inTime = all;
+  const inTime = worked;
   await backlog[Symbol.asyncDispose]();
-  return { inTime, all };
+  return { inTime, all: worked };
 }
 
 test('work takes a twentieth of the time, or half if it would come late, and all of it is done', async () => {
