@@ -21,6 +21,7 @@ import type { PlannedTakeOver, Session, UpCommand } from '../start/session.ts';
 import { admitStarts, type Starts } from '../start/starts.ts';
 import { FirstWrites } from './first-writes.ts';
 import { aggregated } from './groups.ts';
+import { ownPodOf } from './own-pod.ts';
 import { type PlannedRun, plannedRun } from './planned.ts';
 
 export interface RunLimits {
@@ -60,7 +61,8 @@ export async function planOf(
   limits: RunLimits,
 ): Promise<DryRunResult> {
   const files = localFilesOf(directory, command);
-  const of = { sessionId: newSessionId(), unready: [], files, moved: new Map() };
+  const ownPod = await ownPodOf(command.context.api, found.target);
+  const of = { sessionId: newSessionId(), unready: [], files, ownPod, moved: new Map() };
   return await runDry({ ...command, ...found, ...of }, limits);
 }
 

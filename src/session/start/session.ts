@@ -41,6 +41,8 @@ export interface Session extends UpCommand, PlannedTakeOver {
   /** The manager, if it was not ready before anything was changed. */
   unready: ObjectRef[];
   files: LocalFiles;
+  /** The Pod that the controller takes for its own, if not one that devloop makes. */
+  ownPod?: { name: string; uid: string } | undefined;
   /** Ports of the Pod, each with the port on which the controller listens instead. They are known before any gateway is started. */
   moved: Map<number, number>;
 }

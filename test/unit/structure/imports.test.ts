@@ -83,8 +83,8 @@ const ROOMS = {
   'session/faults': 'faults gateway session/start',
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
   'session/planning': [
-    'api-proxy calls checkout cluster/api controller local machine reviews session/calls session/context',
-    'session/control session/start',
+    'api-proxy calls checkout cluster/api cluster/takeover/pause controller local machine operator reviews',
+    'session/calls session/context session/control session/start',
   ].join(' '),
   'session/reviews': [
     'calls checkout cluster/api config controller languages operator reviews session/context',
