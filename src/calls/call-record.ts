@@ -143,7 +143,13 @@ function shownOf(
 /** A dry run stores nothing, so its answer has the version of the object before it. */
 function isSame(before: KubeObject, after: KubeObject, { isDryRun }: ApiCall): boolean {
   if (isDryRun) return differences(before, after).length === 0;
-  return before.metadata.resourceVersion === after.metadata.resourceVersion;
+  return before.metadata.resourceVersion === after.metadata.resourceVersion && !isReleased(before, after);
+}
+
+/** Whether the last finalizer was removed: then the API server deletes the object, and answers with the version before. */
+function isReleased({ metadata: before }: KubeObject, { metadata: after }: KubeObject): boolean {
+  const isLast = (before.finalizers ?? []).length > 0 && (after.finalizers ?? []).length === 0;
+  return isLast && after.deletionTimestamp !== undefined;
 }
 
 function deleted(call: ApiCall, before: KubeObject | undefined, paths: PathStep[][]): State {

@@ -39,7 +39,6 @@ it('a deletion is crashed as part of the command, and a Deployment too many is f
   const deletion = ['--', 'sh', '-c', `kubectl apply -f ${file}; sleep 4; kubectl delete -f ${file}`];
 
   const safe = await runDevloop([...words, '--reset', reset, ...deletion], here);
-  console.error(safe.log);
   expect(safe.code, safe.log).toBe(0);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 
@@ -48,7 +47,6 @@ it('a deletion is crashed as part of the command, and a Deployment too many is f
   killed.signal('SIGKILL');
   await killed.exited;
   const down = await runDevloop(['down'], here);
-  console.error(down.log);
   expect(down.code, down.log).toBe(0);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 
@@ -57,7 +55,6 @@ it('a deletion is crashed as part of the command, and a Deployment too many is f
   const [was] = LEAKING.split('\tseed :=');
   await writeFile(reconciler, source.replace(was!, LEAKING));
   const leaking = await runDevloop([...words, '--', 'kubectl', 'apply', '-f', file], here);
-  console.error(leaking.log);
   expect(leaking.code, leaking.log).toBe(6);
   const wrong = roundsOf(leaking.events).filter(({ result }) => result !== 'same' && result !== 'not-met');
   expect(wrong).toMatchObject([

@@ -94,6 +94,19 @@ test('a write says what it changed, and one that changes nothing says so', async
   ]);
 });
 
+test('the write that removes the last finalizer of a deleted object changes it, although its version stays', async () => {
+  const { calls, end, of } = await recorder();
+  const deleted = (finalizers: string[]): KubeObject =>
+    deployment(7, 1, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers });
+  calls.hooks.served(served(`GET ${APPS}/web`, 200, deleted(['shop/cleanup'])));
+  await sleep(5);
+  calls.hooks.served(served(`PATCH ${APPS}/web`, 200, deleted([])));
+  await end();
+  const [write] = of('call');
+  expect(write).toMatchObject({ verb: 'patch', changes: [expect.stringContaining('finalizers')] });
+  expect(write).not.toHaveProperty('isUnchanged');
+});
+
 test('what a subresource answers is not taken for the object', async () => {
   const { calls, end } = await recorder();
   const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' };
