@@ -45,8 +45,11 @@ export function faultCommand(shell: Shell): Command {
       });
     });
   return addExamples(command, `${shell.name} fault`, [
-    ['add 409 update applications/status count=3', 'Let the next three updates of a status conflict'],
-    ['add 429 list share=20% retry-after=5', 'Answer each fifth list with Too Many Requests'],
+    ['add 409 write applications/status count=3', 'Let the next three writes of a status conflict'],
+    [
+      'add 429 list share=20% retry-after=5',
+      'Answer a fifth of the lists, at random, with Too Many Requests',
+    ],
     ['add drop watch deployments name=web', 'Hide from the controller what happens to Deployment web'],
     ['add crash create deployments', 'Kill the controller right after it has created a Deployment'],
     ['add delay=8s review applications', 'Let reviews of Applications take 8 s longer'],

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { mostSimilar } from '../similar.ts';
 import { type Effect, FAULT_CODES, type FaultCode, type FaultRule, REVIEW } from './rule.ts';
 
 const READS = ['get', 'list', 'watch'];
@@ -122,7 +123,7 @@ function verbsOf(word: string | undefined): readonly string[] | undefined {
 
 function resourceOf(words: string[]): FaultRule['resource'] {
   const [word, more] = words;
-  if (more !== undefined) throw new NoRule(`"${more}" comes after the resource.`);
+  if (more !== undefined) throw new NoRule(tooMany(word!, more));
   if (word === undefined || word === '*') return undefined;
   const [, plural, group, subresource] = RESOURCE.exec(word) ?? [];
   if (plural === undefined)
@@ -130,6 +131,13 @@ function resourceOf(words: string[]): FaultRule['resource'] {
       `"${word}" is neither a verb nor a resource such as deployments or deployments.apps/status.`,
     );
   return { plural, ...present({ group, subresource }) };
+}
+
+/** The first of two words is most likely a verb with a typo. */
+function tooMany(word: string, more: string): string {
+  const meant = mostSimilar(word, Object.keys(VERBS));
+  if (meant === undefined) return `"${more}" comes after the resource.`;
+  return `"${word}" is no verb, and "${more}" comes after it. Did you mean ${meant}?`;
 }
 
 function pair(word: string): [string, string] {

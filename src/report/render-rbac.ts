@@ -21,7 +21,7 @@ export function renderRbac(event: RbacEvent, paint: Paint): string {
     case 'rbac.missing':
       return withHint(
         paintedRow(paint, 'red', 'missing', oneLine(missingText(event))),
-        cureText(event.cure),
+        cureText(event.cure, event.cluster === 'granted'),
         paint,
       );
     case 'rbac.unseen': {
@@ -57,7 +57,9 @@ function missingText(event: Of<'rbac.missing'>): string {
         ? `called ${counted(calls, 'time')}`
         : 'caches need list and watch';
   const only =
-    cluster === 'granted' ? '  in the checkout only: the cluster allows it, until the next deployment' : '';
+    cluster === 'granted'
+      ? '  the checkout lacks it; the cluster allows it only until the next deployment'
+      : '';
   return `${ruleText(event)}${what}${where}  (${often})${only}`;
 }
 
@@ -66,9 +68,9 @@ function broadText(
   paint: Paint,
 ): string {
   const { apiGroups, resources, verbs } = rule;
-  const allowed = `${verbs.join(', ')} ${resources.join(', ')} (${apiGroups.map((one) => one || 'core').join(', ')})`;
+  const allowed = `${verbs.join(', ')} ${resources.join(', ')} (${apiGroups.map((one) => one || '(core)').join(', ')})`;
   const more = moreSeen === undefined ? '' : ` and ${moreSeen} more`;
-  const used = `${seen.map(ruleText).join('; ')}${more}`;
+  const used = `${seen.map(ruleText).join('; ') || 'nothing'}${more}`;
   const only =
     what === 'names' ? `seen: only ${names.join(', ')} (resourceNames can say so)` : `seen: ${used}`;
   return `${allowed}  ${only}  ${paint('dim', rolesText(roles))}`;

@@ -12,6 +12,7 @@ export function breakSilence(printer: Printer): Printer {
   let since = performance.now();
   let printedAt = since;
   let isReady = false;
+  let isPlan = false;
   const look = (): void => {
     const now = performance.now();
     if (doing === undefined || now - printedAt < LONGEST_MS) return;
@@ -23,7 +24,10 @@ export function breakSilence(printer: Printer): Printer {
     print(event, deployment) {
       printedAt = performance.now();
       isReady ||= event.type === 'session.ready';
-      const next = nextAfter(event, isReady);
+      const isLimits = event.type === 'note' && event.code === 'plan.limits';
+      isPlan ||= isLimits;
+      const isPlanning = isLimits || (isPlan && event.type === 'build.done');
+      const next = isPlanning ? 'the plan' : nextAfter(event, isReady);
       if (next !== 'as before') [doing, since] = [next, printedAt];
       printer.print(event, deployment);
     },

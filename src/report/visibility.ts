@@ -107,6 +107,8 @@ function shownFrom(event: DevloopEvent): Verbosity {
 /** Whether an event matters only to somebody who wants to see every step: what devloop caused, or what nobody had to wait for. */
 function isOnlyStep(event: DevloopEvent): boolean {
   if (event.type === 'manager.gone') return event.oldPods === undefined;
+  // The line before it says the same: it is a result, and no failure.
+  if (event.type === 'error') return event.code === 'plan.changes';
   // A reconcile that wrote nothing and failed at nothing is one of many.
   if (event.type === 'reconcile')
     return event.calls.length === 0 && event.result !== 'error' && event.result !== 'panic';

@@ -49,7 +49,8 @@ interface Unseen {
 function unseenOf(needs: Need[], grant: Grant): Unseen[] {
   const found = new Map<string, Unseen>();
   const byVerb = Map.groupBy(needs, ({ verb }) => verb);
-  for (const { target, verb, name, rule } of singles(grant.rules).slice(0, MOST)) {
+  const judged = grant.rules.filter((rule) => !allowsAll(rule));
+  for (const { target, verb, name, rule } of singles(judged).slice(0, MOST)) {
     const asked = verb === '*' ? needs : (byVerb.get(verb) ?? []);
     if (usedBy(asked, { ...grant, rules: [rule] }).length > 0) continue;
     const key = JSON.stringify([target, name]);
@@ -57,6 +58,11 @@ function unseenOf(needs: Need[], grant: Grant): Unseen[] {
     found.set(key, { verbs, target, ...(name === undefined ? {} : { name }) });
   }
   return [...found.values()];
+}
+
+/** What allows everything in a group is broad, even if nothing of it was used. */
+function allowsAll({ resources = [], verbs }: PolicyRule): boolean {
+  return resources.includes('*') && verbs.includes('*');
 }
 
 /** Rules that allow more than the calls needed. */
@@ -78,7 +84,7 @@ function broadParts(needs: Need[], grant: Grant, rule: PolicyRule): Omit<BroadRu
   const isWild = [apiGroups, resources, verbs].some((all) => all.some((one) => one.startsWith('*')));
   if (isWild) {
     const seen = seenOf(used);
-    if (seen.length === 0) return [];
+    if (seen.length === 0 && !allowsAll(rule)) return [];
     const more = seen.length > MOST_SEEN ? { moreSeen: seen.length - MOST_SEEN } : {};
     return [
       { what: 'wildcard', rule: { apiGroups, resources, verbs }, seen: seen.slice(0, MOST_SEEN), ...more },

@@ -54,7 +54,11 @@ export const CONTROLLER = {
   'controller.repeats-error': warning<{ times: number; logged: string }>(
     ({ times, logged }) =>
       `The controller has logged the same error ${times} times since it started, so it may answer reviews and do nothing else: ${logged}`,
-    () => "Fix the cause, then save one of the controller's files (or press r) to restart it.",
+    // A role is not in the program: the next attempt succeeds as soon as the cluster has it.
+    ({ logged }) =>
+      /\bis forbidden\b/.test(logged)
+        ? undefined
+        : "Fix the cause, then save one of the controller's files (or press r) to restart it.",
   ),
   /** A process that devloop cannot end with the controller serves its webhook port. */
   'controller.port-of-another': warning<{ port: number; owner: string }>(

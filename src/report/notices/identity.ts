@@ -16,15 +16,15 @@ interface Forbidden extends Partial<RbacCure> {
   times: number;
 }
 
-/** How to add a rule that the controller's role lacks. */
-export function cureText({ yaml = '', marker, file, command }: Partial<RbacCure>): string {
+/** How to add a rule that the controller's role lacks. `isGranted`: the cluster has it, and only the checkout does not. */
+export function cureText({ yaml = '', marker, file, command }: Partial<RbacCure>, isGranted = false): string {
   const atOnce = command === undefined ? '' : `\nIn the cluster, at once: ${command}`;
   if (file !== undefined)
     return `The rule is in ${file}, but not applied: apply it as this project does.${atOnce}`;
   const add =
     marker === undefined
       ? `Add this rule to the controller's role:\n${yaml}`
-      : `Add this to the controller, then run make manifests and apply the role:\n${marker}`;
+      : `Add this to the controller, then run make manifests${isGranted ? '' : ' and apply the role'}:\n${marker}`;
   return `${add}${atOnce}`;
 }
 

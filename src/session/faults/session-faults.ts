@@ -33,7 +33,10 @@ export function createFaults({ context, options, sessionId: session }: Session, 
     if (!injector.add(rules)) throw invalid(`There can be ${MOST_RULES} faults at most. Clear some first.`);
     const faults = injector.list();
     if (clear || rules.length > 0) emit({ type: 'faults.listed', session, faults });
-    for (const { text: rule } of rules.filter(isAboutEverything)) emit(notice('faults.everything', { rule }));
+    warnOfEverything(
+      rules.map(({ text }) => text),
+      emit,
+    );
     return faults;
   };
   return { injector, change };
@@ -42,6 +45,12 @@ export function createFaults({ context, options, sessionId: session }: Session, 
 function clearIn(injector: Injector, ids: string[]): void {
   const unknown = injector.clear(ids);
   if (unknown.length > 0) throw invalid(`There is no fault ${unknown.join(', ')}.`);
+}
+
+/** Said in the session, and where the faults were typed. */
+export function warnOfEverything(rules: string[], emit: Emit): void {
+  for (const rule of rules.filter((one) => isAboutEverything(parseRule(one))))
+    emit(notice('faults.everything', { rule }));
 }
 
 function isAboutEverything({ verbs, resource }: FaultRule): boolean {

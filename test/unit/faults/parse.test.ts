@@ -32,6 +32,7 @@ it.each([
   ['418 update', 'begins with what'],
   ['409 update Deployments', 'neither a verb nor a resource'],
   ['409 update deployments more', 'comes after the resource'],
+  ['409 updat deployments', '"updat" is no verb, and "deployments" comes after it. Did you mean update?'],
   ['409 update nmae=web', 'nmae= is not known'],
   ['409 update name=a/b', 'is no name'],
   ['409 update share=0', 'expected a share'],

@@ -132,18 +132,24 @@ test('a name that can be among those that were not kept counts as used', () => {
   expect(unseenRules([need('get :secrets a', { moreNames: true })], rules)).toEqual([]);
 });
 
-test('a wildcard of which little was used is broad, and an unused one is only not seen', () => {
+test('a wildcard of which little was used is broad, as is one for everything in a group, and another unused one is only not seen', () => {
   const needs = [need('get :pods a'), need('list :pods')];
-  expect(broadRules(needs, [bound('* :*', '* apps:*')])).toEqual([
+  expect(broadRules(needs, [bound('* :*', '* apps:*', 'get batch:*')])).toEqual([
     {
       what: 'wildcard',
       rule: { apiGroups: [''], resources: ['*'], verbs: ['*'] },
       seen: [{ group: '', resource: 'pods', verbs: ['get', 'list'] }],
       roles: [ROLE],
     },
+    {
+      what: 'wildcard',
+      rule: { apiGroups: ['apps'], resources: ['*'], verbs: ['*'] },
+      seen: [],
+      roles: [ROLE],
+    },
   ]);
-  expect(unseenRules(needs, [bound('* apps:*')])).toMatchObject([
-    { targets: [{ group: 'apps', resource: '*' }], verbs: ['*'] },
+  expect(unseenRules(needs, [bound('* apps:*', 'get batch:*')])).toMatchObject([
+    { targets: [{ group: 'batch', resource: '*' }], verbs: ['get'] },
   ]);
 });
 

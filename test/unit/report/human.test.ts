@@ -148,6 +148,18 @@ describe('lines', () => {
     expect(printed([error]).stderr).toBe('error: No such file.\n→ next: devloop up\n');
   });
 
+  it('do not call a plan with changes an error', () => {
+    const message = 'It would.';
+    const changes: DevloopEvent = {
+      type: 'error',
+      code: 'plan.changes',
+      message,
+      exitCode: 8,
+      summary: true,
+    };
+    expect(printed([changes]).stderr).toBe('');
+  });
+
   it('count what was restored, where there was something', () => {
     const restored = (changes: number) =>
       printed([{ type: 'session.restored', session: 'a', changes, ms: 40 }]).stderr;

@@ -86,3 +86,12 @@ it('goes on waiting for the take-over when the first controller answers', () => 
   expect(waits().at(-1)).toBe('the take-over 6');
   printer.close();
 });
+
+it('waits for the plan, where nothing is taken over', () => {
+  const { printer, waits } = start();
+  printer.print(notice('plan.limits', { isIsolated: true }));
+  printer.print({ type: 'build.done', ms: 1 });
+  vi.advanceTimersByTime(6_000);
+  expect(waits().at(-1)).toBe('the plan 6');
+  printer.close();
+});
