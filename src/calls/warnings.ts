@@ -120,6 +120,8 @@ const CONTESTED_BY_TIME: Rule<SeenCall, { by: string }> = {
 
 const OF_CALLS = [UNCHANGED, CONFLICTS, AFTER_OWN, CONTESTED_BY_TIME];
 const OF_RECONCILES = [WAKES_ITSELF, CONTESTED, APPLIED_UNCHANGED];
+/** They need no rate: each of them is worth a warning. */
+const RARE = new Set<object>([CONFLICTS, CONTESTED, CONTESTED_BY_TIME]);
 
 /** An event wakes a controller at once; what comes later has another cause. */
 const SOON_MS = 1_000;
@@ -133,7 +135,7 @@ const MOST_MANAGERS = 100;
 export class Warnings {
   #repetitions = new Map<object, Repetitions>(
     [...OF_CALLS, ...OF_RECONCILES].map((rule) => {
-      const measureMs = rule.least > 1 ? MEASURE_MS : 0;
+      const measureMs = RARE.has(rule) ? 0 : MEASURE_MS;
       return [rule, new Repetitions({ ...rule, measureMs })];
     }),
   );

@@ -202,9 +202,11 @@ it('up says the same of a program without reconciles, as far as the time of its 
   await using up = startDevloop(command, { cwd: checkout.directory, env });
   const object = { kind: 'ConfigMap', namespace: 'default', name: 'woken' };
   const woken = await up.waitFor('warning', ({ code }) => code === 'calls.after-own', BUILT_MS);
+  const { times } = woken.values as { times: number };
+  expect(times).toBeGreaterThanOrEqual(30);
   expect(woken.values).toMatchObject({
-    ...{ object, times: 30 },
-    fields: [{ field: 'data.count', times: 30 }],
+    object,
+    fields: [{ field: 'data.count', times }],
   });
   expect(up.events).toContainEqual(
     expect.objectContaining({
@@ -212,7 +214,7 @@ it('up says the same of a program without reconciles, as far as the time of its 
       after: expect.arrayContaining([expect.objectContaining({ isOwn: true, changes: expect.any(Array) })]),
     }),
   );
-  await up.waitFor('call', ({ changes = [] }) => changes.includes('~data.count=100'));
+  await up.waitFor('call', ({ changes = [] }) => changes.includes('~data.count=300'));
   for (const owner of ['ann', 'bob', 'cat']) {
     const patch = JSON.stringify({ data: { owner } });
     await cluster.kubectl(['patch', 'configmap', 'woken', '--type', 'merge', '-p', patch]);

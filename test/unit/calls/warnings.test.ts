@@ -223,8 +223,8 @@ test('of several fields of an object, one warning names them', () => {
     {
       values: {
         fields: [
-          { field: 'spec.replicas', times: 4 },
-          { field: 'spec.paused', times: 4 },
+          { field: 'spec.replicas', times: 3 },
+          { field: 'spec.paused', times: 3 },
         ],
       },
     },
