@@ -63,7 +63,7 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
       const { before = false, ignore = [], limit, quietSeconds, yes = false, reset, point } = flags;
       const common = commonOptions(flags, givenBy('up', flags));
       const own_ = { command: own, before, ignore, limit, quietSeconds, ...present({ reset, point }) };
-      await crashtest({ ...common, ...AS_UP, ...own_, yes }, io);
+      await crashtest({ ...common, ...own_, yes }, io);
     });
   });
   return addExamples(command, `${shell.name} crashtest`, [
@@ -78,8 +78,3 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
     ],
   ]);
 }
-
-const AS_UP = {
-  ...{ controller: true, webhooks: true, takeOver: false, adopt: false, dryRun: false },
-  ...{ failFast: true, stamp: false, replay: false, open: false },
-} as const;

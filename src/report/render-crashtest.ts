@@ -1,7 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { CrashRound, ObjectDifference } from './crash-round.ts';
 import type { DevloopEvent } from './events.ts';
-import { type Colour, duration, indented, oneLine, type Paint } from './text.ts';
+import { type Colour, duration, indented, oneLine, type Paint, paintedDiff } from './text.ts';
 
 type CrashtestEvent = Extract<
   DevloopEvent,
@@ -77,16 +77,7 @@ function differenceText({ object, what, count, expected, diff }: ObjectDifferenc
   const head = oneLine(
     `${object} ${expected + count > 1 && what === 'more' ? `is there too often${counts}` : words[what]}`,
   );
-  return diff === undefined ? head : `${head}\n          ${indented(painted(diff, paint), 10)}`;
-}
-
-function painted(diff: string, paint: Paint): string {
-  const colours: Record<string, Colour> = { '+': 'green', '-': 'red' };
-  const line = (text: string): string => {
-    const colour = colours[text[0] ?? ''];
-    return colour === undefined ? oneLine(text) : paint(colour, oneLine(text));
-  };
-  return diff.split('\n').map(line).join('\n');
+  return diff === undefined ? head : `${head}\n          ${indented(paintedDiff(diff, paint), 10)}`;
 }
 
 function doneText({

@@ -1,7 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { PlanDifference, PlannedWrite, PlanWait } from './planned-write.ts';
-import { type Colour, indented, objectText, oneLine, type Paint } from './text.ts';
+import { type Colour, indented, objectText, oneLine, type Paint, paintedDiff } from './text.ts';
 
 type PlanEvent = Extract<
   DevloopEvent,
@@ -103,13 +103,7 @@ function comparedText(event: Extract<PlanEvent, { type: 'plan.compared' }>): str
 /** All lines of a new object are new. */
 function painted(action: PlannedWrite['action'], diff: string, paint: Paint): string {
   const lines = diff.split('\n').map((line) => (action === 'create' ? `+${line}` : line));
-  const colours: Record<string, Colour> = { '+': 'green', '-': 'red' };
-  return lines
-    .map((line) => {
-      const colour = colours[line[0] ?? ''];
-      return colour === undefined ? oneLine(line) : paint(colour, oneLine(line));
-    })
-    .join('\n');
+  return paintedDiff(lines.join('\n'), paint);
 }
 
 function doneText({

@@ -129,3 +129,14 @@ function safeValue(value: unknown, keepColours: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, safeValue(item, keepColours)]));
 }
+
+const OF_DIFF: Record<string, Colour> = { '+': 'green', '-': 'red' };
+
+/** The lines of a diff, each in the colour of its sign. */
+export function paintedDiff(diff: string, paint: Paint): string {
+  const line = (text: string): string => {
+    const colour = OF_DIFF[text[0] ?? ''];
+    return colour === undefined ? oneLine(text) : paint(colour, oneLine(text));
+  };
+  return diff.split('\n').map(line).join('\n');
+}

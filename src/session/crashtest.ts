@@ -3,7 +3,7 @@ import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
-import type { Io, UpOptions } from './context/options.ts';
+import { BY_ITSELF, type CommonOptions, type Io } from './context/options.ts';
 import { Activity } from './crashing/activity.ts';
 import { crashIn } from './crashing/points.ts';
 import { type Counts, crashRounds } from './crashing/rounds.ts';
@@ -12,7 +12,9 @@ import type { RunningSession } from './running.ts';
 import { isProxied } from './start/proxied.ts';
 import { up } from './up.ts';
 
-export interface CrashtestOptions extends UpOptions {
+export interface CrashtestOptions extends CommonOptions {
+  /** Whether the user has agreed to changes in this cluster. */
+  yes: boolean;
   /** What makes the controller work, and what takes that back. */
   command: string[];
   reset?: string;
@@ -71,7 +73,7 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
     attend,
   };
   try {
-    await up(options, { ...quietly, emit }, guest);
+    await up({ ...options, ...BY_ITSELF }, { ...quietly, emit }, guest);
   } finally {
     if (mayHaveLeft) io.emit(notice('crashtest.not-reset', { reset }));
   }

@@ -5,7 +5,7 @@ import type { PlannedWrite } from '../report/planned-write.ts';
 import { openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
-import type { CommonOptions, Io, UpOptions } from './context/options.ts';
+import { BY_ITSELF, type CommonOptions, type Io, type UpOptions } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { planRevision } from './planning/against.ts';
 import { type Compared, compare } from './planning/compare.ts';
@@ -21,11 +21,6 @@ export interface PlanOptions extends CommonOptions, RunLimits {
   against?: string | undefined;
 }
 
-const NO_TAKE_OVER = {
-  ...{ controller: true, webhooks: true, takeOver: false, adopt: false, yes: false, dryRun: false },
-  ...{ failFast: true, stamp: false, replay: false, open: false },
-} as const;
-
 /** Runs the checkout's controller against the cluster without a change there, and prints what it would write. Throws 'plan.changes'. */
 export async function plan(options: PlanOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io);
@@ -35,7 +30,7 @@ export async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (!network) await requireIsolation();
   const machine = await thisMachine(io.env);
   await endOrphans(machine, io.emit, 'verify');
-  const up: UpOptions = { ...options, ...NO_TAKE_OVER };
+  const up: UpOptions = { ...options, ...BY_ITSELF, yes: false };
   const prepared = await prepareProgram({ context, options: up }, io);
   const command: UpCommand = { startedAt: performance.now(), context, options: up, io, machine, prepared };
   const found = await unlessInterrupted(discoverOnly(command), io.signal);

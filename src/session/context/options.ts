@@ -48,6 +48,12 @@ export interface UpOptions extends CommonOptions, TrustOptions {
   embedded?: true;
 }
 
+/** The options of `up` for a command that runs the controller by itself, with nobody beside it. */
+export const BY_ITSELF = {
+  ...{ controller: true, webhooks: true, takeOver: false, adopt: false, dryRun: false },
+  ...{ failFast: true, stamp: false, replay: false, open: false },
+} as const;
+
 /** The port in delve's own documentation, and in the templates of editors. */
 export const DEBUG_PORT = 2345;
 

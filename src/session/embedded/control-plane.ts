@@ -33,7 +33,6 @@ interface Wanted {
 }
 
 const READY_SECONDS = 60;
-const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 export async function startControlPlane(
   { assets, directory, name, egress, port: wished }: Wanted,
@@ -65,7 +64,7 @@ export async function startControlPlane(
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
   const ended = server.exited.then(() => 'ended' as const);
   const isReady = () =>
-    api.call('GET', CRDS).then(
+    api.list('CustomResourceDefinition', undefined).then(
       () => true,
       () => false,
     );
