@@ -208,14 +208,24 @@ async function createTab(
     },
     type: async (text) => void (await send('Input.insertText', { text })),
     async click(selector) {
-      const [x, y] = await evaluate<[number, number]>(
-        `(() => {
-          const element = document.querySelector(${JSON.stringify(selector)});
-          element.scrollIntoView({ block: 'nearest' });
+      // A pane that opens moves what is in it: a place counts when it holds for a frame and nothing lies above it.
+      const spot = `(async () => {
+        const element = document.querySelector(${JSON.stringify(selector)});
+        element.scrollIntoView({ block: 'nearest' });
+        const middle = () => {
           const { x, y, width, height } = element.getBoundingClientRect();
           return [x + width / 2, y + height / 2];
-        })()`,
-      );
+        };
+        const [x, y] = middle();
+        await new Promise((painted) => setTimeout(painted, 30));
+        const isStill = middle().join() === [x, y].join();
+        return isStill && element.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+      })()`;
+      let place: [number, number] | null;
+      const deadline = Date.now() + LIMIT_MS;
+      while (!(place = await evaluate<[number, number] | null>(spot)))
+        if (Date.now() > deadline) throw new Error(`never still and in sight: ${selector}`);
+      const [x, y] = place;
       for (const type of ['mousePressed', 'mouseReleased'])
         await send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
     },
