@@ -20,12 +20,16 @@ export interface TypeDoc {
   fields: Field[];
 }
 
-/** Parses the members of `DevloopEvent`, each with the comment above it. A member can have the fields of an interface, too. */
-export function parseUnion(source: string): EventDoc[] {
-  const [, union = ''] = /export type DevloopEvent =\n(.*?\});\n/s.exec(source) ?? [];
-  const members = union.matchAll(
-    /(?:\/\*\*(?<about>.*?)\*\/\s*)?\| \(?\{(?<body>(?:\{[^{}]*\}|[^{}])*)\}(?: & (?<more>\w+)\))?(?=\s|$)/gs,
-  );
+/** Parses the members of the unions of events, each with the comment above it. A member can have the fields of an interface, too. */
+export function parseUnions(source: string): EventDoc[] {
+  // The union of these unions names no event itself.
+  const unions = source.matchAll(/export type \w+Event =\n(?! {2}\| \w)(.*?);\n(?=\n|\/\*\*|$)/gs);
+  const members = [...unions]
+    .map(([, union]) => union)
+    .join('\n')
+    .matchAll(
+      /(?:\/\*\*(?<about>.*?)\*\/\s*)?\| \(?\{(?<body>(?:\{[^{}]*\}|[^{}])*)\}(?: & (?<more>\w+)\))?(?=\s|$)/gs,
+    );
   return [...members].map(({ groups = {} }) => {
     const [type, ...fields] = parseFields(groups.body ?? '');
     const { about = '', more } = groups;

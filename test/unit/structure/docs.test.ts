@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { generateDocs } from '../../../scripts/generate-docs.ts';
 import { parseNotices, readNotices } from '../../../scripts/notices-page.ts';
-import { parseUnion, usedTypes } from '../../../scripts/type-docs.ts';
+import { parseUnions, usedTypes } from '../../../scripts/type-docs.ts';
 import { parseConfig } from '../../../src/config/parse.ts';
 import { NOTICES } from '../../../src/report/notices/catalogue.ts';
 import { allChecks } from '../../../src/session/doctor.ts';
@@ -16,12 +16,14 @@ it.each(Object.entries(generateDocs()))('%s is what `npm run docs` makes of the 
 });
 
 it('knows every event, also one that is formatted over several lines', () => {
-  const source = readFileSync(join(ROOT, 'src/report/events.ts'), 'utf8');
+  const source = globSync('src/report/events/*.ts', { cwd: ROOT })
+    .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+    .join('\n');
   const names = [...source.matchAll(/\{\s*type: '([^']+)'/g)].map(([, name]) => name);
-  expect(parseUnion(source).map(({ type }) => type)).toEqual(names);
+  expect(parseUnions(source).map(({ type }) => type)).toEqual(names);
   const long =
     "export type DevloopEvent =\n  /** About\n   * a. */\n  | {\n      type: 'a';\n      b: 'x' | null;\n    }\n  | { type: 'c' };\n";
-  expect(parseUnion(long)).toEqual([
+  expect(parseUnions(long)).toEqual([
     { type: 'a', about: 'About a.', fields: [{ name: 'b', type: "'x' | null", about: '' }] },
     { type: 'c', about: '', fields: [] },
   ]);
@@ -38,7 +40,7 @@ it('explains every type that a field of an event has, and keeps objects within o
     "export type Unused = 'v';",
     '',
   ].join('\n');
-  const events = parseUnion(source);
+  const events = parseUnions(source);
   expect(events.map(({ fields }) => fields.map(({ name, type }) => `${name}: ${type}`))).toEqual([
     ['g: string'],
     ['b: { c: X; d: number }', 'e?: Y[]'],
