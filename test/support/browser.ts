@@ -221,9 +221,10 @@ async function createTab(
         const isStill = middle().join() === [x, y].join();
         return isStill && element.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
       })()`;
-      let place: [number, number] | null;
+      const find = (): Promise<[number, number] | null> => evaluate(spot);
       const deadline = Date.now() + LIMIT_MS;
-      while (!(place = await evaluate<[number, number] | null>(spot)))
+      let place = await find();
+      for (; place === null; place = await find())
         if (Date.now() > deadline) throw new Error(`never still and in sight: ${selector}`);
       const [x, y] = place;
       for (const type of ['mousePressed', 'mouseReleased'])
