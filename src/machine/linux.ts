@@ -113,6 +113,13 @@ export async function variableOf(pid: number, name: string): Promise<string | un
   return all.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
+/** The processes that were started with this variable. Those of other users are not seen. */
+export async function pidsWith(name: string, value: string): Promise<number[]> {
+  const all = await pids();
+  const values = await Promise.all(all.map((pid) => variableOf(Number(pid), name)));
+  return all.map(Number).filter((_, index) => values[index] === value);
+}
+
 const LISTENING = '0A';
 
 /** The inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */

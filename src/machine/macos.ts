@@ -95,6 +95,11 @@ export async function variableOf(): Promise<undefined> {
   return undefined;
 }
 
+/** Always empty, because macOS does not show the variables of processes. */
+export async function pidsWith(): Promise<number[]> {
+  return [];
+}
+
 /** The first process of `lsof -F pc`, which prints `p<pid>` and `c<command>` on lines of their own. */
 export function firstOfLsof(output: string): { pid: number; name: string } | undefined {
   const pid = /^p(\d+)$/m.exec(output)?.[1];

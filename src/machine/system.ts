@@ -25,6 +25,8 @@ interface OperatingSystem {
   portOwner(port: number): Promise<PortOwner | undefined>;
   /** A variable with which a process was started; undefined also if the system does not show it. */
   variableOf(pid: number, name: string): Promise<string | undefined>;
+  /** The processes that were started with this variable, also those that have left the session and the group of who started them. */
+  pidsWith(name: string, value: string): Promise<number[]>;
   /**
    * Whether this process is in the foreground of its terminal. The system stops a process that reads or changes its terminal from the
    * background.
@@ -56,6 +58,7 @@ export const groupListensOn: OperatingSystem['groupListensOn'] = isLinux
   : macos.groupListensOn;
 export const portOwner: OperatingSystem['portOwner'] = isLinux ? linux.portOwner : macos.portOwner;
 export const variableOf: OperatingSystem['variableOf'] = isLinux ? linux.variableOf : macos.variableOf;
+export const pidsWith: OperatingSystem['pidsWith'] = isLinux ? linux.pidsWith : macos.pidsWith;
 export const peerUser: OperatingSystem['peerUser'] = isLinux ? linux.peerUser : macos.peerUser;
 export const isInForeground: OperatingSystem['isInForeground'] = isLinux
   ? linux.isInForeground

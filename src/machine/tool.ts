@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { pollUntil, sleep } from '../async.ts';
+import { contain } from './contain.ts';
 import { findProgram } from './find-program.ts';
 import { endGroup } from './process.ts';
 import { hasRunningMember } from './system.ts';
@@ -14,6 +15,10 @@ export interface ToolOptions {
   input?: string;
   /** How many of the last characters of each output are kept, of a program that can write any number. Absent: all. */
   keeps?: number | undefined;
+  /** What the program's standard input and outputs are. Absent: its outputs are kept. */
+  stdio?: (number | 'ignore')[];
+  /** Whether all that the program has started ends with it, and with this process, even if that is killed. */
+  contained?: true;
 }
 
 export interface ToolResult {
@@ -25,6 +30,8 @@ export interface ToolResult {
   output: string;
   /** Whether the program could not be started, because its file is missing or not executable. */
   missing: boolean;
+  /** Whether something that the program had started, which was to end with it, had to be killed. */
+  left: boolean;
 }
 
 /** How long an interrupted program gets to clean up: `go build` removes its work directory, which can hold gigabytes. */
@@ -38,24 +45,26 @@ const POLL_MS = 10;
  * group.
  */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  const { cwd, env, signal, input, keeps, onErrors } = options;
+  const { cwd, env, signal, input, keeps, onErrors, stdio } = options;
   signal?.throwIfAborted();
-  const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
+  const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false, left: false };
   const [named = '', ...args] = command;
   // A path is the caller's own; a name must not be that of a program in the current directory, which can be a checkout.
   const found = named.includes('/') ? { path: named } : findProgram(named, (env ?? process.env).PATH);
   if ('why' in found) return { ...result, missing: true };
+  const containment = options.contained && contain();
   const child = spawn(found.path, args, {
     detached: true,
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: stdio ?? [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env }),
+    env: { ...(env ?? process.env), ...containment?.env },
   });
+  if (child.pid !== undefined) containment?.hold(child.pid);
   // The program may exit without reading all of its input.
   child.stdin?.on('error', () => {}).end(input);
-  collect(child.stdout!, { result, name: 'stdout', keeps });
-  collect(child.stderr!, { result, name: 'stderr', keeps });
-  if (onErrors) child.stderr!.on('data', onErrors);
+  if (child.stdout) collect(child.stdout, { result, name: 'stdout', keeps });
+  if (child.stderr) collect(child.stderr, { result, name: 'stderr', keeps });
+  if (onErrors) child.stderr?.on('data', onErrors);
   const ended = new AbortController();
   const interrupt = () => {
     if (child.pid !== undefined) void endGroup(child.pid, 'SIGINT', INTERRUPT_MS, ended.signal);
@@ -73,6 +82,7 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
     });
   });
   ended.abort();
+  if (containment) result.left = await containment.end(child.pid);
   signal?.throwIfAborted();
   return result;
 }

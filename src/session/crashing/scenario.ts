@@ -44,13 +44,17 @@ export async function createScenario(
   const own = api.kubeconfigFiles.length > 0 ? { ...env, KUBECONFIG: kubeconfig } : env;
   const done = async (words: string[], signal: AbortSignal): Promise<string | undefined> => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-    const ended = await runTool(words, { cwd, env: own, signal: limited, keeps: LONGEST_OUTPUT }).catch(
-      (error: unknown) => {
-        signal.throwIfAborted();
-        if (limited.aborted) return undefined;
-        throw error;
-      },
-    );
+    const ended = await runTool(words, {
+      cwd,
+      env: own,
+      signal: limited,
+      keeps: LONGEST_OUTPUT,
+      contained: true,
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (limited.aborted) return undefined;
+      throw error;
+    });
     return ended ? failureOf(words, ended) : `\`${textOf(words)}\` has not ended after ${LIMIT_MS / 1000} s.`;
   };
   return {

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { pollUntil } from '../async.ts';
+import { signalGroup } from './process.ts';
+import { groupsOf, pidsWith } from './system.ts';
+
+/** Ends all that a program has started, wherever that has gone, also if this process is killed. */
+export interface Containment {
+  /** What the program's environment needs in addition. */
+  env: Record<string, string>;
+  /** Called as soon as the program runs, in a session of its own. */
+  hold(leader: number): void;
+  /** Called when the program has exited, or was never started. True if something that it had started was still running a moment later, and was killed. */
+  end(leader: number | undefined): Promise<boolean>;
+}
+
+/** Processes inherit their environment, also those that leave the program's session. */
+const MARK = 'DEVLOOP_COMMAND';
+/** What the program has started may have to finish, such as the `tee` of a pipe. */
+const FINISH_MS = 1_000;
+const KILLED_MS = 1_000;
+const POLL_MS = 20;
+
+/**
+ * Waits for the program's pid, and then for the line that says that nothing is left to do. The kernel closes the pipe in place of that if
+ * devloop is killed. Without /proc, only the program's group ends. A process of another user cannot be killed, so the attempts are counted.
+ */
+const GUARD = `
+read -r leader && ! read -r done || exit 0
+kill -s KILL -- "-$leader"
+for attempt in 1 2 3 4 5; do
+  found=$(grep -lsF -e "$1" /proc/[0-9]*/environ)
+  [ -n "$found" ] || exit 0
+  for file in $found; do file=\${file%/environ}; kill -s KILL "\${file#/proc/}"; done
+done`;
+
+export function contain(): Containment {
+  const value = randomBytes(8).toString('hex');
+  const guard = spawn('/bin/sh', ['-c', GUARD, 'devloop-guard', `${MARK}=${value}`], {
+    detached: true,
+    env: { PATH: process.env.PATH },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Without a guard, the program runs as it would without devloop.
+  guard.on('error', () => {});
+  guard.stdin.on('error', () => {});
+  const isGone = (leader: number, signal?: 'SIGKILL') => async (): Promise<boolean> => {
+    const [groups, pids] = await Promise.all([groupsOf(leader), pidsWith(MARK, value)]);
+    if (signal) for (const group of groups) signalGroup(group, signal);
+    if (signal) for (const pid of pids) signalProcess(pid, signal);
+    return groups.length + pids.length === 0;
+  };
+  return {
+    env: { [MARK]: value },
+    hold: (leader) => void guard.stdin.write(`${leader}\n`),
+    async end(leader) {
+      if (leader === undefined) {
+        guard.stdin.end();
+        return false;
+      }
+      const hasFinished = await pollUntil(isGone(leader), { everyMs: POLL_MS, limitMs: FINISH_MS });
+      if (!hasFinished) await pollUntil(isGone(leader, 'SIGKILL'), { everyMs: POLL_MS, limitMs: KILLED_MS });
+      guard.stdin.end('done\n');
+      return !hasFinished;
+    },
+  };
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has just ended.
+  }
+}
