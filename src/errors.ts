@@ -30,6 +30,7 @@ export const CATALOGUE = {
   'fault.invalid': { exit: 2, about: 'A fault cannot be read, or the session cannot have it.' },
   'context.refused': { exit: 2, about: 'devloop.yaml does not allow this context.' },
   'embedded.no-assets': { exit: 2, about: '`up --embedded` needs etcd and kube-apiserver of envtest.' },
+  'embedded.ended': { exit: 3, about: 'etcd or kube-apiserver of `up --embedded` ended by itself.' },
   'embedded.manifests': { exit: 2, about: '`up --embedded` cannot render the manifests of the checkout.' },
   'consent.missing': {
     exit: 2,

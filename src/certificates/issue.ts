@@ -6,6 +6,7 @@ import {
   sign,
   X509Certificate,
 } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 import { promisify } from 'node:util';
 import type { asn1 as Asn1 } from 'node-forge';
 import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
@@ -27,7 +28,8 @@ const ALGORITHMS: Record<string, { oid: string; hasNull: boolean; digest: string
 };
 
 export interface Wanted {
-  dnsNames: string[];
+  /** DNS names and IPv4 addresses. */
+  serverNames: string[];
   notAfter: Date;
   /** The CA that signs the certificate; absent for a certificate that is its own CA. */
   issuer?: KeyPair;
@@ -38,7 +40,7 @@ export interface Wanted {
  * such keys are generated instantly. node-forge supports only RSA certificates, so only its ASN.1 writer is used. Throws if the issuer's
  * key has a type that is not in `ALGORITHMS`.
  */
-export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise<KeyPair> {
+export async function issuePair({ serverNames, notAfter, issuer }: Wanted): Promise<KeyPair> {
   // Only this part is imported, and lazily: all of node-forge takes longer to load than most commands take to run.
   const [{ default: asn1 }, keys] = await Promise.all([
     import('node-forge/lib/asn1.js'),
@@ -60,7 +62,7 @@ export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise
     write.sequence(write.time(new Date(Date.now() - HOUR_MS)), write.time(notAfter)),
     name,
     publicKey,
-    write.tagged(3, write.extensions(dnsNames, issuer === undefined)),
+    write.tagged(3, write.extensions(serverNames, issuer === undefined)),
   );
   const signature = sign(digest, write.der(content), signingKey);
   const certificate = pem(write.der(write.sequence(content, algorithm, write.bits(signature))));
@@ -119,7 +121,7 @@ function writer(asn1: typeof Asn1) {
         ? one(Type.UTCTIME, String(asn1.dateToUtcTime(date)))
         : one(Type.GENERALIZEDTIME, String(asn1.dateToGeneralizedTime(date)));
     },
-    extensions: (dnsNames: string[], isCa: boolean) =>
+    extensions: (serverNames: string[], isCa: boolean) =>
       sequence(
         // Go accepts a leaf that is among the roots; other verifiers require the root to be a CA.
         extension(EXTENSIONS.basicConstraints, sequence(...(isCa ? [yes] : [])), yes),
@@ -127,12 +129,15 @@ function writer(asn1: typeof Asn1) {
         extension(EXTENSIONS.extKeyUsage, sequence(oid(SERVER_AUTH))),
         extension(
           EXTENSIONS.subjectAltName,
-          sequence(
-            ...dnsNames.map((dnsName) => asn1.create(CONTEXT_SPECIFIC, 2 as Asn1.Type, false, dnsName)),
-          ),
+          sequence(...serverNames.map((name) => alternativeName(asn1, name))),
         ),
       ),
   };
+}
+
+function alternativeName(asn1: typeof Asn1, name: string): Asn1.Asn1 {
+  const [tag, value] = isIPv4(name) ? [7, String.fromCharCode(...name.split('.').map(Number))] : [2, name];
+  return asn1.create(asn1.Class.CONTEXT_SPECIFIC, tag as Asn1.Type, false, value);
 }
 
 function pem(certificate: Buffer): string {

@@ -199,7 +199,7 @@ export function nameAnother(rivals: string[]): string {
 
 const NO_LINES = `It printed nothing. To see its arguments: ${AGAIN} --dry-run`;
 
-function describeExit({ code, signal, failure }: Exit): string {
+export function describeExit({ code, signal, failure }: Exit): string {
   if (failure !== undefined) return `could not be started: ${failure}`;
   return signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
 }

@@ -152,7 +152,7 @@ async function issued(
 /** Issues a certificate for the Service; undefined if the CA cannot sign here, for example because its key has an unsupported type. */
 async function issueFor({ serverName }: TargetService, issuer: KeyPair): Promise<KeyPair | undefined> {
   const notAfter = new Date(Date.now() + ISSUED_MS);
-  return await issuePair({ dnsNames: [serverName], notAfter, issuer }).catch(() => undefined);
+  return await issuePair({ serverNames: [serverName], notAfter, issuer }).catch(() => undefined);
 }
 
 function sourceOf({ namespace, name, certificate }: SecretCandidate): CertificateSource {

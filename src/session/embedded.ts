@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { copyFile, mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { connect } from '../cluster/api/client.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { DevloopError } from '../errors.ts';
@@ -10,16 +9,14 @@ import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
-import { endOrphans, verifyDirectory } from './context/session-directories.ts';
-import { startControlPlane } from './embedded/control-plane.ts';
+import { startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
 import { listenForEgress } from './embedded/egress.ts';
 import { install } from './embedded/install.ts';
+import { claimPlace } from './embedded/place.ts';
 import { renderCheckout } from './embedded/render.ts';
 import type { Guest } from './running.ts';
 import { up } from './up.ts';
 
-/** The ports of embedded API servers. */
-const PORTS = { from: 20_000, count: 10_000 };
 const CONTEXT = 'devloop-embedded';
 
 /**
@@ -28,39 +25,34 @@ const CONTEXT = 'devloop-embedded';
  */
 export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Promise<void> {
   const root = await checkoutRoot(io.cwd);
-  const machine = await thisMachine(io.env);
-  await endOrphans(machine, io.emit, 'verify');
+  await using started = new AsyncDisposableStack();
+  const { running, kubeconfig, port } = await claimPlace(await thisMachine(io.env), root, io.emit);
+  started.defer(() => rm(running, { recursive: true, force: true }));
   const assets = await envtestAssets(root, io.env);
   if (assets === undefined) throw noAssets();
   const rendered = await renderCheckout(root, assets, io);
-  await using started = new AsyncDisposableStack();
-  const directory = await verifyDirectory(root, io.env);
-  started.defer(() => rm(directory, { recursive: true, force: true }));
-  const egress = join(directory, 'egress.sock');
+  const egress = join(running, 'egress.sock');
   started.use(await listenForEgress(egress));
-  const id = createHash('sha256').update(root).digest();
-  const port = PORTS.from + (id.readUInt32BE() % PORTS.count);
-  const plane = started.use(await startControlPlane({ assets, directory, name: CONTEXT, egress, port }, io));
-  // Other names are those of sessions.
-  const files = join(machine.stateDirectory, '.embedded');
-  const kubeconfig = join(files, `${id.toString('hex').slice(0, 16)}.kubeconfig`);
-  await mkdir(files, { recursive: true, mode: 0o700 });
+  const wanted = { assets, directory: running, name: CONTEXT, egress, port };
+  const plane = started.use(await startControlPlane(wanted, io));
+  await mkdir(dirname(kubeconfig), { recursive: true, mode: 0o700 });
   await copyFile(plane.file, kubeconfig);
-  await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, root));
-  io.emit({
-    type: 'discovered',
-    what: 'manifests',
-    value: rendered.from,
-    source: `for an API server of its own, by ${assets}`,
-  });
-  await install(api, rendered.objects, io);
-  io.emit(notice('embedded.started', { kubeconfig }));
-  const given = { ...options.given, context: CONTEXT };
-  await up(
-    { ...options, given, kubeconfig, embedded: true, yes: true },
-    { ...io, emit: quietly(io.emit) },
-    guest,
-  );
+  const source = `for an API server of its own, by ${assets}`;
+  io.emit({ type: 'discovered', what: 'manifests', value: rendered.from, source });
+  let failure: DevloopError | undefined;
+  const ended = plane.ended.then((error) => (failure = error));
+  try {
+    await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, root));
+    await install(api, rendered.objects, io);
+    await untilBootstrapped(api, io);
+    io.emit(notice('embedded.started', { kubeconfig }));
+    const given = { ...options.given, context: CONTEXT };
+    const own = { ...options, given, kubeconfig, embedded: { ended }, yes: true };
+    await up(own, { ...io, emit: quietly(io.emit) }, guest);
+  } catch (error) {
+    // Without its API server, everything else fails, too.
+    throw failure ?? error;
+  }
 }
 
 /** What is changed in an API server that nobody else uses is of no interest. */

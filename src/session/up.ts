@@ -87,6 +87,7 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   await using followers = new AsyncDisposableStack();
   const writers = new AsyncDisposableStack();
   const ending = new AbortController();
+  void options.embedded?.ended.then((error) => ending.abort(error));
   const facts = new Facts(target.services.map(serviceName));
   const leases = followers.use(createSessionLeases(target, facts));
   const signal = AbortSignal.any([io.signal, ending.signal]);

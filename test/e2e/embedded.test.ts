@@ -1,6 +1,6 @@
 /** Without a cluster, the sample runs against an API server of its own, and nothing is left of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -25,6 +25,14 @@ it('a checkout that was never deployed has its first review answered, its reconc
   await mkdir(assets, { recursive: true });
   for (const name of ['etcd', 'kube-apiserver'])
     await writeFile(join(assets, name), `#!/bin/sh\nexec ${cluster} ${name} "$@"\n`, { mode: 0o755 });
+  await using killed = startDevloop(['up', '--embedded'], { cwd, env });
+  const before = await killed.waitFor('session.ready', ({ embedded }) => embedded === true, BUILT_MS);
+  const second = await runDevloop(['up', '--embedded'], { cwd, env });
+  expect(second.code, second.log).toBe(4);
+  expect(second.log).toContain(`Session ${before.session} (pid ${killed.pid})`);
+  killed.signal('SIGKILL');
+  await killed.exited;
+
   await using up = startDevloop(['up', '--embedded'], { cwd, env });
   await up.waitFor('session.ready', ({ embedded }) => embedded === true, BUILT_MS);
   const started = await up.waitFor('note', ({ code }) => code === 'embedded.started');
@@ -42,9 +50,13 @@ it('a checkout that was never deployed has its first review answered, its reconc
   const bad = join(cwd, 'config/samples/apps_v1_application_bad.yaml');
   await expect(kubectl('apply', '-f', bad)).rejects.toThrow('is invalid');
 
-  up.signal('SIGINT');
-  expect(await up.exited, up.log()).toBe(130);
+  const running = (await readdir(join(state, 'devloop'))).find((name) => name.startsWith('embedded-'))!;
+  const record = await readFile(join(state, 'devloop', running, 'etcd.json'), 'utf8');
+  process.kill((JSON.parse(record) as { pid: number }).pid, 'SIGKILL');
+  expect(await up.exited, up.log()).toBe(3);
+  expect((await up.waitFor('error')).message).toMatch(/its etcd \(pid \d+\) was killed by SIGKILL/);
   await expect(kubectl('get', 'namespaces')).rejects.toThrow('refused');
+  expect(up.log()).not.toContain('identity.as-user');
   expect((await readdir(join(state, 'devloop'))).filter((name) => !name.startsWith('.'))).toEqual([]);
   await rm(file);
 });

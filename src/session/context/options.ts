@@ -1,4 +1,5 @@
 import type { Given } from '../../config/table.ts';
+import type { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import type { AttendedSession } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
@@ -45,7 +46,12 @@ export interface UpOptions extends CommonOptions, TrustOptions {
   /** Whether to open the session's page. */
   open: boolean;
   /** The API server is this session's own and is gone after it: kube-apiserver calls this machine by its egress, and nothing is restored. */
-  embedded?: true;
+  embedded?: EmbeddedServer;
+}
+
+export interface EmbeddedServer {
+  /** Resolves if it ends before the session, with the error that says so. */
+  ended: Promise<DevloopError>;
 }
 
 /** The options of `up` for a command that runs the controller by itself, with nobody beside it. */

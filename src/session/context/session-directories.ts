@@ -27,7 +27,7 @@ export async function claimDirectory(
   const { host, processStart } = machine;
   const owner: Owner = { host, pid: process.pid, processStart, ...of };
   const directory = join(machine.stateDirectory, sessionId);
-  const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
+  const unclaimed = join(machine.stateDirectory, `.${newSessionId()}`);
   await requireWritable(machine.stateDirectory);
   const claim = async (): Promise<void> => {
     await makePath(unclaimed);
@@ -54,6 +54,8 @@ export async function verifyDirectory(
 /** The processes that devloop starts, in the order in which it ends them. */
 const STARTED = ['controller', 'kube-apiserver', 'etcd'] as const;
 type StartedProgram = (typeof STARTED)[number];
+/** An API server takes seconds to end by itself, and nothing depends on how it ends. */
+const GRACE_MS: Record<StartedProgram, number> = { controller: 5000, 'kube-apiserver': 0, etcd: 0 };
 
 /** The file in the directory of a session or of `reviews verify` that records a process started by devloop. */
 export function processRecord(directory: string, name: StartedProgram): string {
@@ -64,7 +66,7 @@ export function processRecord(directory: string, name: StartedProgram): string {
 export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify'): Promise<void> {
   for (const directory of await abandonedDirectories(machine, of)) {
     for (const name of STARTED) {
-      const ended = await endOrphan(processRecord(directory, name));
+      const ended = await endOrphan(processRecord(directory, name), { graceMs: GRACE_MS[name] });
       if (ended) emit(orphanNotice(ended, false));
     }
     await removeLocalFiles(directory);

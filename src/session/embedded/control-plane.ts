@@ -1,22 +1,22 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
-import { connect } from '../../cluster/api/client.ts';
-import { kubeconfigOf, loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import { type ClusterApi, connect } from '../../cluster/api/client.ts';
+import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import { describeExit } from '../../controller/exit-cause.ts';
 import { recordStarted } from '../../controller/orphan.ts';
-import { startController } from '../../controller/process.ts';
+import { type ControllerProcess, startController } from '../../controller/process.ts';
 import { DevloopError } from '../../errors.ts';
 import { freePort, isPortBusy } from '../../machine/port.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
+import { apiServerFiles, etcdArguments, LOOPBACK } from './server-arguments.ts';
 
 /** etcd and kube-apiserver on the loopback interface, which are gone when they are disposed. */
 export interface ControlPlane extends AsyncDisposable {
   /** Its kubeconfig. */
   file: string;
-  /** Resolves when one of the programs has ended by itself. */
-  ended: Promise<void>;
+  /** Resolves when one of the programs has ended by itself, with the error that says so. */
+  ended: Promise<DevloopError>;
 }
 
 interface Wanted {
@@ -32,14 +32,18 @@ interface Wanted {
   port?: number;
 }
 
-const READY_SECONDS = 60;
+type Program = 'etcd' | 'kube-apiserver';
 
-export async function startControlPlane(
-  { assets, directory, name, egress, port: wished }: Wanted,
-  io: Io,
-): Promise<ControlPlane> {
+const READY_SECONDS = 60;
+const LOOK_EVERY_MS = 50;
+const CALL_MS = 5_000;
+const MOST_LINES = 10;
+
+/** Starts them, and waits until the API server serves CRDs. Throws 'cluster.unreachable'. */
+export async function startControlPlane(wanted: Wanted, io: Io): Promise<ControlPlane> {
+  const { assets, directory, name, egress } = wanted;
   await using started = new AsyncDisposableStack();
-  const start = (program: 'etcd' | 'kube-apiserver', args: string[]) => {
+  const start = (program: Program, args: string[]): ControllerProcess => {
     const path = join(assets, program);
     const run = { command: [path, ...args], cwd: directory, env: cleanEnv(io.env) };
     const running = startController(
@@ -51,92 +55,84 @@ export async function startControlPlane(
     started.defer(async () => void (await running.stop({ graceMs: 0 })));
     return running;
   };
-  const [etcdPort, otherwise] = [await freePort(), await freePort()];
-  const port = wished === undefined || (await isPortBusy(wished)) ? otherwise : wished;
-  const urls = `http://127.0.0.1:${etcdPort}`;
-  const etcd = start('etcd', etcdArguments(directory, urls));
-  const token = randomBytes(16).toString('hex');
-  const args = await apiServerArguments({ directory, etcd: urls, port, token, egress });
+  const etcdUrl = `http://${LOOPBACK}:${await freePort()}`;
+  const port = await portFor(wanted.port);
+  const etcd = start('etcd', etcdArguments(join(directory, 'etcd'), etcdUrl));
+  const { args, kubeconfig: file } = await apiServerFiles({ directory, name, etcd: etcdUrl, port, egress });
   const server = start('kube-apiserver', args);
-  const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
-  const file = join(directory, 'kubeconfig.json');
-  await writeFile(file, JSON.stringify(kubeconfigOf(name, cluster, { token })), { mode: 0o600 });
+  const ended = Promise.race([endOf('etcd', etcd), endOf('kube-apiserver', server)]);
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
-  const ended = server.exited.then(() => 'ended' as const);
+  const waiting = { for: "envtest's API server", limitSeconds: READY_SECONDS };
+  const first = await reportWhileWaiting(Promise.race([servesCrds(api, io.signal), ended]), waiting, io.emit);
+  if (first !== true) {
+    io.signal.throwIfAborted();
+    throw first === false
+      ? notStarted(assets, `did not start within ${READY_SECONDS} s`, server.lastLines())
+      : notStarted(assets, `did not start: ${first.how}`, first.lines);
+  }
+  const owned = started.move();
+  return {
+    file,
+    ended: ended.then(endedAlone),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function portFor(wished: number | undefined): Promise<number> {
+  return wished === undefined || (await isPortBusy(wished)) ? await freePort() : wished;
+}
+
+/** Waits until what Kubernetes itself creates exists, such as the role with which every account may ask who it is. Never rejects. */
+export async function untilBootstrapped(api: ClusterApi, { emit, signal }: Io): Promise<void> {
+  const isReady = async (): Promise<boolean> => {
+    for await (const _ of await api.openStream('/readyz', { accept: '*/*', signal, silenceMs: CALL_MS }));
+    return true;
+  };
+  const limits = { everyMs: LOOK_EVERY_MS, limitMs: READY_SECONDS * 1000, signal };
+  const ready = pollUntil(() => isReady().catch(() => false), limits);
+  await reportWhileWaiting(ready, { for: "envtest's API server", limitSeconds: READY_SECONDS }, emit);
+}
+
+function servesCrds(api: ClusterApi, signal: AbortSignal): Promise<boolean> {
   const isReady = () =>
     api.list('CustomResourceDefinition', undefined).then(
       () => true,
       () => false,
     );
-  const ready = pollUntil(isReady, { everyMs: 100, limitMs: READY_SECONDS * 1000, signal: io.signal });
-  const waiting = { for: "envtest's API server", limitSeconds: READY_SECONDS };
-  const first = await reportWhileWaiting(Promise.race([ready, ended]), waiting, io.emit);
-  if (first !== true) {
-    io.signal.throwIfAborted();
-    const why = first === 'ended' ? 'ended before it was ready' : `did not start within ${READY_SECONDS} s`;
-    throw notStarted(`The API server in ${assets} ${why}`, server.lastLines());
-  }
-  const owned = started.move();
-  const anyEnded = Promise.race([etcd.exited, server.exited]).then(() => {});
-  return { file, ended: anyEnded, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return pollUntil(isReady, { everyMs: LOOK_EVERY_MS, limitMs: READY_SECONDS * 1000, signal });
 }
 
-function etcdArguments(directory: string, urls: string): string[] {
-  const data = ['--data-dir', join(directory, 'etcd'), '--unsafe-no-fsync'];
-  return [
-    ...data,
-    ...['--listen-client-urls', urls, '--advertise-client-urls', urls],
-    ...['--listen-peer-urls', 'http://127.0.0.1:0'],
-  ];
+interface Ended {
+  program: Program;
+  /** Such as `was killed by SIGKILL`. */
+  how: string;
+  lines: string[];
 }
 
-interface ServerFacts {
-  directory: string;
-  etcd: string;
-  port: number;
-  token: string;
-  egress: string | undefined;
+async function endOf(program: Program, { pid, exited, lastLines }: ControllerProcess): Promise<Ended> {
+  const exit = await exited;
+  const how = `${program}${pid === undefined ? '' : ` (pid ${pid})`} ${describeExit(exit)}`;
+  // Of a program that was killed, they explain nothing.
+  return { program, how, lines: exit.signal === null ? lastLines() : [] };
 }
 
-async function apiServerArguments({ directory, etcd, port, token, egress }: ServerFacts): Promise<string[]> {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const key = join(directory, 'service-account.key');
-  const tokens = join(directory, 'tokens.csv');
-  await writeFile(key, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
-  await writeFile(tokens, `${token},devloop,devloop,system:masters\n`, { mode: 0o600 });
-  return [
-    ...[`--etcd-servers=${etcd}`, `--cert-dir=${join(directory, 'certificates')}`],
-    ...[`--token-auth-file=${tokens}`, '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1'],
-    ...[`--secure-port=${port}`, '--service-cluster-ip-range=10.0.0.0/24'],
-    ...[`--service-account-key-file=${key}`, `--service-account-signing-key-file=${key}`],
-    '--service-account-issuer=https://kubernetes.default.svc',
-    ...['--authorization-mode=RBAC', '--disable-admission-plugins=ServiceAccount'],
-    ...(egress === undefined ? [] : await egressArguments(directory, egress)),
-  ];
+function notStarted(assets: string, why: string, lines: string[]): DevloopError {
+  return new DevloopError('cluster.unreachable', withLines(`The API server in ${assets} ${why}`, lines), {
+    hint: 'Check KUBEBUILDER_ASSETS: setup-envtest use -p path',
+  });
 }
 
-/** kube-apiserver then dials the endpoints of Services, and does so through the socket. */
-async function egressArguments(directory: string, udsName: string): Promise<string[]> {
-  const connection = { proxyProtocol: 'HTTPConnect', transport: { uds: { udsName } } };
-  const selection = { name: 'cluster', connection };
-  const config = {
-    ...{ apiVersion: 'apiserver.k8s.io/v1beta1', kind: 'EgressSelectorConfiguration' },
-    egressSelections: [selection],
-  };
-  const file = join(directory, 'egress.json');
-  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
-  return [`--egress-selector-config-file=${file}`, '--enable-aggregator-routing=true'];
+function endedAlone({ how, lines }: Ended): DevloopError {
+  const message = withLines(`The session has ended, because its ${how}`, lines);
+  return new DevloopError('embedded.ended', message, { hint: 'devloop up --embedded' });
+}
+
+function withLines(message: string, lines: string[]): string {
+  return lines.length === 0 ? `${message}.` : `${message}:\n${lines.slice(-MOST_LINES).join('\n')}`;
 }
 
 function cleanEnv(env: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
-}
-
-function notStarted(message: string, lines: string[]): DevloopError {
-  const said = lines.length === 0 ? '' : `:\n${lines.slice(-10).join('\n')}`;
-  return new DevloopError('cluster.unreachable', message + said, {
-    hint: 'Check KUBEBUILDER_ASSETS: setup-envtest use -p path',
-  });
 }

@@ -83,7 +83,7 @@ export async function removeBeside(
 /** What a route needs to know from the user. */
 export function routeSettings(
   { route, address, port, allowFrom, relayImage }: Settings,
-  { trustAccounts, embedded = false }: TrustOptions & { embedded?: boolean } = {},
+  { trustAccounts, embedded }: TrustOptions & { embedded?: unknown } = {},
 ): RouteSettings {
   return {
     choice: route.value,
@@ -92,7 +92,7 @@ export function routeSettings(
     allowFrom: allowFrom.value,
     relayImage: relayImage.value,
     trustAccounts,
-    isEmbedded: embedded,
+    isEmbedded: embedded !== undefined,
   };
 }
 

@@ -106,7 +106,9 @@ export async function agreeTo(
 const NOTHING_TAKEN = 'Nothing was taken over.';
 
 async function requireConsent(questions: [Question, ...Question[]], command: UpCommand): Promise<void> {
-  const { machine, io } = command;
+  const { machine, io, options } = command;
+  // Nobody else uses it, and the next session has another one.
+  if (options.embedded) return;
   const open = openQuestion(questions, machine, isNamed(command));
   if (open !== undefined) {
     const facts = factsOf(open.asked, open.pending);

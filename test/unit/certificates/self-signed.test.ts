@@ -37,7 +37,7 @@ test.each([
 ])('a CA with a key of type %s signs a serving certificate that ends when it should', async (_, key) => {
   const issuer = issue({ key, ca: true, subject: '/CN=shop CA', names: [] });
   const notAfter = new Date('2060-01-01T00:00:00Z');
-  const pair = await issuePair({ dnsNames: [NAME], notAfter, issuer });
+  const pair = await issuePair({ serverNames: [NAME], notAfter, issuer });
   const now = new Date();
   const { facts, problems } = inspect(pair, { serverNames: [NAME], caBundle: issuer.certificate, now });
   expect(problems).toEqual([]);
@@ -54,7 +54,7 @@ test('an intermediate CA signs a certificate that is trusted by its root', async
   const root = issue({ ca: true, subject: '/CN=root', names: [] });
   const issuer = issue({ key: RSA, ca: true, subject: '/CN=shop CA', names: [], issuer: root });
   const notAfter = new Date('2040-01-01T00:00:00Z');
-  const pair = await issuePair({ dnsNames: [NAME], notAfter, issuer });
+  const pair = await issuePair({ serverNames: [NAME], notAfter, issuer });
   const expected = { serverNames: [NAME], caBundle: root.certificate, now: new Date() };
   expect(inspect(pair, expected).problems).toEqual([]);
 });
