@@ -5,6 +5,7 @@ import type { Metafile, OnResolveResult, Plugin } from 'esbuild';
 
 const CLIENT = '@kubernetes/client-node';
 const STAND_IN = 'stand-in';
+const STAND_IN_MCP = 'stand-in-mcp';
 const BUILTIN = 'builtin';
 const RESOLVING = 'resolving';
 
@@ -62,6 +63,23 @@ export function slimCommander(): Plugin {
       build.onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
         importer.includes('/node_modules/commander/') ? { path, namespace: STAND_IN } : undefined,
       );
+    },
+  };
+}
+
+/** The MCP server validates what an agent passes with zod. It has ajv as well, for questions to the person, which devloop does not ask. */
+export function slimMcp(): Plugin {
+  return {
+    name: 'slim-mcp',
+    setup(build) {
+      build.onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, ({ path }) => ({
+        path,
+        namespace: STAND_IN_MCP,
+      }));
+      build.onLoad({ filter: /.*/, namespace: STAND_IN_MCP }, () => ({
+        contents:
+          "export { default as process } from 'node:process'; export class DefaultJsonSchemaValidator {}",
+      }));
     },
   };
 }

@@ -12,6 +12,7 @@ import {
   plainBuiltins,
   slimCommander,
   slimKubernetesClient,
+  slimMcp,
 } from './build-plugin.ts';
 import { relayProgram } from './build-relay.ts';
 
@@ -63,6 +64,7 @@ const { metafile } = await build({
     oneStart(ROOT, START),
     slimCommander(),
     slimKubernetesClient(),
+    slimMcp(),
     plainBuiltins(),
     lateLibrary('yaml'),
   ],
@@ -78,6 +80,7 @@ for (const late of [
 ])
   assertLate(metafile, late, 'src/session/up.ts');
 assertLate(metafile, 'src/cli/program.ts', 'src/main.ts');
+assertLate(metafile, 'src/mcp/server.ts', 'src/cli/program.ts');
 assertLate(metafile, 'node_modules/web-tree-sitter/web-tree-sitter.js', 'src/checkout/go/read-sources.ts');
 assertLate(metafile, 'node_modules/@kubernetes/client-node/dist/config.js', 'src/cluster/api/kubeconfig.ts');
 // The program, what it loads at once, and the command line.

@@ -12,6 +12,7 @@ import { downCommand } from './down.ts';
 import { faultCommand } from './fault.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
 import { initCommand } from './init.ts';
+import { mcpCommand } from './mcp.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
 import { planCommand } from './plan.ts';
 import { rbacCommand } from './rbac.ts';
@@ -79,7 +80,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
     doctor: doctorCommand,
     config: configCommand,
   },
-  'Set up:': { init: initCommand, certs: certsCommand, context: contextCommand },
+  'Set up:': { init: initCommand, mcp: mcpCommand, certs: certsCommand, context: contextCommand },
 };
 
 /**

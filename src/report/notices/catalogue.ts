@@ -9,6 +9,7 @@ import { GUARD } from './guard.ts';
 import { IDENTITY } from './identity.ts';
 import { LOCAL } from './local.ts';
 import { LOCAL_FILES } from './local-files.ts';
+import { MCP } from './mcp.ts';
 import type { Level, Notice } from './notice.ts';
 import { OPERATOR } from './operator.ts';
 import { PAUSE } from './pause.ts';
@@ -37,6 +38,7 @@ export const NOTICES = {
   ...IDENTITY,
   ...LOCAL,
   ...LOCAL_FILES,
+  ...MCP,
   ...OPERATOR,
   ...PAUSE,
   ...RBAC,
