@@ -21,6 +21,7 @@ import type { Shell } from './shell.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { invalid, usageError } from './usage.ts';
+import { restartCommand, waitCommand } from './wait.ts';
 
 /** The width of the help when it is not printed to a terminal. */
 const HELP_COLUMNS = 80;
@@ -67,7 +68,13 @@ type Create = (shell: Shell, own?: string[]) => Command;
 /** The commands by their groups in the help, in the order of the help. */
 const COMMANDS: Record<string, Record<string, Create>> = {
   'Take over and restore:': { up: upCommand, down: downCommand },
-  'Control a session:': { hold: holdCommand, release: releaseCommand, fault: faultCommand },
+  'Control a session:': {
+    wait: waitCommand,
+    restart: restartCommand,
+    hold: holdCommand,
+    release: releaseCommand,
+    fault: faultCommand,
+  },
   'Inspect:': {
     plan: planCommand,
     crashtest: crashtestCommand,

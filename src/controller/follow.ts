@@ -1,11 +1,10 @@
-import { relative } from 'node:path';
 import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import type { DevloopEvent } from '../report/events.ts';
-import { notice } from '../report/notices/catalogue.ts';
 import { type Builder, createBuilder } from './builder.ts';
-import { createChanges, type OnChange } from './changes.ts';
+import { createChanges } from './changes.ts';
+import { rememberSources, watch } from './followed-sources.ts';
 import { removeProgram } from './programs.ts';
 import { step } from './restart.ts';
 import {
@@ -18,8 +17,15 @@ import {
 } from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
 import { noticeSlowEnd } from './slow-end.ts';
-import { type ControllerPlan, makeStandBy, type Supervised, startable } from './supervised.ts';
-import { type Watcher, watchSources } from './watch/watch.ts';
+import { type Standing, standingOf } from './standing.ts';
+import {
+  type ControllerPlan,
+  type Following,
+  makeStandBy,
+  type Supervised,
+  startable,
+} from './supervised.ts';
+import type { Watcher } from './watch/watch.ts';
 
 type Report = (event: RestartEvent) => void;
 
@@ -40,6 +46,7 @@ export async function follow(
   const ended = new AbortController();
   const { signal } = ended;
   let state = from;
+  let refreshes = 0;
   const report = inTurn((event) => {
     const next = step(state, event);
     state = next.state;
@@ -51,25 +58,19 @@ export async function follow(
     if (!watchSignal.aborted) settled.reject(error);
   };
   const changes = createChanges((files, at) => report({ is: 'changed', files, at }));
-  supervised.following = {
-    restart() {
-      // Otherwise the controller would not be restarted after an identical build.
-      supervised.runningContent = undefined;
-      changes.forget();
-      report({ is: 'changed', files: [], at: performance.now() });
-    },
-    crash: () => report({ is: 'crash', at: performance.now() }),
-    followFiles: (on) => (on ? changes.resume() : changes.pause()),
-    ignoredFiles: () => changes.waiting(),
-  };
   const watching = watch(supervised, changes.add, watchSignal);
+  // A refresh can still find a source that is newer than the build.
+  const standing = (): Standing =>
+    refreshes > 0 ? { is: 'pending', for: 'the list of sources' } : standingOf(state);
+  supervised.following = followingOf(supervised, { changes, report, watching, standing });
   const remember = (watcher: Watcher | undefined) => rememberSources(supervised, watcher);
   watching.then(remember).catch(fail);
   const builder = createBuilder(supervised, report, (succeeded) => {
-    const refreshing = watching.then(async (watcher) => {
-      await watcher?.refresh({ sinceMs: supervised.buildSpan.fromMs, succeeded });
-      await remember(watcher);
-    });
+    refreshes += 1;
+    const refreshing = watching
+      .then((watcher) => watcher?.refresh({ sinceMs: supervised.buildSpan.fromMs, succeeded }))
+      .finally(() => (refreshes -= 1))
+      .then(async () => remember(await watching));
     refreshing.catch(fail);
   });
   const perform = createPerformer(supervised, builder, report, signal);
@@ -89,6 +90,33 @@ export async function follow(
     const watcher = await watching.catch(() => undefined);
     await Promise.all([builder.end(), watcher?.[Symbol.asyncDispose]()]);
   }
+}
+
+/** What a person can do from now on. */
+function followingOf(
+  supervised: Supervised,
+  { changes, report, watching, standing }: FollowedParts,
+): Following {
+  return {
+    restart() {
+      // Otherwise the controller would not be restarted after an identical build.
+      supervised.runningContent = undefined;
+      changes.forget();
+      report({ is: 'changed', files: [], at: performance.now() });
+    },
+    crash: () => report({ is: 'crash', at: performance.now() }),
+    followFiles: (on) => (on ? changes.resume() : changes.pause()),
+    ignoredFiles: () => changes.waiting(),
+    look: async () => await (await watching)?.look(),
+    standing,
+  };
+}
+
+interface FollowedParts {
+  changes: ReturnType<typeof createChanges>;
+  report: Report;
+  watching: Promise<Watcher | undefined>;
+  standing(): Standing;
 }
 
 function createPerformer(
@@ -222,51 +250,4 @@ async function startProblem({ late = [], webhook }: ControllerPlan): Promise<Pro
   } catch (error) {
     return problemOf(error as DevloopError);
   }
-}
-
-/** Reports changes of the sources; undefined when there is nothing to watch. */
-async function watch(
-  supervised: Supervised,
-  onChange: OnChange,
-  signal: AbortSignal,
-): Promise<Watcher | undefined> {
-  const { plan, ports } = supervised;
-  if (!plan.watch || signal.aborted) return undefined;
-  return await watchSources({
-    cwd: plan.cwd,
-    target: plan.watch,
-    firstLook: supervised.firstLook,
-    sinceMs: supervised.buildSpan.fromMs,
-    isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
-    signal,
-    onChange: (files, at) =>
-      onChange(
-        files.map((file) => named(file, plan.cwd)),
-        at,
-      ),
-    onError: (cause, next) => ports.emit(notice('watch.failed', { cause, next })),
-  });
-}
-
-/** Notes what the program was built from: if nothing changes until the next session, that session has nothing to build. */
-async function rememberSources(
-  { plan: { keptProgram }, program: { file, fromMs } }: Supervised,
-  watcher: Watcher | undefined,
-): Promise<void> {
-  const sources = watcher?.scope.sources;
-  if (keptProgram === undefined || file === undefined || fromMs === undefined || sources === undefined)
-    return;
-  await sources.note(keptProgram, { file, fromMs });
-}
-
-/** A build command may generate sources. The known build tools do not, so a file that changes while they run was edited. */
-function isOfBuild({ plan, buildSpan }: Supervised, modifiedMs: number): boolean {
-  const { tool, build = [] } = plan;
-  const isKnown = tool?.builds(build) ?? false;
-  return !isKnown && modifiedMs >= buildSpan.fromMs && modifiedMs <= buildSpan.toMs;
-}
-
-function named(file: string, cwd: string): string {
-  const path = relative(cwd, file);
-  return path.startsWith('..') ? file : path;
 }

@@ -42,7 +42,7 @@ export function onChanged(
 export function startBuild(state: State, since: number, files: string[], before: Effect[]): Transition {
   const build = state.lastBuild + 1;
   return {
-    state: { ...state, build: { is: 'running', since }, lastBuild: build },
+    state: { ...state, build: { is: 'running', since }, lastBuild: build, broken: undefined },
     effects: [
       ...before,
       emit({ type: state.isBuilt ? 'build.started' : 'controller.restarting', reason: files }),
@@ -67,7 +67,12 @@ export function onBuildEnded(
   event: Extract<RestartEvent, { is: 'built' | 'build-failed' }>,
 ): Transition {
   if (event.is === 'build-failed') {
-    return { state, effects: [emit({ type: 'build.failed', ms: event.ms, output: event.output })] };
+    const { ms, output } = event;
+    const broken = {
+      error: 'controller.build-failed',
+      message: `The controller failed to build:\n${output}`,
+    };
+    return { state: { ...state, broken }, effects: [emit({ type: 'build.failed', ms, output })] };
   }
   return adopt(state, since, event);
 }

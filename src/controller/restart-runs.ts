@@ -74,7 +74,7 @@ function stopForWorked(
   { at, problem }: Extract<RestartEvent, { is: 'not-ready' }>,
 ): Transition {
   return {
-    state: { ...state, run: { is: 'stopping', since: at, old: 'ending', next: 'worked' } },
+    state: { ...state, run: { is: 'stopping', since: at, old: 'ending', next: 'worked' }, broken: problem },
     effects: [...reverted(problem), { do: 'stop', run: state.lastRun }],
   };
 }
@@ -121,7 +121,12 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
   const { run } = state;
   const isFailure = event.isWrong || event.code !== 0;
   if (run.is === 'starting' && isFailure && !event.neverBegan && isUnproven(state))
-    return startAgain({ ...state, runs: 'worked' }, run.since, 0, reverted(event.problem));
+    return startAgain(
+      { ...state, runs: 'worked', broken: event.problem },
+      run.since,
+      0,
+      reverted(event.problem),
+    );
   if (event.isWrong && (run.is === 'starting' || run.is === 'serving')) return goDown(state, event.problem);
   switch (run.is) {
     case 'stopping':
@@ -151,7 +156,7 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
     return startAgain(state, undefined, 1, [emit(notice('controller.exited', {}))]);
   const ms = backOff(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   return {
-    state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
+    state: { ...state, run: { is: 'backing-off', failures: failures + 1 }, failed: event.problem },
     effects: [
       warn(event.problem, 'restarts', ms / 1000),
       downEffect(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change`, ms),
@@ -163,7 +168,7 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
 const ENDING = 'the session is ending, so devloop does not restart it';
 
 function goDown(state: State, problem: Problem): Transition {
-  const down: State = { ...state, run: { is: 'down' } };
+  const down: State = { ...state, run: { is: 'down' }, failed: problem };
   if (state.build.is === 'closed')
     return {
       state: down,

@@ -32,6 +32,10 @@ export interface State {
   worked: number;
   /** The program of the newest process. */
   runs: Which;
+  /** Why the newest source has no program that starts; absent while that is not known. */
+  broken?: Problem | undefined;
+  /** Why no controller runs, while none does. */
+  failed?: Problem | undefined;
 }
 
 /** The program of the newest build, or the last program that worked. */

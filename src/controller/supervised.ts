@@ -4,6 +4,7 @@ import type { BuildPlan } from './build.ts';
 import type { Program } from './programs.ts';
 import { commandOf, type Running, type RunPlan, type Startable } from './runner.ts';
 import type { StandBy } from './stand-by.ts';
+import type { Standing } from './standing.ts';
 import type { WatchTarget } from './watch/scope.ts';
 import type { FirstLook } from './watch/watch.ts';
 
@@ -41,6 +42,9 @@ export interface Following {
   followFiles(on: boolean): void;
   /** The files that have changed since they are not followed. */
   ignoredFiles(): string[];
+  /** Looks at the sources now, and so takes in what was saved before this call. */
+  look(): Promise<void>;
+  standing(): Standing;
 }
 
 /** What the parts of a supervisor share: the newest program and the one process. */

@@ -28,7 +28,7 @@ export type { ControllerPlan, Gate } from './supervised.ts';
 
 type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 
-/** `restart`, `followFiles` and `ignoredFiles` have an effect only while `follow` runs; before that, `crash` only kills. */
+/** `restart`, `followFiles`, `ignoredFiles` and `look` have an effect only while `follow` runs; before that, `crash` only kills. */
 export interface Supervisor extends AsyncDisposable, Following {
   /** Puts in place what the first build can reuse, so that `build` then begins at once. */
   prepare(): Promise<void>;
@@ -106,6 +106,8 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     crash: () => (supervised.following ? supervised.following.crash() : supervised.running?.kill()),
     followFiles: (on) => supervised.following?.followFiles(on),
     ignoredFiles: () => supervised.following?.ignoredFiles() ?? [],
+    look: async () => await supervised.following?.look(),
+    standing: () => supervised.following?.standing() ?? { is: 'pending', for: 'the first start' },
     async [Symbol.asyncDispose]() {
       disposal.abort();
       supervised.standBy[Symbol.dispose]();

@@ -49,6 +49,8 @@ export function renderSession(event: SessionEvent, paint: Paint, columns?: numbe
       return paintedRow(paint, 'green', 'ready', readyText(event));
     case 'manager.gone':
       return row('gone', 'the Pods of the in-cluster manager; this machine answers all reviews');
+    case 'session.serving':
+      return paintedRow(paint, 'green', 'serving', oneLine(servingText(event)));
     case 'session.stopping':
       return row('stopping', `${event.reason}; restoring everything`);
     case 'session.restored':
@@ -68,6 +70,11 @@ function readyText({
   if (alone) return `${ALONE}; ${LEAVE}`;
   const old = oldPods === 0 ? '' : `; ${counted(oldPods, 'old Pod')} may still answer some reviews`;
   return `taken over in ${duration(ms)}${old}; ${LEAVE}`;
+}
+
+function servingText({ session, build, ms }: Extract<DevloopEvent, { type: 'session.serving' }>): string {
+  const what = build === undefined ? 'the newest code' : `build ${build}`;
+  return `${what} in session ${session}, after ${duration(ms)}`;
 }
 
 const ALONE = 'nothing in the cluster matches, so nothing is taken over; the controller runs here';

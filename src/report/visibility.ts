@@ -43,6 +43,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'session.started': 'normal',
   'session.ready': 'quiet',
   'manager.gone': 'normal',
+  'session.serving': 'quiet',
   'session.stopping': 'normal',
   'session.restored': 'quiet',
   'guard.overwritten': 'quiet',

@@ -13,6 +13,8 @@ export interface ContentChange {
 
 export interface ContentMemory {
   has(file: string): boolean;
+  /** Every file that was there when it was last read. */
+  files(): string[];
   /** Reads the files, and returns those whose content differs from when they were last read. */
   changesIn(files: string[]): Promise<ContentChange[]>;
 }
@@ -42,6 +44,7 @@ export function createContentMemory(structureOf = (_path: string, _content: stri
 
   return {
     has: (file) => remembered.has(file),
+    files: () => [...remembered.keys()],
     async changesIn(files) {
       const changes = await Promise.all(files.map(changeOf));
       return changes.filter((change) => change !== undefined);

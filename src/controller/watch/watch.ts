@@ -31,6 +31,8 @@ export interface Watcher extends AsyncDisposable {
   readonly scope: WatchScope;
   /** Updates the list of watched directories, if a change made that necessary; call it after each build. */
   refresh(build: { sinceMs: number; succeeded: boolean }): Promise<void>;
+  /** Reads all files now, and reports what has changed, also if no event has arrived yet. Resolves when that is reported. */
+  look(): Promise<void>;
 }
 
 /** Long enough for a save that truncates and then writes, and for an editor's `save all`. */
@@ -59,12 +61,13 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   let stale = false;
   /** Whether the list may be incomplete: the go tool leaves out what it cannot read, and whatever that imports. */
   let partial = isGuess(scope);
-  const look = async (files: string[], at: number): Promise<void> => {
-    if (files.length === 0 || signal.aborted) return;
-    const changes = await memory.changesIn(await scope.notIgnored(files));
-    stale ||= changes.some(({ structural }) => structural);
-    if (!signal.aborted) reportNews(changes, at, options);
-  };
+  // In turn: a change that one look has read, but not reported yet, is none for the next.
+  const inTurn = createTurns();
+  const look = (files: string[], at: number, counts = (_: ContentChange) => true): Promise<void> =>
+    inTurn(async () => {
+      if (files.length === 0 || signal.aborted) return;
+      report((await memory.changesIn(await scope.notIgnored(files))).filter(counts), at);
+    });
   const isFresh = (file: string): boolean => scope.recursive && !memory.has(file);
   const note = inBatches(signal, freshLater(isFresh, look, signal));
   const onPath = (path: string) => scope.counts(path) && note(path);
@@ -75,12 +78,12 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       .catch(() => {});
   const handlers = { onPath, onDirectory, onBack, onError: options.onError };
   const watched = await watchDirectories(scope, handlers, signal);
-  report(await writtenSince(options.sinceMs, first));
+  report(await writtenSince(options.sinceMs, first), performance.now());
 
   /** After a structural change, the list of files may be out of date. */
-  function report(late: ContentChange[]): void {
-    if (!reportNews(late, performance.now(), options)) return;
-    stale ||= late.some(({ structural }) => structural);
+  function report(changes: ContentChange[], at: number): void {
+    stale ||= changes.some(({ structural }) => structural);
+    if (!signal.aborted) reportNews(changes, at, options);
   }
 
   return {
@@ -97,13 +100,28 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       void watched.add(scope.directories.filter((directory) => !before.has(directory)));
       // The content of files that were not watched before is remembered.
       const files = (await filesOf(scope)).filter((file) => !memory.has(file));
-      const changes = await memory.changesIn(await scope.notIgnored(files));
-      report(changes.filter((change) => isLate(change, sinceMs)));
+      await look(files, performance.now(), (change) => isLate(change, sinceMs));
     },
+    look: async () => await look(await allFiles(first.memory, scope), performance.now()),
     async [Symbol.asyncDispose]() {
       ended.abort();
       await watched[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** The files that count now, and those that did when they were last read, and may be gone. */
+async function allFiles(memory: ContentMemory, scope: WatchScope): Promise<string[]> {
+  return [...new Set([...memory.files().filter(scope.counts), ...(await filesOf(scope))])];
+}
+
+/** Runs one piece of work after the other. */
+function createTurns(): (work: () => Promise<void>) => Promise<void> {
+  let last = Promise.resolve();
+  return (work) => {
+    const next = last.then(work);
+    last = next.catch(() => {});
+    return next;
   };
 }
 
@@ -155,16 +173,14 @@ function isLate({ modifiedMs }: ContentChange, sinceMs: number): boolean {
   return modifiedMs > sinceMs - COARSE_CLOCK_MS;
 }
 
-/** Returns whether any change was worth reporting. */
 function reportNews(
   changes: ContentChange[],
   at: number,
   { isOfBuild, onChange }: Pick<WatchOptions, 'isOfBuild' | 'onChange'>,
-): boolean {
+): void {
   const news = changes.filter(({ generated, modifiedMs }) => !(generated && isOfBuild(modifiedMs)));
   const files = news.map(({ file }) => file);
   if (files.length > 0) onChange(files, at);
-  return files.length > 0;
 }
 
 /** Collects paths until none has been added for a moment. `firstAt`: when the first path was added. */

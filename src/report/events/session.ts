@@ -47,6 +47,8 @@ export type SessionEvent =
    * `oldPods`: as in `session.ready`.
    */
   | { type: 'manager.gone'; session: string; ms: number; oldPods?: number }
+  /** The answer of `wait` and `restart`: the newest code serves. `build` as in `controller.started`. */
+  | { type: 'session.serving'; session: string; build?: string; ms: number }
   /** The session ends, and devloop begins to restore everything. */
   | { type: 'session.stopping'; reason: string }
   /**

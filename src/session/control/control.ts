@@ -7,6 +7,7 @@ import type { WaitingReviews } from '../../reviews/recorder.ts';
 import { type Facts, phaseOf } from '../context/observed.ts';
 import type { FaultChange } from '../faults/session-faults.ts';
 import type { Gateways } from '../route/gateways.ts';
+import { NO_CONTROLLER, untilServing } from './serving.ts';
 
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
 export interface Control {
@@ -30,6 +31,8 @@ export interface Control {
   replay(id: string): Promise<ReplayedEvent>;
   /** The reviews without an answer. When this resolves, all others can be read from the recording. */
   waiting(): Promise<WaitingReviews>;
+  /** Resolves when the newest source serves. Throws what failed in its build or start, 'session.not-ready' or 'wait.timeout'. */
+  serving(patience: { limitMs: number; signal: AbortSignal }): Promise<void>;
   /** Changes or lists what goes wrong on purpose. Throws 'fault.invalid'. */
   faults(wanted: FaultChange): FaultSummary[];
 }
@@ -48,7 +51,9 @@ export interface ReplayFacts {
 /** The parts of a session that can be controlled; absent until they exist, or if the operator has none. */
 export interface ControlledParts {
   gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
-  supervisor(): Pick<Supervisor, 'restart' | 'followFiles' | 'ignoredFiles'> | undefined;
+  supervisor():
+    | Pick<Supervisor, 'restart' | 'followFiles' | 'ignoredFiles' | 'look' | 'standing'>
+    | undefined;
   replaying(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
@@ -80,6 +85,7 @@ const NO_WAITS: ReturnType<ControlledParts['longWaits']> = { count: 0 };
 
 export function createControl(options: ControlOptions): ObservingControl {
   const { session, name, facts, controlled, emit, signal } = options;
+  const { replaying, replay, waiting, faults } = controlled;
   const listeners = new Set<() => void>();
   const reviews = createRate();
   let told = facts.now;
@@ -126,10 +132,8 @@ export function createControl(options: ControlOptions): ObservingControl {
       if (on !== facts.now.isFollowing) emit(followEvent(on, controller));
       controller.followFiles(on);
     },
-    replaying: controlled.replaying,
-    replay: controlled.replay,
-    waiting: controlled.waiting,
-    faults: controlled.faults,
+    ...{ replaying, replay, waiting, faults },
+    serving: (patience) => untilServing({ session, phase, facts, ...controlled }, patience),
     observe(event) {
       if (event.type === 'review') reviews.count();
       const isChanged = told !== facts.now;
@@ -159,7 +163,6 @@ function ready<T>(session: string, phase: SessionState['phase'], part: T | undef
 }
 
 const NO_WEBHOOKS = 'has no webhooks, so there are no reviews to hold';
-const NO_CONTROLLER = 'starts no controller: `devloop up` runs with --no-controller';
 
 const SECONDS = 60;
 

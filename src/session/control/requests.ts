@@ -21,6 +21,8 @@ interface Questions {
   replaying: { asked: object; answer: ReplayFacts };
   waiting: { asked: object; answer: WaitingReviews };
   faults: { asked: FaultChange; answer: FaultSummary[] };
+  /** Answered when the newest source serves, or with what failed in its build or start. */
+  wait: { asked: { limitMs: number }; answer: SessionState };
 }
 
 export type RequestName = keyof Requests;
@@ -53,6 +55,10 @@ export function handlersOf(control: Control, actions: Actions): Handlers {
     replaying: () => control.replaying(),
     waiting: () => control.waiting(),
     faults: (asked) => control.faults(asked),
+    async wait({ limitMs }, { signal }) {
+      await control.serving({ limitMs, signal });
+      return control.state();
+    },
   };
 }
 

@@ -60,7 +60,7 @@ async function serve(connection: Socket, handlers: Partial<Handlers>): Promise<v
     const handler = Object.hasOwn(handlers, asked.do) && handlers[asked.do as RequestName];
     if (!handler) throw unknown(`\`${asked.do}\` is unknown`);
     const caller = { emit: (event: Parameters<Emit>[0]) => send({ event }), signal: gone.signal };
-    send({ answer: (await handler(asked as object, caller)) ?? null });
+    send({ answer: (await handler(asked as never, caller)) ?? null });
   } catch (error) {
     const { code, hint } = error instanceof DevloopError ? error : { code: 'bug', hint: undefined };
     send({ error: { code, message: messageOf(error), hint } });

@@ -112,7 +112,7 @@ const ALLOWED: Record<string, string[]> = Object.fromEntries(
 
 /** What needs nothing else of ours: errors, the vocabulary of events, and the few functions about promises and about similar names. */
 const GROUND = [
-  ...['errors', 'phrases', 'async', 'backlog', 'similar'],
+  ...['error-codes', 'errors', 'phrases', 'async', 'backlog', 'similar'],
   ...[
     'report/actions',
     'report/call',
@@ -243,7 +243,8 @@ function roomOf(path: string): string {
 }
 
 function mayImport(room: string, target: string): boolean {
-  if (GROUND.includes(room)) return /^(?:phrases|errors)$|^report\//.test(target) && GROUND.includes(target);
+  if (GROUND.includes(room))
+    return /^(?:phrases|errors|error-codes)$|^report\//.test(target) && GROUND.includes(target);
   return room === target || GROUND.includes(target) || (ALLOWED[room]?.includes(target) ?? false);
 }
 

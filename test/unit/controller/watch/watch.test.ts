@@ -447,3 +447,15 @@ test('listing sources starts no program that the checkout names', async () => {
   await readScope(directory, { checkout: directory }, NEVER);
   expect(existsSync(join(directory, 'RAN'))).toBe(false);
 });
+
+test('a look finds what was saved before it, without an event, and once', async () => {
+  const { directory, write, changesAre, watcher, seen } = await watchGo({ 'a/gone.go': 'package a\n' });
+  await write('a/a.go', 'package a\n\nconst A = 1\n');
+  await write('a/new.go', 'package a\n\nconst New = 1\n');
+  await rm(join(directory, 'a/gone.go'));
+  await watcher.look();
+  expect(new Set(seen.flat())).toEqual(new Set(['a/a.go', 'a/new.go', 'a/gone.go']));
+  await watcher.look();
+  expect(seen.flat()).toHaveLength(3);
+  await changesAre('a/a.go', 'a/new.go', 'a/gone.go');
+});

@@ -27,6 +27,8 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
     restart: () => void calls.push('restart'),
     followFiles: (on: boolean) => void calls.push(`follow ${on}`),
     ignoredFiles: () => ['hook.go'],
+    look: () => Promise.resolve(),
+    standing: () => ({ is: 'serving' as const }),
   };
   const facts = new Facts([]);
   const control = createControl({

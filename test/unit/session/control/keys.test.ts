@@ -28,6 +28,7 @@ function press(
     replay: () => Promise.reject(new Error('not asked')),
     waiting: () => Promise.reject(new Error('not asked')),
     faults: () => [],
+    serving: () => Promise.resolve(),
   };
   const emit = (event: DevloopEvent) => void events.push(event);
   const actions = actionsOf({

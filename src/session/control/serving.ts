@@ -1,0 +1,94 @@
+import { sleep } from '../../async.ts';
+import type { Supervisor } from '../../controller/supervisor.ts';
+import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
+import type { SessionPhase } from '../../report/session-state.ts';
+import type { Facts } from '../context/observed.ts';
+
+export interface ServingParts {
+  session: string;
+  phase(): SessionPhase;
+  supervisor(): Pick<Supervisor, 'look' | 'standing' | 'ignoredFiles'> | undefined;
+  facts: Pick<Facts, 'now'>;
+}
+
+/** How often the session is looked at; whoever waits learns of it this much later. */
+const EVERY_MS = 10;
+
+/**
+ * Resolves when the program of the newest source serves. The session itself looks at its sources first, so what was saved before this call
+ * counts. Throws what failed in the build or the start, 'session.not-ready', or 'wait.timeout'.
+ */
+export async function untilServing(
+  parts: ServingParts,
+  { limitMs, signal }: { limitMs: number; signal: AbortSignal },
+): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  const until = async (obstacle: () => string | undefined): Promise<void> => {
+    for (let what = obstacle(); what !== undefined; what = obstacle()) {
+      if (performance.now() >= deadline) throw tooLate(limitMs, what);
+      if (!(await sleep(EVERY_MS, signal))) signal.throwIfAborted();
+    }
+  };
+  await until(() => beforeReady(parts));
+  let hasLooked = false;
+  const looking = controllerOf(parts)
+    .look()
+    .finally(() => {
+      hasLooked = true;
+    });
+  looking.catch(() => {});
+  await until(() => (hasLooked ? undefined : 'the sources to be read'));
+  await looking;
+  await until(() => beforeServing(parts));
+}
+
+function beforeReady(parts: ServingParts): string | undefined {
+  if (phaseOf(parts) !== 'starting') return undefined;
+  // At a terminal, `up` waits for the fix of a first build that failed.
+  const standing = parts.supervisor()?.standing();
+  if (standing?.is === 'failed') throw failure(standing.problem);
+  return 'the session to be ready';
+}
+
+function beforeServing(parts: ServingParts): string | undefined {
+  phaseOf(parts);
+  const controller = controllerOf(parts);
+  if (controller.ignoredFiles().length > 0) throw notReady(parts, IGNORED);
+  const standing = controller.standing();
+  if (standing.is === 'failed') throw failure(standing.problem);
+  const { loss, silence } = parts.facts.now;
+  return standing.is === 'pending' ? standing.for : (loss?.problem ?? silence);
+}
+
+function phaseOf(parts: ServingParts): SessionPhase {
+  const phase = parts.phase();
+  if (phase === 'ending') throw notReady(parts, 'is ending, and is restoring everything');
+  return phase;
+}
+
+function controllerOf(parts: ServingParts): NonNullable<ReturnType<ServingParts['supervisor']>> {
+  const controller = parts.supervisor();
+  if (controller === undefined) throw notReady(parts, NO_CONTROLLER);
+  return controller;
+}
+
+const IGNORED = 'ignores changed files until the key p follows them again, and some have changed';
+export const NO_CONTROLLER = 'starts no controller: `devloop up` runs with --no-controller';
+
+function notReady({ session }: ServingParts, why: string): DevloopError {
+  return new DevloopError('session.not-ready', `Session ${session} ${why}.`);
+}
+
+type Failed = Extract<ReturnType<Supervisor['standing']>, { is: 'failed' }>;
+
+function failure({ error = '', message, hint }: Failed['problem']): DevloopError {
+  const code = Object.hasOwn(CATALOGUE, error) ? (error as ErrorCode) : 'controller.exited';
+  return new DevloopError(code, message, hint === undefined ? {} : { hint });
+}
+
+function tooLate(limitMs: number, what: string): DevloopError {
+  const message = `The newest code did not serve within ${limitMs / 1000} s. devloop still waits for: ${what}.`;
+  return new DevloopError('wait.timeout', message, {
+    hint: 'To see what the controller prints: devloop logs',
+  });
+}
