@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { connect } from '../cluster/api/client.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { DevloopError } from '../errors.ts';
-import { envtestAssets } from '../operator/envtest-assets.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot } from './context/checkout.ts';
+import { findAssets, inspectAssets, installCommand } from './context/envtest-assets.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
@@ -28,8 +28,7 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
   await using started = new AsyncDisposableStack();
   const { running, kubeconfig, port } = await claimPlace(await thisMachine(io.env), root, io.emit);
   started.defer(() => rm(running, { recursive: true, force: true }));
-  const assets = await envtestAssets(root, io.env);
-  if (assets === undefined) throw noAssets();
+  const assets = await requireAssets(root, io);
   const rendered = await renderCheckout(root, assets, io);
   const egress = join(running, 'egress.sock');
   started.use(await listenForEgress(egress));
@@ -62,12 +61,17 @@ function quietly(emit: Emit): Emit {
   };
 }
 
-function noAssets(): DevloopError {
-  return new DevloopError(
-    'embedded.no-assets',
-    "The programs of an API server, etcd and kube-apiserver, are not here: neither in KUBEBUILDER_ASSETS nor in the checkout's bin/k8s.",
-    {
-      hint: 'make setup-envtest (in older projects: make envtest), or: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"',
-    },
-  );
+/** The directory of etcd and kube-apiserver. Throws 'embedded.no-assets'. */
+async function requireAssets(root: string, { env, signal }: Io): Promise<string> {
+  const { directory, problems } = await findAssets(root, env);
+  const inspected =
+    directory === undefined ? { problem: problems[0] } : await inspectAssets(directory, signal);
+  if ('version' in inspected) return directory!;
+  const nowhere =
+    "The programs of an API server, etcd and kube-apiserver, are not here: neither in KUBEBUILDER_ASSETS nor in the checkout's bin/k8s nor where setup-envtest installs them.";
+  const { problem } = inspected;
+  const message = problem === undefined ? nowhere : `The API server cannot be started: ${problem}.`;
+  const install = await installCommand(root);
+  const hint = env.KUBEBUILDER_ASSETS ? `unset KUBEBUILDER_ASSETS\nOr: ${install}` : install;
+  throw new DevloopError('embedded.no-assets', message, { hint });
 }

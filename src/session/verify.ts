@@ -6,13 +6,13 @@ import { chosen } from '../config/merge.ts';
 import { causeOf, DevloopError, type ErrorCode, messageOf } from '../errors.ts';
 import { describeOwner, isPortBusy } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
-import { envtestAssets } from '../operator/envtest-assets.ts';
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import { sessionOnPort } from './context/controller-port.ts';
+import { findAssets } from './context/envtest-assets.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
@@ -60,7 +60,7 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   };
   if (set.apiServer !== undefined)
     return await compareWith(set, wanted, { server: await namedServer(set.apiServer, io), io });
-  const assets = await envtestAssets(checkout, io.env);
+  const { directory: assets } = await findAssets(checkout, io.env);
   const answers: DevloopEvent[] = [];
   const emit: Emit = (event) => {
     if (event.type.startsWith('reviews.')) answers.push(event);

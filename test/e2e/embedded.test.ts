@@ -18,7 +18,7 @@ it('a checkout that was never deployed has its first review answered, its reconc
   const env = { XDG_STATE_HOME: state, KUBECONFIG: join(cwd, 'no-kubeconfig'), KUBEBUILDER_ASSETS: '' };
   const without = await runDevloop(['up', '--embedded'], { cwd, env });
   expect(without.code, without.log).toBe(2);
-  expect(without.log).toContain('make setup-envtest');
+  expect(without.log).toContain('setup-envtest@latest use');
 
   const { cluster } = await ensureClusterBinaries({ log: LOG });
   const assets = join(cwd, 'bin/k8s/1.36.0-linux-amd64');

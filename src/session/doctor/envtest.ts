@@ -1,54 +1,43 @@
-import { join } from 'node:path';
-import { readTextFile } from '../../machine/text-file.ts';
-import { runTool } from '../../machine/tool.ts';
-import { missingAssets } from '../../operator/envtest-assets.ts';
 import { isCheckout } from '../context/checkout.ts';
+import {
+  type AssetsFound,
+  findAssets,
+  inspectAssets,
+  installCommand,
+  minorOf,
+  setupEnvtest,
+  wantedVersion,
+} from '../context/envtest-assets.ts';
 import { type Check, type Finding, NothingToCheck } from './check.ts';
 
-/** What will the operator's own tests run against? `up` does not need to know, but the operator's author does. */
+/** What will the operator's own tests, and `up --embedded`, run against? `up` does not need to know, but the operator's author does. */
 export const envtestCheck: Check = {
   name: 'envtest',
-  limitSeconds: 20,
+  limitSeconds: 30,
   optional: true,
   async run({ root, io, version }, signal) {
     if (!isCheckout(root)) throw new NothingToCheck(`${root} is not a checkout`);
-    const files = ['Makefile', 'go.mod'].map((name) => readTextFile(join(root, name)));
-    const [makefile = '', mod = ''] = await Promise.all(files);
-    const assets = io.env.KUBEBUILDER_ASSETS;
+    const { directory, problems } = await findAssets(root, io.env);
+    const inspected = directory === undefined ? undefined : await inspectAssets(directory, signal);
+    const broken = inspected && 'problem' in inspected ? [inspected.problem] : [];
     return envtestFinding({
-      assets: assets ? { path: assets, ...(await inspectAssets(assets, signal)) } : undefined,
+      named: io.env.KUBEBUILDER_ASSETS,
+      ...{ directory, problems: [...broken, ...problems], install: await installCommand(root) },
+      version: inspected && 'version' in inspected ? inspected.version : undefined,
       existingCluster: io.env.USE_EXISTING_CLUSTER,
-      wanted: envtestVersion(makefile, mod),
+      wanted: await wantedVersion(root),
       cluster: await version.then(({ gitVersion }) => gitVersion).catch(() => undefined),
     });
   },
 };
 
-/**
- * The ENVTEST_K8S_VERSION of a Makefile. kubebuilder's Makefile derives it from the module k8s.io/api, whose v0.36.2 means Kubernetes 1.36;
- * if go.mod replaces that module, the replacement's version counts.
- */
-export function envtestVersion(makefile: string, goMod: string): string | undefined {
-  const value = /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*((?:[^\n]*\\\n)*[^\n]*)/m.exec(makefile)?.[1] ?? '';
-  const fixed = /^v?(\d+\.\d+\S*)/.exec(value)?.[1];
-  if (fixed !== undefined || !value.includes('k8s.io/api')) return fixed;
-  const replaced = /^(?:replace)?\s*k8s\.io\/api(?: v\S+)? => \S+ v0\.(\d+)\./m.exec(goMod);
-  const minor = (replaced ?? /^(?:require)?\s*k8s\.io\/api v0\.(\d+)\./m.exec(goMod))?.[1];
-  return minor === undefined ? undefined : `1.${minor}`;
-}
-
-async function inspectAssets(
-  path: string,
-  signal: AbortSignal,
-): Promise<{ missing: string[]; version: string }> {
-  const missing = await missingAssets(path);
-  if (missing.includes('kube-apiserver')) return { missing, version: '' };
-  const { stdout } = await runTool([join(path, 'kube-apiserver'), '--version'], { signal });
-  return { missing, version: /v\d+\.\d+\S*/.exec(stdout)?.[0] ?? '' };
-}
-
-export interface Envtest {
-  assets: { path: string; missing: string[]; version: string } | undefined;
+export interface Envtest extends AssetsFound {
+  /** The value of the variable KUBEBUILDER_ASSETS. */
+  named: string | undefined;
+  /** The version of the programs; undefined if they do not run. */
+  version: string | undefined;
+  /** The command that installs the programs. */
+  install: string;
   /** The value of the variable USE_EXISTING_CLUSTER. */
   existingCluster: string | undefined;
   /** The version that the Makefile asks for. */
@@ -57,43 +46,33 @@ export interface Envtest {
   cluster: string | undefined;
 }
 
-export function envtestFinding({ assets, existingCluster, wanted, cluster }: Envtest): Finding {
+export function envtestFinding(found: Envtest): Finding {
+  const { named, directory, problems, version, install, existingCluster, wanted, cluster } = found;
   const proof = [
-    `KUBEBUILDER_ASSETS=${assets?.path ?? '(not set)'}`,
-    ...(assets?.version ? [`kube-apiserver there is ${assets.version}`] : []),
+    `KUBEBUILDER_ASSETS=${named || '(not set)'}`,
+    ...(version ? [`kube-apiserver in ${directory} is ${version}`] : []),
+    ...problems,
     `USE_EXISTING_CLUSTER=${existingCluster ?? '(not set)'}`,
     ...(wanted ? [`Makefile: ENVTEST_K8S_VERSION ${wanted}`] : []),
     ...(cluster ? [`cluster ${cluster}`] : []),
   ];
-  if (existingCluster?.toLowerCase() === 'true') {
-    const answer =
-      'USE_EXISTING_CLUSTER=true: tests run against the cluster of the kubeconfig instead of envtest';
-    return { verdict: 'warn', answer, proof, hint: 'unset USE_EXISTING_CLUSTER' };
+  const warn = (answer: string, hint: string): Finding => ({ verdict: 'warn', answer, proof, hint });
+  if (existingCluster?.toLowerCase() === 'true')
+    return warn(
+      'USE_EXISTING_CLUSTER=true: tests run against the cluster of the kubeconfig instead of envtest',
+      'unset USE_EXISTING_CLUSTER',
+    );
+  if (version === undefined) {
+    const why = problems[0] ?? 'etcd and kube-apiserver are not installed';
+    return warn(`${why}, so neither envtest nor devloop up --embedded starts`, install);
   }
-  if (assets && assets.missing.length > 0) {
-    const answer = `KUBEBUILDER_ASSETS contains no ${assets.missing.join(' and no ')}, so envtest will not start`;
-    return { verdict: 'warn', answer, proof, hint: 'make setup-envtest, or: setup-envtest use -p path' };
-  }
-  const tested = minorOf(assets?.version || wanted);
+  const tested = minorOf(version);
   const running = minorOf(cluster);
-  if (tested !== undefined && running !== undefined && tested !== running) {
-    const answer = `tests run against Kubernetes ${tested}, but the cluster runs ${running}`;
-    return { verdict: 'warn', answer, proof, hint: `setup-envtest use ${running}.x -p path` };
-  }
-  if (tested === undefined)
-    return {
-      verdict: 'unknown',
-      answer: 'no setting says which Kubernetes version the tests run against',
-      proof,
-    };
-  return {
-    verdict: 'ok',
-    answer: `tests run against Kubernetes ${tested}${running ? ', like the cluster' : ''}`,
-    proof,
-  };
-}
-
-/** The minor version: `1.36` of `v1.36.3`. */
-function minorOf(version: string | undefined): string | undefined {
-  return /(\d+\.\d+)/.exec(version ?? '')?.[1];
+  if (running !== undefined && tested !== running)
+    return warn(
+      `tests run against Kubernetes ${tested}, but the cluster runs ${running}`,
+      setupEnvtest(running),
+    );
+  const answer = `tests run against Kubernetes ${tested}${running ? ', like the cluster' : ''}`;
+  return { verdict: 'ok', answer, proof };
 }

@@ -152,7 +152,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'owners: ok',
     'finalizers: ok',
     'manifests: ok',
-    'envtest: unknown',
+    'envtest: warn',
     // Not every machine has delve.
     expect.stringMatching(/^debugger: (?:ok|info)$/),
     'clock: ok',

@@ -64,7 +64,7 @@ const ROOMS = {
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews session/start',
   'session/context': [
-    'checkout cluster cluster/api cluster/marks cluster/takeover config controller languages',
+    'checkout checkout/make cluster cluster/api cluster/marks cluster/takeover config controller languages',
     'local machine operator page reviews',
   ].join(' '),
   'session/control':

@@ -8,10 +8,11 @@ import type { Manager } from '../../../../src/cluster/takeover/pause/pause.ts';
 import type { TargetService } from '../../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { notice } from '../../../../src/report/notices/catalogue.ts';
+import { envtestVersion } from '../../../../src/session/context/envtest-assets.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
 import { type DoctorRun, type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
-import { type Envtest, envtestFinding, envtestVersion } from '../../../../src/session/doctor/envtest.ts';
+import { type Envtest, envtestFinding } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
 import { permissionsFinding } from '../../../../src/session/doctor/permissions.ts';
 import { podsFinding } from '../../../../src/session/doctor/pods.ts';
@@ -271,21 +272,25 @@ describe('objects on a finalizer', () => {
 
 describe('envtest', () => {
   const base: Envtest = {
-    assets: undefined,
-    existingCluster: undefined,
-    wanted: undefined,
-    cluster: 'v1.36.3',
+    ...{
+      named: undefined,
+      directory: '/k8s',
+      problems: [],
+      version: 'v1.36.0',
+      install: 'make setup-envtest',
+    },
+    ...{ existingCluster: undefined, wanted: undefined, cluster: 'v1.36.3' },
   };
-  const assets = { path: '/k8s', missing: [] as string[], version: 'v1.36.0' };
+  const nothing = { directory: undefined, version: undefined };
 
   it.each<[string, Partial<Envtest>, string]>([
-    ['nothing set', {}, 'unknown'],
-    ['the cluster version', { assets }, 'ok'],
-    ['a program missing', { assets: { ...assets, missing: ['etcd'] } }, 'warn'],
-    ['another version', { assets: { ...assets, version: 'v1.31.0' } }, 'warn'],
-    ['another version in the Makefile', { wanted: '1.31.0' }, 'warn'],
-    ['the existing cluster', { assets, existingCluster: 'true' }, 'warn'],
-    ['no cluster to compare with', { assets, cluster: undefined }, 'ok'],
+    ['nothing installed', nothing, 'warn'],
+    ['nothing installed, though the Makefile names a version', { ...nothing, wanted: '1.36' }, 'warn'],
+    ['the cluster version', {}, 'ok'],
+    ['a program missing', { ...nothing, problems: ['/k8s/etcd is missing'] }, 'warn'],
+    ['another version', { version: 'v1.31.0' }, 'warn'],
+    ['the existing cluster', { existingCluster: 'true' }, 'warn'],
+    ['no cluster to compare with', { cluster: undefined }, 'ok'],
   ])('with %s', (_, rest, verdict) => {
     expect(envtestFinding({ ...base, ...rest }).verdict).toBe(verdict);
   });
