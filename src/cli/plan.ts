@@ -5,13 +5,12 @@ import type { Shell } from './shell.ts';
 import { parseSeconds } from './values.ts';
 
 interface PlanFlags extends CommonFlags {
-  quietSeconds: number;
+  quietSeconds?: number;
   limitSeconds: number;
   network?: true;
   against?: string;
 }
 
-const QUIET_SECONDS = 5;
 const LIMIT_SECONDS = 120;
 
 export function planCommand(shell: Shell): Command {
@@ -22,9 +21,8 @@ export function planCommand(shell: Shell): Command {
     )
     .option(
       '--quiet-seconds <n>',
-      'the plan is complete when the controller has asked for nothing new for so long',
+      'the plan is complete when the controller has asked for nothing new for so long (default: 5; 2 if it reports its reconciles, and none is left to do)',
       parseSeconds,
-      QUIET_SECONDS,
     )
     .option('--limit-seconds <n>', 'stop after this time in any case', parseSeconds, LIMIT_SECONDS)
     .option(

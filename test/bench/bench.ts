@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- start page reviews gateway api crashtest loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
+ * `npm run bench [-- start page reviews gateway api plan crashtest loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
  * Exit codes: 0 all goals reached, 1 a goal missed or a measurement failed, 2 not started (README.md).
  */
 
@@ -10,6 +10,7 @@ import { gatewayFigures } from './gateway.ts';
 import { layoutFigures } from './layouts.ts';
 import { clusterFigures } from './loop.ts';
 import { pageFigures } from './page.ts';
+import { planFigures } from './plan.ts';
 import { ensurePrerequisites, type Needs } from './prerequisites.ts';
 import { relayFigures } from './relay.ts';
 import { reviewFigures } from './reviews.ts';
@@ -27,6 +28,7 @@ const PARTS: Record<string, Part> = {
   reviews: { needs: ['controller ports'], measure: reviewFigures },
   gateway: { needs: ['HAProxy'], measure: gatewayFigures },
   api: { needs: ['cluster'], measure: apiFigures },
+  plan: { needs: ['cluster', 'controller ports'], measure: planFigures },
   crashtest: { needs: ['cluster', 'controller ports'], measure: crashtestFigures },
   loop: { needs: ['cluster', 'controller ports', 'Docker'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },

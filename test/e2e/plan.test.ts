@@ -48,7 +48,7 @@ it('a plan of a changed reconciler is what the same code then does, and changes 
     ),
   );
   const before = [await snapshot(cluster, NAMESPACE), JSON.parse(await deployment())];
-  const planned = await runDevloop(PLAN, here);
+  const planned = await runDevloop(['plan'], here);
   expect(planned.code, planned.log).toBe(8);
   expect([await snapshot(cluster, NAMESPACE), JSON.parse(await deployment())]).toEqual(before);
   const [write, ...others] = writesOf(planned.events);

@@ -7,7 +7,7 @@ import { Needs } from '../../calls/needs.ts';
 import { NeedsFile, type NeedsOf } from '../../calls/needs-file.ts';
 import { readBefore } from '../../calls/read-before.ts';
 import { CallRecorder } from '../../calls/recorder.ts';
-import { listenForReports } from '../../calls/reported.ts';
+import { listenForReports, type ReportedHooks } from '../../calls/reported.ts';
 import type { Forwarder } from '../../cluster/api/pass-on.ts';
 import { jsonPath } from '../../config/json-path.ts';
 import { messageOf } from '../../errors.ts';
@@ -40,12 +40,14 @@ interface ObservedSession {
   upstream: Pick<Forwarder, 'forward'>;
   /** Aborts when the session begins to end. */
   signal: AbortSignal;
+  /** Gets what the controller reports, too. */
+  reported?: ReportedHooks;
 }
 
 /** Disposed after the API proxy, so that all calls are recorded. `redact`: the fields that the user wants replaced. `of`: whose calls they are. */
 export async function observeCalls(
   { directory, redact, of }: { directory: string; redact: string[]; of: NeedsOf },
-  { answering, isControllers, upstream, signal }: ObservedSession,
+  { answering, isControllers, upstream, signal, reported }: ObservedSession,
   emit: Emit,
 ): Promise<ObservedCalls> {
   await using stack = new AsyncDisposableStack();
@@ -61,10 +63,12 @@ export async function observeCalls(
   const onError = (error: unknown): void => warn(notice('rbac.not-recorded', { cause: messageOf(error) }));
   const needsFile = stack.use(new NeedsFile(directory, { of, needs }, onError));
   const socket = `${directory}/reconciles.sock`;
-  const listening = await listenForReports(socket, recorder.reported).catch((error: unknown) => {
-    emit(notice('calls.no-reconciles', { cause: messageOf(error) }));
-    return undefined;
-  });
+  const listening = await listenForReports(socket, both(recorder.reported, reported)).catch(
+    (error: unknown) => {
+      emit(notice('calls.no-reconciles', { cause: messageOf(error) }));
+      return undefined;
+    },
+  );
   if (listening) stack.use(listening);
   const readFirst = async (call: ApiCall, signal: AbortSignal): Promise<void> => {
     const read = await readBefore(call, upstream, signal);
@@ -100,5 +104,19 @@ export async function observeCalls(
       return uid === undefined ? [] : [reviewMark(uid)];
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function both(one: ReportedHooks, other: ReportedHooks | undefined): ReportedHooks {
+  if (other === undefined) return one;
+  return {
+    begun(begun) {
+      one.begun(begun);
+      other.begun(begun);
+    },
+    ended(ended) {
+      one.ended(ended);
+      other.ended(ended);
+    },
   };
 }

@@ -17,10 +17,11 @@ export class FirstWrites {
   #seen = new Set<string>();
   #again = new Map<string, number>();
   #newAt = performance.now();
+  #lists = 0;
 
-  /** How long ago the last call was that had not been made before. */
+  /** How long ago the last call was that had not been made before; 0 while a list is on its way. */
   get quietMs(): number {
-    return performance.now() - this.#newAt;
+    return this.#lists > 0 ? 0 : performance.now() - this.#newAt;
   }
 
   /** The controller runs from now on. */
@@ -33,9 +34,13 @@ export class FirstWrites {
       ...of,
       begun: (call) => {
         of.begun?.(call);
+        if (call.verb === 'list') this.#lists += 1;
         this.#note(`asked ${call.verb} ${call.path}`);
       },
-      served: (served) => void (this.#isNew(served) && of.served(served)),
+      served: (served) => {
+        if (served.call.verb === 'list') this.#lists -= 1;
+        if (this.#isNew(served)) of.served(served);
+      },
     };
   }
 

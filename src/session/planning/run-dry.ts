@@ -23,10 +23,11 @@ import { FirstWrites } from './first-writes.ts';
 import { aggregated } from './groups.ts';
 import { ownPodOf } from './own-pod.ts';
 import { type PlannedRun, plannedRun } from './planned.ts';
+import { WorkQueues } from './work-queues.ts';
 
 export interface RunLimits {
-  /** The plan is complete when the controller has asked for nothing new for so long. */
-  quietSeconds: number;
+  /** The plan is complete when the controller has asked for nothing new for so long; absent: `QUIET_MS`, or sooner if its work queues are empty. */
+  quietSeconds: number | undefined;
   /** After this time, what was found so far is the plan. */
   limitSeconds: number;
   /** Whether the controller has the network of this machine. */
@@ -39,6 +40,9 @@ export interface DryRunResult extends PlannedRun {
 }
 
 const LOOK_EVERY_MS = 200;
+const QUIET_MS = 5_000;
+/** A controller whose work queues are known to be empty starts something new only by itself, or when it is woken by an event on its way. */
+const EMPTY_MS = 2_000;
 
 /** Runs work with a directory of its own, of which nothing is left; if devloop is killed, the next one removes it. */
 export async function inDirectory<T>(
@@ -76,7 +80,8 @@ async function runDry(session: Session, limits: RunLimits): Promise<DryRunResult
   const identity = stack.use(createIdentity(session, work));
   const { upstream } = identity;
   const answering = createAnswering();
-  const observed = { answering, isControllers: () => false, upstream, signal: io.signal };
+  const queues = new WorkQueues();
+  const observed = { answering, isControllers: () => false, upstream, signal: io.signal, reported: queues };
   // Nothing is stored, so a controller may try again and again, and that is no fault of its own.
   const calls = await observeCalls(callsOf(session), observed, () => {});
   const first = new FirstWrites();
@@ -96,7 +101,7 @@ async function runDry(session: Session, limits: RunLimits): Promise<DryRunResult
   const starts = admitStarts(proxy, session);
   const failure = await run(session, { starts, onlyWay, identity, emit }, async (ended) => {
     first.begin();
-    return await untilQuiet(first, ended, { ...limits, signal: io.signal, emit: io.emit });
+    return await untilQuiet({ first, queues }, ended, { ...limits, signal: io.signal, emit: io.emit });
   });
   // What is recorded is complete when nothing can come any more.
   await recorded.disposeAsync();
@@ -157,12 +162,15 @@ async function startFailure(supervisor: Supervisor): Promise<DevloopError | unde
 
 /** Waits until nothing new was asked for long enough. Returns the error of a controller that has ended. */
 async function untilQuiet(
-  first: FirstWrites,
+  { first, queues }: { first: FirstWrites; queues: WorkQueues },
   ended: Promise<DevloopError>,
   { quietSeconds, limitSeconds, signal, emit }: RunLimits & { signal: AbortSignal; emit: Emit },
 ): Promise<DevloopError | undefined> {
   const waiting = new AbortController();
-  const isQuiet = async (): Promise<boolean> => first.quietMs >= quietSeconds * 1000;
+  const isQuiet = async (): Promise<boolean> => {
+    if (quietSeconds !== undefined) return first.quietMs >= quietSeconds * 1000;
+    return first.quietMs >= QUIET_MS || Math.min(first.quietMs, queues.emptyMs) >= EMPTY_MS;
+  };
   const timing = { everyMs: LOOK_EVERY_MS, limitMs: limitSeconds * 1000 };
   const quiet = pollUntil(isQuiet, { ...timing, signal: AbortSignal.any([signal, waiting.signal]) });
   const work = Promise.race([ended, quiet]);

@@ -18,7 +18,7 @@ export interface ByHand extends AsyncDisposable {
   buildAndStart(): Promise<Taken>;
 }
 
-export async function createByHand(loop: Loop): Promise<ByHand> {
+export async function createByHand(loop: Pick<Loop, 'env'>): Promise<ByHand> {
   await using stack = new AsyncDisposableStack();
   const { directory } = stack.use(await checkoutSample());
   const scratch = await mkdtemp(join(tmpdir(), 'devloop-bench-'));
