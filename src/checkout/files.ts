@@ -116,6 +116,11 @@ async function readManifest(file: string): Promise<string> {
 
 const MANIFEST = /\.ya?ml$/;
 
+/** Whether there is a file, and no directory. */
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
 /** What editors create next to a file while they save it. */
 const EDITOR_FILE = /^(\.#.*|#.*#|4913|.*~|.*\.(swp|swx|swo|tmp|pyc))$/;
 

@@ -9,11 +9,12 @@ import { checkoutRoot } from './context/checkout.ts';
 import { findAssets, inspectAssets, installCommand } from './context/envtest-assets.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
+import { CheckoutManifests } from './embedded/checkout-manifests.ts';
 import { startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
 import { listenForEgress } from './embedded/egress.ts';
+import { type Following, followCheckout } from './embedded/follow.ts';
 import { install } from './embedded/install.ts';
 import { claimPlace } from './embedded/place.ts';
-import { renderCheckout } from './embedded/render.ts';
 import type { Guest } from './running.ts';
 import { up } from './up.ts';
 
@@ -29,7 +30,8 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
   const { running, kubeconfig, port } = await claimPlace(await thisMachine(io.env), root, io.emit);
   started.defer(() => rm(running, { recursive: true, force: true }));
   const assets = await requireAssets(root, io);
-  const rendered = await renderCheckout(root, assets, io);
+  const manifests = await CheckoutManifests.of({ root, assets, scratch: running }, io);
+  const rendered = await manifests.first();
   const egress = join(running, 'egress.sock');
   started.use(await listenForEgress(egress));
   const wanted = { assets, directory: running, name: CONTEXT, egress, port };
@@ -42,22 +44,24 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
   const ended = plane.ended.then((error) => (failure = error));
   try {
     await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, root));
-    await install(api, rendered.objects, io);
+    const installation = await install(api, rendered.objects, io);
     await untilBootstrapped(api, io);
     io.emit(notice('embedded.started', { kubeconfig }));
     const given = { ...options.given, context: CONTEXT };
     const own = { ...options, given, kubeconfig, embedded: { ended }, yes: true };
-    await up(own, { ...io, emit: quietly(io.emit) }, guest);
+    await using following = await followCheckout({ root, manifests, rendered, installation }, io);
+    await up(own, { ...io, emit: quietly(io.emit, following) }, guest);
   } catch (error) {
     // Without its API server, everything else fails, too.
     throw failure ?? error;
   }
 }
 
-/** What is changed in an API server that nobody else uses is of no interest. */
-function quietly(emit: Emit): Emit {
+/** What is changed in an API server that nobody else uses is of no interest, and it follows the checkout. */
+function quietly(emit: Emit, following: Following): Emit {
   return (event, ...rest) => {
-    if (event.type !== 'change') emit(event, ...rest);
+    following.observe(event);
+    if (event.type !== 'change' && event.type !== 'manifest') emit(event, ...rest);
   };
 }
 

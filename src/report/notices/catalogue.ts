@@ -5,6 +5,7 @@ import { DEBUGGER } from './debugger.ts';
 import { EMBEDDED } from './embedded.ts';
 import { ENDING } from './ending.ts';
 import { GATEWAY } from './gateway.ts';
+import { GENERATED } from './generated.ts';
 import { GUARD } from './guard.ts';
 import { IDENTITY } from './identity.ts';
 import { LOCAL } from './local.ts';
@@ -34,6 +35,7 @@ export const NOTICES = {
   ...EMBEDDED,
   ...ENDING,
   ...GATEWAY,
+  ...GENERATED,
   ...GUARD,
   ...IDENTITY,
   ...LOCAL,

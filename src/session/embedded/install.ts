@@ -16,32 +16,88 @@ const APPLY = {
 };
 const CRD = 'CustomResourceDefinition';
 
+/** What the API server has of the checkout. */
+export interface Installation {
+  /** Brings what has changed in the manifests to the API server. Returns the names of the objects that it changed there. */
+  update(declared: Declared[]): Promise<string[]>;
+}
+
+/** Not changed while the operator is taken over: its Services point to this machine, and its workload is paused. */
+const TAKEN_OVER = new Set(['Namespace', 'Service', 'Deployment', 'StatefulSet', 'DaemonSet']);
+
 /** Creates what the manifests of the checkout declare, as `kubectl apply --server-side` would, and says what it leaves out. */
 export async function install(
   api: ClusterApi,
   declared: Declared[],
-  { emit, signal }: Pick<Io, 'emit' | 'signal'>,
-): Promise<void> {
+  io: Pick<Io, 'emit' | 'signal'>,
+): Promise<Installation> {
   const names = serverNames(declared);
   const pair = names.length > 0 ? await selfSignedPair(names, { days: CERTIFICATE_DAYS }) : undefined;
-  const { objects, leftOut } = toInstall(declared, pair);
-  const say = (object: Declared, why: string): void =>
-    emit(notice('embedded.left-out', { kind: object.kind ?? '', name: object.metadata.name, why }));
-  for (const { object, why } of leftOut) say(object, why);
-  const kinds = new Kinds(api);
-  const create = async (object: Declared): Promise<void> => {
-    const path = await kinds.pathOf(object);
-    if (path === undefined) return say(object, 'the API server does not serve this kind');
-    await api.call('PATCH', path, object, APPLY).catch((error: unknown) => {
-      signal.throwIfAborted();
-      say(object, messageOf(error));
-    });
+  const installer = new Installer(api, io);
+  const first = toInstall(declared, pair);
+  for (const { object, why } of first.leftOut) installer.say(object, why);
+  await installer.create(first.objects);
+  let before = first.objects.flat();
+  return {
+    async update(declared) {
+      const services = serverNames(declared).filter((name) => !names.includes(name));
+      if (services.length > 0) io.emit(notice('manifests.new-service', { services }));
+      const { objects } = toInstall(declared, pair);
+      const known = new Map(before.map((object) => [keyOf(object), JSON.stringify(object)]));
+      const isNew = (object: Declared): boolean =>
+        known.get(keyOf(object)) !== JSON.stringify(object) && !TAKEN_OVER.has(object.kind ?? '');
+      const changed = objects.map((stage) => stage.filter(isNew));
+      const now = new Set(objects.flat().map(keyOf));
+      const gone = before.filter((one) => !now.has(keyOf(one)) && !TAKEN_OVER.has(one.kind ?? ''));
+      before = objects.flat();
+      await installer.create(changed);
+      await installer.remove(gone);
+      return [...changed.flat(), ...gone].map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    },
   };
-  for (const stage of objects) {
-    signal.throwIfAborted();
-    await Promise.all(stage.map(create));
-    const crds = stage.filter(({ kind }) => kind === CRD);
-    if (crds.length > 0) await kinds.settled(crds, signal);
+}
+
+function keyOf({ apiVersion, kind, metadata: { namespace, name } }: Declared): string {
+  return [apiVersion, kind, namespace, name].join(' ');
+}
+
+class Installer {
+  readonly #api: ClusterApi;
+  readonly #io: Pick<Io, 'emit' | 'signal'>;
+  readonly #kinds: Kinds;
+
+  constructor(api: ClusterApi, io: Pick<Io, 'emit' | 'signal'>) {
+    this.#api = api;
+    this.#io = io;
+    this.#kinds = new Kinds(api);
+  }
+
+  say(object: Declared, why: string): void {
+    this.#io.emit(notice('embedded.left-out', { kind: object.kind ?? '', name: object.metadata.name, why }));
+  }
+
+  /** One stage after the other. */
+  async create(stages: Declared[][]): Promise<void> {
+    for (const stage of stages) {
+      this.#io.signal.throwIfAborted();
+      await Promise.all(stage.map((object) => this.#write(object, 'PATCH', object)));
+      const crds = stage.filter(({ kind }) => kind === CRD);
+      if (crds.length > 0) await this.#kinds.settled(crds, this.#io.signal);
+    }
+  }
+
+  async remove(objects: Declared[]): Promise<void> {
+    await Promise.all(objects.map((object) => this.#write(object, 'DELETE')));
+  }
+
+  async #write(object: Declared, method: 'PATCH' | 'DELETE', body?: Declared): Promise<void> {
+    const path = await this.#kinds.pathOf(object);
+    if (path === undefined) return this.say(object, 'the API server does not serve this kind');
+    const options = method === 'PATCH' ? APPLY : {};
+    await this.#api.call(method, path, body, options).catch((error: unknown) => {
+      this.#io.signal.throwIfAborted();
+      if (method === 'PATCH' || !isNotFound(error)) this.say(object, messageOf(error));
+    });
   }
 }
 

@@ -17,6 +17,14 @@ const CRD = 'CustomResourceDefinition';
 const FIRST = ['Namespace'];
 const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 
+const HOOK = 'helm.sh/hook';
+/** These are there without being created. */
+const BUILT_IN = /^(?:default|kube-.*)$/;
+
+export function isWebhookConfiguration({ kind = '' }: Declared): boolean {
+  return LAST.includes(kind);
+}
+
 export interface Installed {
   /** One stage after the other, each at once. */
   objects: Declared[][];
@@ -33,20 +41,45 @@ export function serverNames(declared: readonly Declared[]): string[] {
 
 /** What of the manifests is created, with one key pair for all Services in place of what cert-manager would issue. */
 export function toInstall(declared: readonly Declared[], pair: KeyPair | undefined): Installed {
+  const own = definedKinds(declared);
+  const whyNot = (object: Declared): string | undefined => {
+    const { kind = '', apiVersion = '', metadata } = object;
+    const { annotations } = metadata as { annotations?: Record<string, unknown> };
+    if (annotations && HOOK in annotations) return 'it is a hook of Helm';
+    if (own.has(`${apiVersion.split('/')[0]} ${kind}`)) return 'apply it when the controller runs';
+    return LEFT_OUT[kind];
+  };
   const leftOut = declared.flatMap((object) => {
-    const why = LEFT_OUT[object.kind ?? ''];
+    const why = whyNot(object);
     return why === undefined ? [] : [{ object, why }];
   });
   const kept = declared.filter(
-    ({ kind = '', apiVersion = '' }) => !(kind in LEFT_OUT) && !CERT_MANAGER.test(apiVersion),
+    (object) => whyNot(object) === undefined && !CERT_MANAGER.test(object.apiVersion ?? ''),
   );
-  const objects = structuredClone(kept);
+  const objects = [...structuredClone(kept), ...missingNamespaces(kept)];
   if (pair)
     for (const config of clientConfigs(objects))
       if (config.service) config.caBundle = base64(pair.certificate);
   const secrets = pair ? secretsFor(declared, pair) : [];
   const stages = Map.groupBy([...objects, ...secrets], stageOf);
   return { objects: [0, 1, 2, 3].flatMap((stage) => [stages.get(stage) ?? []]), leftOut };
+}
+
+/** `group Kind` of each CRD. */
+function definedKinds(declared: readonly Declared[]): Set<string> {
+  const crds = declared.filter(({ kind }) => kind === CRD) as {
+    spec?: { group?: string; names?: { kind?: string } };
+  }[];
+  return new Set(crds.map(({ spec }) => `${spec?.group} ${spec?.names?.kind}`));
+}
+
+/** `kubectl create namespace` and `helm install --create-namespace` come before many manifests. */
+function missingNamespaces(objects: readonly Declared[]): Declared[] {
+  const declared = objects.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
+  const used = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+  return [...used]
+    .filter((name) => !declared.includes(name) && !BUILT_IN.test(name))
+    .map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
 }
 
 function stageOf({ kind = '' }: Declared): number {

@@ -1,93 +1,126 @@
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isFile } from '../../checkout/files.ts';
 import { DevloopError } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
+import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import type { Declared } from './objects.ts';
+import { type Generated, overlay } from '../generated/generate.ts';
+import { chartOf, renderChart } from './chart.ts';
+import { type Declared, isWebhookConfiguration } from './objects.ts';
+import { objectsIn } from './yaml.ts';
 
 export interface Rendered {
   objects: Declared[];
-  /** `config/default`, or the file that was read. */
+  /** `config/default`, or what else was read. */
   from: string;
+  /** What of the checkout the objects are made of: a directory, or a file. */
+  watched: string;
+}
+
+export interface RenderedFrom {
+  root: string;
+  /** What controller-gen writes, in place of the checkout's files. */
+  generated: Generated | undefined;
+  assets: string;
+  /** A directory of the session. */
+  scratch: string;
 }
 
 const FILES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 const DEFAULT = 'config/default';
 const BUNDLE = 'dist/install.yaml';
+const WEBHOOK_PATCH = 'manager_webhook_patch.yaml';
 /** What the Makefile's `deploy` builds. */
 const BUILT = /kustomize(?:\)|\})?"? build\s+([\w./-]+)|apply -k\s+([\w./-]+)/gi;
 const LONGEST_ERROR = 4_000;
 
 /** The objects that `make deploy` would create. Throws 'embedded.manifests'. */
-export async function renderCheckout(root: string, assets: string, io: Io): Promise<Rendered> {
+export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Rendered> {
+  const { root } = from;
   const directory = await kustomization(root);
-  if (directory !== undefined) {
-    const text = await kustomize(join(root, directory), assets, io);
-    return { objects: await objectsIn(text), from: directory };
-  }
+  if (directory !== undefined)
+    return { objects: await kustomized(directory, from, io), from: directory, watched: topOf(directory) };
   const bundle = await readTextFile(join(root, BUNDLE));
-  if (bundle !== undefined) return { objects: await objectsIn(bundle), from: BUNDLE };
+  if (bundle !== '') return { objects: await objectsIn(bundle), from: BUNDLE, watched: BUNDLE };
+  const chart = chartOf(root);
+  if (chart) return { objects: await renderChart(root, chart, io), from: chart, watched: chart };
   throw new DevloopError(
     'embedded.manifests',
-    `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} in this checkout, so devloop does not know what the operator consists of.`,
+    `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} nor a chart in this checkout, so devloop does not know what the operator consists of.`,
     { hint: 'For a project of kubebuilder: make manifests generate, or make build-installer' },
   );
 }
 
 async function kustomization(root: string): Promise<string | undefined> {
-  const makefile = (await readTextFile(join(root, 'Makefile'))) ?? '';
+  const makefile = await readTextFile(join(root, 'Makefile'));
   const named = [...makefile.matchAll(BUILT)].map(([, built, applied]) => built ?? applied!);
   for (const directory of [DEFAULT, ...named.filter((one) => !/crd/.test(one))])
-    for (const file of FILES) if (await exists(join(root, directory, file))) return directory;
+    if ((await fileOf(join(root, directory))) !== undefined) return directory;
   return undefined;
 }
 
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
+async function fileOf(directory: string): Promise<string | undefined> {
+  return FILES.map((file) => join(directory, file)).find(isFile);
+}
+
+async function kustomized(directory: string, from: RenderedFrom, io: Io): Promise<Declared[]> {
+  const { root, generated, assets } = from;
+  await using copies = new AsyncDisposableStack();
+  const copy = async (): Promise<string> =>
+    copies.adopt(await overlay(from, directory), (place) => rm(place, { recursive: true, force: true }));
+  const place = generated === undefined ? root : await copy();
+  const objects = await objectsIn(await kustomize(join(place, directory), assets, io));
+  const webhooks = join(dirname(directory), 'webhook');
+  const isLeftOut =
+    !objects.some(isWebhookConfiguration) &&
+    isFile(join(place, webhooks, 'manifests.yaml')) &&
+    (await fileOf(join(place, webhooks))) !== undefined;
+  if (!isLeftOut) return objects;
+  const more = generated === undefined ? await copy() : place;
+  await addWebhooks(join(more, directory));
+  const all = await objectsIn(await kustomize(join(more, directory), assets, io));
+  io.emit(notice('manifests.webhooks-added', { directory, webhooks }));
+  return all;
+}
+
+/** Does what kubebuilder's comments in this file ask for: `uncomment all the sections with [WEBHOOK] prefix`. */
+async function addWebhooks(directory: string): Promise<void> {
+  const { parse, stringify } = await import('yaml');
+  const file = (await fileOf(directory))!;
+  const read = (parse(await readFile(file, 'utf8')) ?? {}) as Record<string, unknown[] | undefined>;
+  const resources = [...(read.resources ?? []), '../webhook'];
+  const isPatched = JSON.stringify(read).includes(WEBHOOK_PATCH);
+  const patch = { path: WEBHOOK_PATCH, target: { kind: 'Deployment' } };
+  const isWanted = !isPatched && isFile(join(directory, WEBHOOK_PATCH));
+  const patches = [...(read.patches ?? []), ...(isWanted ? [patch] : [])];
+  await writeFile(file, stringify({ ...read, resources, ...(patches.length > 0 && { patches }) }));
 }
 
 async function kustomize(directory: string, assets: string, { env, signal, cwd }: Io): Promise<string> {
   const own = join(assets, 'kubectl');
   const found = findProgram('kubectl', env.PATH);
-  const kubectl = 'path' in found ? found.path : (await exists(own)) ? own : undefined;
+  const kubectl = 'path' in found ? found.path : isFile(own) ? own : undefined;
   const other = findProgram('kustomize', env.PATH);
   const command = kubectl ? [kubectl, 'kustomize'] : 'path' in other ? [other.path, 'build'] : undefined;
   if (command === undefined)
     throw new DevloopError(
       'embedded.manifests',
       'Neither kubectl nor kustomize is installed, and the manifests have to be rendered.',
-      {
-        hint: 'Install kubectl, or: make kustomize, with bin/ in PATH',
-      },
+      { hint: 'Install kubectl, or: make kustomize, with bin/ in PATH' },
     );
   const { code, stdout, stderr } = await runTool([...command, directory], { cwd, env, signal });
   if (code === 0) return stdout;
+  const shown = join(basename(dirname(directory)), basename(directory));
   throw new DevloopError(
     'embedded.manifests',
-    `The manifests cannot be rendered (${command.slice(1).join(' ')} ${directory}):\n${stderr.trim().slice(0, LONGEST_ERROR)}`,
-    {
-      hint: 'make manifests generate',
-    },
+    `The manifests cannot be rendered (${command.slice(1).join(' ')} ${shown}):\n${stderr.trim().slice(0, LONGEST_ERROR)}`,
+    { hint: 'make manifests generate' },
   );
 }
 
-async function objectsIn(text: string): Promise<Declared[]> {
-  const { parseAllDocuments } = await import('yaml');
-  const values: unknown[] = parseAllDocuments(text).map((document) => document.toJS());
-  const all = values.flatMap((value) => {
-    const { kind, items } = (value ?? {}) as { kind?: unknown; items?: unknown };
-    return kind === 'List' && Array.isArray(items) ? items : [value];
-  });
-  return all.filter(isObject);
-}
-
-function isObject(value: unknown): value is Declared {
-  const { apiVersion, kind, metadata } = (value ?? {}) as Record<string, unknown>;
-  const { name } = (metadata ?? {}) as { name?: unknown };
-  return typeof apiVersion === 'string' && typeof kind === 'string' && typeof name === 'string';
+function topOf(directory: string): string {
+  return directory.split('/')[0]!;
 }

@@ -75,13 +75,15 @@ const ROOMS = {
     'config debugger languages local machine operator operator/manifests session/context',
     'session/route session/start',
   ].join(' '),
-  'session/embedded': 'certificates cluster/api controller machine session/context',
+  'session/embedded':
+    'certificates checkout cluster/api controller controller/watch machine session/context session/generated',
   'session/end': [
     'checkout cluster cluster/api cluster/marks cluster/relay cluster/takeover',
     'cluster/takeover/pause controller local machine operator route session/context',
     'session/route',
   ].join(' '),
   'session/faults': 'faults gateway session/start',
+  'session/generated': 'checkout checkout/make machine session/context',
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
   'session/planning': [
     'api-proxy calls checkout cluster/api cluster/takeover/pause controller local machine operator reviews',

@@ -1,0 +1,49 @@
+import { firstOf } from '../../phrases.ts';
+import { note, warning } from './notice.ts';
+
+/** Manifests that controller-gen writes, and those of `up --embedded`. */
+export const GENERATED = {
+  /** The checkout's manifests are missing or older than its code, so the session uses what controller-gen writes now. Nothing of the checkout is changed. */
+  'manifests.generated': note<{ missing: string[]; old: string[]; command: string }>(
+    ({ missing, old, command }) =>
+      `${staleText(missing, old)}. devloop uses controller-gen's output in this session and leaves the checkout as it is; to write it there: ${command}`,
+  ),
+  /** The checkout's manifests look older than its code, and devloop cannot generate them. */
+  'manifests.maybe-old': warning<{ directories: string[]; why: string; command: string }>(
+    ({ directories, why }) =>
+      `${firstOf(directories)} is older than the code that it is generated from, and ${why}.`,
+    ({ command }) => command,
+  ),
+  /** controller-gen fails, so manifests that may be old are used. */
+  'manifests.not-generated': warning<{ cause: string; command: string }>(
+    ({ cause }) => `The manifests may be older than the code: ${cause}`,
+    ({ command }) => command,
+  ),
+  /** The overlay of the checkout leaves out its webhooks, so the session adds them. */
+  'manifests.webhooks-added': warning<{ directory: string; webhooks: string }>(
+    ({ directory, webhooks }) => `${directory} leaves out ${webhooks}; devloop adds it in this session.`,
+    ({ directory }) =>
+      `Before a deployment, uncomment the sections [WEBHOOK] and [CERTMANAGER] of ${directory}/kustomization.yaml.`,
+  ),
+  /** Objects of the session's own API server follow the checkout, which has changed. */
+  'manifests.updated': note<{ objects: string[] }>(
+    ({ objects }) => `The session's API server follows the checkout: ${objects.join(', ')}.`,
+  ),
+  /** The checkout has changed, and its manifests cannot be rendered. */
+  'manifests.not-updated': warning<{ cause: string }>(
+    ({ cause }) => `The session's API server keeps its objects: ${cause}`,
+  ),
+  /** A webhook Service is new in the checkout; only a new session serves it. */
+  'manifests.new-service': warning<{ services: string[] }>(
+    ({ services }) => `${services.join(', ')} is new, and this session does not serve it.`,
+    () => 'Press Ctrl-C, then start devloop again.',
+  ),
+};
+
+function staleText(missing: string[], old: string[]): string {
+  const parts = [
+    ...(missing.length === 0 ? [] : [`The checkout has no ${firstOf(missing)}`]),
+    ...(old.length === 0 ? [] : [`${firstOf(old)} ${old.length === 1 ? 'is' : 'are'} older than the code`]),
+  ];
+  return parts.join(', and ');
+}

@@ -1,0 +1,110 @@
+import { rm } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { DevloopError } from '../../errors.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import type { Io } from '../context/options.ts';
+import { type Generated, Generating } from '../generated/generate.ts';
+import { type Rendered, renderCheckout } from './render.ts';
+
+export interface Place {
+  root: string;
+  /** The directory of envtest's programs. */
+  assets: string;
+  /** A directory of the session. */
+  scratch: string;
+}
+
+/** What the checkout would deploy. Where its manifests are missing or old, they are generated into the session's directory. */
+export class CheckoutManifests {
+  readonly #place: Place;
+  readonly #io: Io;
+  readonly #generating: Generating | undefined;
+  #generated: Generated | undefined;
+  #said: unknown;
+
+  private constructor(place: Place, io: Io, generating: Generating | undefined) {
+    this.#place = place;
+    this.#io = io;
+    this.#generating = generating;
+  }
+
+  static async of(place: Place, io: Io): Promise<CheckoutManifests> {
+    return new CheckoutManifests(place, io, await Generating.of(place.root));
+  }
+
+  /** Throws 'embedded.manifests' if they are missing, and cannot be generated. */
+  async first(): Promise<Rendered> {
+    const generating = this.#generating;
+    const { isMissing, old } = generating?.age() ?? { isMissing: false, old: [] };
+    const isStale = isMissing || old.length > 0;
+    const whyNot = generating && isStale ? await this.#generate(generating, isMissing, old) : undefined;
+    return await this.render().catch((error: unknown) => {
+      if (isMissing && whyNot !== undefined && error instanceof DevloopError)
+        throw notThere(whyNot, generating!.command);
+      throw error;
+    });
+  }
+
+  async render(): Promise<Rendered> {
+    if (this.#generating && this.#generated)
+      this.#generated = await this.#generating.compared(this.#generated.directory);
+    this.#say();
+    const { root, assets, scratch } = this.#place;
+    return await renderCheckout({ root, generated: this.#generated, assets, scratch }, this.#io);
+  }
+
+  /** Generates again if the code says something else to a generator. Returns whether it does. */
+  async regenerate(): Promise<boolean> {
+    const generating = this.#generating;
+    if (!generating?.sources.haveChanged()) return false;
+    const found = await generating.program(this.#io);
+    if ('why' in found) return false;
+    await this.#run(generating, found.command);
+    return true;
+  }
+
+  /** Returns why the manifests cannot be generated, if so. */
+  async #generate(
+    generating: Generating,
+    isMissing: boolean,
+    old: { directory: string }[],
+  ): Promise<string | undefined> {
+    const { emit } = this.#io;
+    const { command } = generating;
+    const found = await generating.program(this.#io);
+    if ('why' in found) {
+      const directories = [...new Set(old.map(({ directory }) => directory))];
+      if (old.length > 0) emit(notice('manifests.maybe-old', { directories, why: found.why, command }));
+      return found.why;
+    }
+    await this.#run(generating, found.command).catch((error) => {
+      if (isMissing || !(error instanceof DevloopError)) throw error;
+      emit(notice('manifests.not-generated', { cause: error.message, command }));
+    });
+    return undefined;
+  }
+
+  async #run(generating: Generating, command: string[]): Promise<void> {
+    const before = this.#generated?.directory;
+    this.#generated = await generating.run(command, this.#place.scratch, this.#io);
+    if (before) await rm(before, { recursive: true, force: true });
+  }
+
+  #say(): void {
+    const { missing = [], old = [] } = this.#generated ?? {};
+    const now = { missing, old };
+    if (isDeepStrictEqual(now, this.#said)) return;
+    this.#said = now;
+    const { command = '' } = this.#generating ?? {};
+    if (missing.length + old.length > 0)
+      this.#io.emit(notice('manifests.generated', { missing, old, command }));
+  }
+}
+
+function notThere(why: string, command: string): DevloopError {
+  return new DevloopError(
+    'embedded.manifests',
+    `The manifests of this checkout have not been generated, and ${why}.`,
+    { hint: `${command} generate` },
+  );
+}

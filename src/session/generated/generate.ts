@@ -1,0 +1,170 @@
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { type ManifestGeneration, manifestGeneration } from '../../checkout/make/controller-gen.ts';
+import { DevloopError } from '../../errors.ts';
+import { findProgram, isExecutableFile } from '../../machine/find-program.ts';
+import { readTextFile } from '../../machine/text-file.ts';
+import { runTool } from '../../machine/tool.ts';
+import type { Io } from '../context/options.ts';
+import { ManifestSources } from './sources.ts';
+
+/** What controller-gen writes now, in a directory of devloop's. */
+export interface Generated {
+  /** Has the files below the paths that they have in the checkout. */
+  directory: string;
+  /** The paths of those that the checkout does not have. */
+  missing: string[];
+  /** The paths of those that the checkout has with another content. */
+  old: string[];
+}
+
+type Running = Pick<Io, 'env' | 'signal'>;
+
+const VERSION_MS = 10_000;
+const GENERATE_MS = 120_000;
+const LONGEST_ERROR = 2_000;
+
+/** Runs controller-gen with the arguments that a Makefile gives it, and never writes to the checkout. */
+export class Generating {
+  readonly root: string;
+  readonly sources: ManifestSources;
+  readonly #generation: ManifestGeneration;
+
+  private constructor(root: string, generation: ManifestGeneration) {
+    this.root = root;
+    this.#generation = generation;
+    this.sources = new ManifestSources(root);
+  }
+
+  /** Undefined if no Makefile says how the manifests are made. */
+  static async of(root: string): Promise<Generating | undefined> {
+    const generation = manifestGeneration(await readTextFile(join(root, 'Makefile')));
+    return generation && new Generating(root, generation);
+  }
+
+  /** `make manifests`. */
+  get command(): string {
+    return `make ${this.#generation.target}`;
+  }
+
+  /** What has to be generated, judging by the times of the files. */
+  age(): ReturnType<ManifestSources['age']> {
+    return this.sources.age(this.#generation);
+  }
+
+  /** controller-gen in the version that the Makefile names, with `why` if there is none. */
+  async program(io: Running): Promise<{ command: string[] } | { why: string }> {
+    const { program, version } = this.#generation;
+    if ('go' in program) {
+      const found = findProgram('go', io.env.PATH);
+      return 'path' in found ? { command: [found.path, ...program.go] } : { why: `go, ${found.why}` };
+    }
+    const named = program.file.replace(/\$\((?:shell pwd|CURDIR|PWD)\)/, this.root);
+    const own = named.includes('/') && !named.includes('$') ? [resolve(this.root, named)] : [];
+    const bin = join(this.root, 'bin/controller-gen');
+    const onPath = findProgram('controller-gen', io.env.PATH);
+    const files = [...own, bin, ...(version ? [`${bin}-${version}`] : [])].filter(isExecutableFile);
+    for (const file of [...files, ...('path' in onPath ? [onPath.path] : [])])
+      if (version === undefined || (await versionOf(file, io)) === version) return { command: [file] };
+    const what = version === undefined ? 'controller-gen' : `controller-gen ${version}`;
+    return { why: `${what} is neither in bin/ nor on the PATH` };
+  }
+
+  /** Throws 'embedded.manifests' with what controller-gen says. */
+  async run(command: string[], scratch: string, io: Running): Promise<Generated> {
+    const directory = await mkdtemp(join(scratch, 'generated-'));
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(GENERATE_MS)]);
+    for (const { words, outputs } of this.#generation.calls) {
+      const places = [...outputs].map(
+        ([generator, below]) => `output:${generator}:artifacts:config=${join(directory, below)}`,
+      );
+      const options = { cwd: this.root, env: io.env, signal };
+      const { code, output } = await runTool([...command, ...words, ...places], options);
+      if (code !== 0) throw notGenerated(output, this.command);
+    }
+    return await this.compared(directory);
+  }
+
+  /** What was generated, compared with the checkout as it is now. */
+  async compared(directory: string): Promise<Generated> {
+    const files = (await readdir(directory, { recursive: true })).filter((file) => /\.ya?ml$/.test(file));
+    const found = await Promise.all(files.map((file) => this.#compared(directory, file)));
+    const of = (is: string): string[] =>
+      found
+        .filter((one) => one.is === is)
+        .map(({ file }) => file)
+        .sort();
+    // What else the rule does to a file is not known.
+    return { directory, missing: of('missing'), old: this.#generation.isWhole ? of('old') : [] };
+  }
+
+  async #compared(
+    directory: string,
+    file: string,
+  ): Promise<{ file: string; is: 'missing' | 'old' | 'same' }> {
+    const now = await readFile(join(directory, file), 'utf8');
+    const before = await readTextFile(join(this.root, file));
+    if (before === '') return { file, is: 'missing' };
+    return { file, is: now === before || (await saySame(now, before)) ? 'same' : 'old' };
+  }
+}
+
+/** A copy of the checkout's directories in which kustomize finds the new files. Returns what stands for the root. */
+export async function overlay(
+  { root, generated, scratch }: { root: string; generated?: Generated | undefined; scratch: string },
+  directory: string,
+): Promise<string> {
+  const copy = await mkdtemp(join(scratch, 'checkout-'));
+  const files = [...(generated?.missing ?? []), ...(generated?.old ?? [])];
+  const tops = new Set([directory, ...files].map((path) => path.split('/')[0]!));
+  for (const top of tops)
+    await cp(join(root, top), join(copy, top), { recursive: true, filter: isNoLink }).catch(ignoreMissing);
+  for (const file of files) {
+    await mkdir(dirname(join(copy, file)), { recursive: true });
+    await cp(join(generated!.directory, file), join(copy, file));
+  }
+  return copy;
+}
+
+/** Through a link, the copy would be the checkout itself, or anything else. */
+async function isNoLink(path: string): Promise<boolean> {
+  return !(await lstat(path)).isSymbolicLink();
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}
+
+async function versionOf(file: string, { env, signal }: Running): Promise<string | undefined> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(VERSION_MS)]);
+  const { stdout } = await runTool([file, '--version'], { env, signal: limited }).catch((error) => {
+    signal.throwIfAborted();
+    if (limited.aborted) return { stdout: '' };
+    throw error;
+  });
+  return /v\d\S*/.exec(stdout)?.[0];
+}
+
+/** YAML can be written in several ways, and a file can have a licence at its top. */
+async function saySame(one: string, other: string): Promise<boolean> {
+  const { parseAllDocuments } = await import('yaml');
+  const read = (text: string): unknown[] =>
+    parseAllDocuments(text)
+      .map((document) => document.toJS() as unknown)
+      .filter((value) => value !== null);
+  try {
+    return isDeepStrictEqual(read(one), read(other));
+  } catch {
+    return false;
+  }
+}
+
+function notGenerated(output: string, command: string): DevloopError {
+  // Its help follows.
+  const said = output
+    .split(/^Usage:/m, 1)[0]!
+    .trim()
+    .slice(0, LONGEST_ERROR);
+  return new DevloopError('embedded.manifests', `controller-gen failed:\n${said}`, { hint: command });
+}
