@@ -1,11 +1,5 @@
-import {
-  findNodeAtLocation,
-  type ParseError,
-  parse,
-  parseTree,
-  printParseErrorCode,
-  stripComments,
-} from 'jsonc-parser';
+import { parse } from 'jsonc-parser';
+import { objectIn, withEntry } from './json-entry.ts';
 
 export const LAUNCH_NAME = 'devloop: attach';
 
@@ -33,16 +27,12 @@ export function withLaunch(before: string | undefined, port: number): string | {
   const added = launchConfiguration(port);
   const text = before?.trim() ? before : '';
   if (text === '') return `${JSON.stringify({ version: '0.2.0', configurations: [added] }, null, 2)}\n`;
-  const errors: ParseError[] = [];
-  const file: unknown = parse(text, errors, { allowTrailingComma: true });
-  if (errors[0] !== undefined)
-    return { problem: `${printParseErrorCode(errors[0].error)} in line ${lineAt(text, errors[0].offset)}` };
-  if (file === null || typeof file !== 'object' || Array.isArray(file))
-    return { problem: 'it is not an object' };
-  const { configurations = [] } = file as { configurations?: unknown };
+  const found = objectIn(text);
+  if ('problem' in found) return found;
+  const { configurations = [] } = found.file;
   if (!Array.isArray(configurations)) return { problem: 'configurations is not a list' };
   if (configurations.some((one) => one?.name === LAUNCH_NAME)) return text;
-  return inserted(text, 'configurations' in file ? added : [added]);
+  return withEntry(text, 'configurations', added);
 }
 
 /** The port of devloop's configuration in a launch.json, if it is a number. */
@@ -52,38 +42,6 @@ export function launchPort(text: string): number | undefined {
     (one: { name?: unknown } | null) => one?.name === LAUNCH_NAME,
   );
   return typeof found.port === 'number' ? found.port : undefined;
-}
-
-/**
- * Adds the value at the end of the list of configurations, or the list to the file. No library does this without changing something else in
- * the file.
- */
-function inserted(text: string, value: object): string {
-  const root = parseTree(text, [], { allowTrailingComma: true })!;
-  const list = findNodeAtLocation(root, ['configurations']);
-  const into = list ?? root;
-  const last = into.children?.at(-1);
-  const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const unit = indentation(text);
-  const indent = unit.repeat(list ? 2 : 1);
-  const name = list ? '' : '"configurations": ';
-  const lines = `${name}${JSON.stringify(value, null, unit)}`.split('\n').map((line) => indent + line);
-  // Comments after the last entry belong to it, so the new one stands right before the closing bracket.
-  const from = last ? last.offset + last.length : into.offset + 1;
-  const end = into.offset + into.length - 1;
-  const between = text.slice(from, end);
-  const comma = last && !stripComments(between).includes(',') ? ',' : '';
-  const kept = `${comma}${between.trimEnd()}`;
-  return `${text.slice(0, from)}${kept}${eol}${lines.join(eol)}${eol}${unit.repeat(list ? 1 : 0)}${text.slice(end)}`;
-}
-
-function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length;
-}
-
-/** The indentation of the first indented line. */
-function indentation(text: string): string {
-  return /\n([ \t]+)\S/.exec(text)?.[1] ?? '    ';
 }
 
 /** The text of a `.run/*.run.xml`, all of which GoLand reads. With this one, it leaves the controller running when it disconnects. */

@@ -5,23 +5,45 @@ import { fileCause } from '../machine/own-files.ts';
 import { replaceTextFile } from '../machine/text-file.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
+import { agentFiles } from './agent-files.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkout.ts';
-import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
+import { DEBUG_PORT, type Ide, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './editor-files.ts';
 import { linkSchema } from './schema-link.ts';
 
 /**
- * Adds a configuration to the checkout with which an editor attaches to the debugger of `up --debug`. Existing files keep their other
- * contents. Also links devloop.yaml to its JSON Schema.
+ * Adds to the checkout what an editor needs to attach to the debugger of `up --debug`, and what tells coding agents of `devloop mcp`. Existing
+ * files keep their other contents. Also links devloop.yaml to its JSON Schema.
  */
-export async function init(options: InitOptions, io: Io): Promise<void> {
+export async function init({ ide, port, agents }: InitOptions, io: Io): Promise<void> {
   const root = await checkoutRoot(io.cwd);
   if (!isCheckout(root)) throw noCheckout(root);
-  await configureEditor(root, options, io);
+  if (ide !== undefined) await configureEditor(root, { ide, port }, io);
+  if (agents) await tellAgents(root, io);
   await linkSchema(io, write);
 }
 
-async function configureEditor(root: string, { ide, port }: InitOptions, io: Io): Promise<void> {
+async function tellAgents(root: string, io: Io): Promise<void> {
+  for (const { name, change, byHand } of agentFiles()) {
+    const file = join(root, name);
+    const shown = relative(io.cwd, file);
+    const before = await textOf(file);
+    const after = change(before);
+    if (typeof after !== 'string')
+      io.emit(notice('init.by-hand', { file: shown, problem: after.problem, byHand }));
+    else if (after === before) io.emit(notice('init.kept', { file: shown }));
+    else {
+      await write(file, after);
+      io.emit(notice('init.agents', { file: shown }));
+    }
+  }
+}
+
+async function configureEditor(
+  root: string,
+  { ide, port }: { ide: Ide; port: number },
+  io: Io,
+): Promise<void> {
   const file = join(root, ide === 'vscode' ? '.vscode/launch.json' : '.run/devloop.run.xml');
   const before = await textOf(file);
   const after = ide === 'vscode' ? launchFile(file, before, port) : (before ?? goLandConfiguration(port));

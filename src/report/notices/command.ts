@@ -58,6 +58,15 @@ export const COMMAND = {
     const what = added === undefined ? 'written' : `the configuration "${added}" was added`;
     return `${file}: ${what}. Start the debugger: ${debugCommand(port)}`;
   }),
+  /** `init --agents` has written a file for coding agents, or has added devloop to it. */
+  'init.agents': note<{ file: string }>(({ file }) => `${file}: it names devloop to coding agents now.`),
+  /** The file already tells coding agents of devloop. */
+  'init.kept': note<{ file: string }>(({ file }) => `${file} names devloop already; it is unchanged.`),
+  /** devloop cannot extend this file of `init --agents`, and has left it as it is. `byHand`: what belongs into it. */
+  'init.by-hand': warning<{ file: string; problem: string; byHand: string }>(
+    ({ file, problem }) => `${file} cannot be extended: ${problem}. It is unchanged.`,
+    ({ byHand }) => `Add this to it by hand:\n${byHand}`,
+  ),
   /** devloop.yaml names its JSON Schema, so that editors complete and check the settings. */
   'init.schema': note<{ file: string; schema: string }>(
     ({ file, schema }) => `${file}: its first line names its JSON Schema, ${schema}.`,

@@ -76,9 +76,12 @@ export const IDES = ['vscode', 'goland'] as const;
 export type Ide = (typeof IDES)[number];
 
 export interface InitOptions {
-  ide: Ide;
+  /** The editor that is to attach to the debugger; absent if none is. */
+  ide?: Ide;
   /** The debugger's port. */
   port: number;
+  /** Whether coding agents are told of `devloop mcp`. */
+  agents?: boolean;
 }
 
 export interface DownOptions extends CommonOptions, TrustOptions {

@@ -181,3 +181,68 @@ test('devloop.yaml names its schema in the first line: the installed one, or a c
   await own.run();
   expect(await own.read('devloop.yaml')).toBe('# yaml-language-server: $schema=./mine.json\n');
 });
+
+const AGENT_FILES = ['AGENTS.md', '.mcp.json', '.vscode/mcp.json'] as const;
+const SERVER = { command: 'devloop', args: ['mcp'] };
+const JSONC = { allowTrailingComma: true };
+const agents = { ide: undefined, agents: true };
+
+test('coding agents are told of devloop once, in three files', async () => {
+  const { run, read } = await checkout();
+  const written = AGENT_FILES.map((file) => ({ code: 'init.agents', values: { file } }));
+  expect(await run(agents)).toMatchObject(written);
+  const texts = await Promise.all(AGENT_FILES.map(read));
+  expect(texts[0]).toContain('reviews_list');
+  expect(JSON.parse(texts[1]!)).toEqual({ mcpServers: { devloop: SERVER } });
+  expect(JSON.parse(texts[2]!)).toEqual({ servers: { devloop: { type: 'stdio', ...SERVER } } });
+  expect(await run(agents)).toMatchObject(AGENT_FILES.map(() => ({ type: 'note', code: 'init.kept' })));
+  expect(await Promise.all(AGENT_FILES.map(read))).toEqual(texts);
+});
+
+test('what the files for agents have already stays as it is, comments included', async () => {
+  const OTHER = { command: 'other' };
+  const before = {
+    'AGENTS.md': '# Rules\r\n\r\nBe kind.\r\n',
+    '.mcp.json': '{"mcpServers":{"devloop":{"command":"npx","args":["devloop","mcp"]}}}',
+    '.vscode/mcp.json':
+      '{\n\t// Ours.\n\t"servers": {\n\t\t"other": { "command": "other" }, // as before\n\t},\n\t"inputs": []\n}\n',
+  };
+  const { run, read } = await checkout(before);
+  const codes = (await run(agents)).map((event) => 'code' in event && event.code);
+  expect(codes).toEqual(['init.agents', 'init.kept', 'init.agents']);
+  expect((await read('AGENTS.md')).startsWith(before['AGENTS.md'])).toBe(true);
+  expect((await read('AGENTS.md')).replaceAll('\r\n', '')).not.toContain('\n');
+  expect(await read('.mcp.json')).toBe(before['.mcp.json']);
+  const vscode = await read('.vscode/mcp.json');
+  for (const comment of ['// Ours.', '"other": { "command": "other" }, // as before'])
+    expect(vscode).toContain(comment);
+  const devloop = { type: 'stdio', ...SERVER };
+  expect(parse(vscode, [], JSONC)).toEqual({ servers: { other: OTHER, devloop }, inputs: [] });
+  expect(await run(agents)).toMatchObject(AGENT_FILES.map(() => ({ code: 'init.kept' })));
+});
+
+test('the section for agents is renewed in its place, and what is around it stays', async () => {
+  const { cwd, run, read } = await checkout();
+  await run(agents);
+  const section = await read('AGENTS.md');
+  await writeFile(
+    join(cwd, 'AGENTS.md'),
+    `# Mine\n${section.replace('reviews_list', 'old_tool')}\nMore of mine.\n`,
+  );
+  await run(agents);
+  expect(await read('AGENTS.md')).toBe(`# Mine\n${section}\nMore of mine.\n`);
+});
+
+test.each([
+  ['AGENTS.md', '<!-- devloop: end -->\n'],
+  ['.mcp.json', '{"mcpServers": {'],
+  ['.mcp.json', '[]'],
+  ['.vscode/mcp.json', '{"servers": []}'],
+])('a %s that cannot be extended is left as it is, with what to add by hand: %s', async (file, text) => {
+  const { run, read } = await checkout({ [file]: text });
+  const warned = (await run(agents)).filter(({ type }) => type === 'warning');
+  expect(warned).toMatchObject([
+    { code: 'init.by-hand', values: { file }, hint: expect.stringContaining('devloop') },
+  ]);
+  expect(await read(file)).toBe(text);
+});
