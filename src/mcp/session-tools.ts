@@ -58,6 +58,16 @@ export const SESSION_TOOLS: Tool[] = [
       await doctor({ given: given(place) }, io);
     },
   }),
+  waitTool(
+    'wait',
+    'Wait for the newest code',
+    'Waits until the newest code serves: all that was saved before is built, and the controller is ready. Use it after each edit. If the build or the start fails, it is an error with what the compiler or the controller says. Also says of what the session that `start` has started has warned since.',
+  ),
+  waitTool(
+    'restart',
+    'Build and restart the controller',
+    'Builds and restarts the controller of a session, even if nothing has changed, and waits until it serves. An edit needs no restart: use `wait`.',
+  ),
   ...([true, false] as const).map(holdTool),
   tool({
     name: 'fault_add',
@@ -85,6 +95,18 @@ export const SESSION_TOOLS: Tool[] = [
     run: async ({ ids: clear, session }, io) => await changeFaults({ clear }, session, io),
   }),
 ];
+
+function waitTool(name: 'wait' | 'restart', title: string, description: string): Tool {
+  return tool({
+    ...{ name, title, description, input: { seconds, session } },
+    ...{ annotations: name === 'wait' ? READS : INTERRUPTS, command: name, keeps: 'last', ask: SHELL },
+    async run({ seconds, session }, io, own) {
+      const { wait } = await import('../session/wait.ts');
+      const waiting = wait({ limitMs: seconds * 1000, restarts: name === 'restart', session }, io);
+      await waiting.finally(() => own.tell(io.emit));
+    },
+  });
+}
 
 function holdTool(on: boolean): Tool {
   return tool({
