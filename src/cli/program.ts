@@ -12,6 +12,7 @@ import { downCommand } from './down.ts';
 import { faultCommand } from './fault.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
 import { initCommand } from './init.ts';
+import { logsCommand } from './logs.ts';
 import { mcpCommand } from './mcp.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
 import { planCommand } from './plan.ts';
@@ -71,6 +72,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
   'Control a session:': {
     wait: waitCommand,
     restart: restartCommand,
+    logs: logsCommand,
     hold: holdCommand,
     release: releaseCommand,
     fault: faultCommand,

@@ -4,9 +4,20 @@ import type { FaultSummary } from './fault.ts';
 import { oneLine, type Paint, paintedRow, row } from './text.ts';
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
-type ControlEvent = Of<
-  'reviews.held' | 'reviews.released' | 'files.ignored' | 'files.followed' | 'faults.listed'
->;
+type ControlEvent = Of<(typeof TYPES)[number]>;
+
+const TYPES = [
+  'reviews.held',
+  'reviews.released',
+  'files.ignored',
+  'files.followed',
+  'faults.listed',
+  'output.line',
+] as const satisfies DevloopEvent['type'][];
+
+export function isOfControl(event: DevloopEvent): event is ControlEvent {
+  return (TYPES as readonly string[]).includes(event.type);
+}
 
 /** What somebody has made of a running session. */
 export function renderControl(event: ControlEvent, paint: Paint): string {
@@ -19,6 +30,8 @@ export function renderControl(event: ControlEvent, paint: Paint): string {
       return row('ignoring', 'changed files, until the key p follows them again');
     case 'files.followed':
       return row('following', followedText(event.files));
+    case 'output.line':
+      return event.line;
     case 'faults.listed':
       return event.faults.map((one) => faultLine(one, paint)).join('\n') || row('faults', 'none');
   }

@@ -3,7 +3,7 @@ import type { ChangeAction } from './change.ts';
 import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
 import { isAboutCalls, renderCall } from './render-call.ts';
-import { renderControl } from './render-control.ts';
+import { isOfControl, renderControl } from './render-control.ts';
 import { isOfCrashtest, renderCrashtest } from './render-crashtest.ts';
 import { isOfPlan, renderPlan } from './render-plan.ts';
 import { isAboutRbac, renderRbac } from './render-rbac.ts';
@@ -42,12 +42,6 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
       return renderFinding(event, paint);
     case 'review':
       return liveReview(event, paint, columns);
-    case 'reviews.held':
-    case 'reviews.released':
-    case 'files.ignored':
-    case 'files.followed':
-    case 'faults.listed':
-      return renderControl(event, paint);
     case 'page.served':
       return pageText(event, paint);
     case 'review.late':
@@ -71,6 +65,7 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
     case 'error':
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
     default:
+      if (isOfControl(event)) return renderControl(event, paint);
       if (isAboutRbac(event)) return renderRbac(event, paint);
       if (isOfPlan(event)) return renderPlan(event, paint);
       if (isOfCrashtest(event)) return renderCrashtest(event, paint);

@@ -34,6 +34,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'leader.elected': 'normal',
   'leader.released': 'verbose',
   'controller.output': 'normal',
+  'output.line': 'quiet',
   'debug.listening': 'normal',
   'debug.attached': 'normal',
   'debug.left': 'normal',
@@ -137,6 +138,7 @@ export function isAnswer(event: DevloopEvent): event is Answer {
 }
 
 const ANSWERS = new Set<DevloopEvent['type']>([
+  'output.line',
   'reviews.listed',
   'calls.listed',
   'reconciles.listed',

@@ -19,6 +19,7 @@ const ROW_HANG = 14;
 /** The events that are not wrapped here: the controller's log, and what somebody may want to copy, such as commands. */
 const UNTOUCHED: DevloopEvent['type'][] = [
   'controller.output',
+  'output.line',
   'controller.started',
   'controller.planned',
   'build.failed',

@@ -2,11 +2,15 @@ import { constants, existsSync } from 'node:fs';
 import { open, rename, stat } from 'node:fs/promises';
 
 /** Limits for both files of a recording together. */
-const MOST_RECORDS = 5_000;
-const MOST_BYTES = 200 * 2 ** 20;
+interface Limits {
+  records: number;
+  bytes: number;
+}
+
+const LIMITS: Limits = { records: 5_000, bytes: 200 * 2 ** 20 };
 
 /** What is recorded of a session. */
-export type Recorded = 'reviews' | 'calls';
+export type Recorded = 'reviews' | 'calls' | 'output';
 
 /** Where a session's recordings are kept: two files each, so that the older half can be dropped at once. */
 export function recordingFiles(
@@ -38,7 +42,7 @@ export interface Recording {
   flush(): Promise<void>;
 }
 
-export function createRecording(directory: string, what: Recorded = 'reviews'): Recording {
+export function createRecording(directory: string, what: Recorded = 'reviews', most = LIMITS): Recording {
   const { older, newer } = recordingFiles(directory, what);
   let lines: string[] = [];
   let records = 0;
@@ -47,7 +51,7 @@ export function createRecording(directory: string, what: Recorded = 'reviews'): 
   let writing = Promise.resolve();
 
   const write = async (batch: string[]): Promise<void> => {
-    if (records + batch.length > MOST_RECORDS / 2 || bytes > MOST_BYTES / 2) {
+    if (records + batch.length > most.records / 2 || bytes > most.bytes / 2) {
       await rename(newer, older).catch(ignoreMissing);
       records = 0;
       bytes = 0;

@@ -16,6 +16,7 @@ import { claimDirectory, endOrphans, newSessionId } from './context/session-dire
 import { actionsOf } from './control/actions.ts';
 import { type ControlledParts, createControl } from './control/control.ts';
 import { type ControllerLog, createControllerLog } from './control/controller-log.ts';
+import { keepOutput } from './control/kept-output.ts';
 import { offerControl } from './control/keys.ts';
 import { endUp, type RunningParts } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
@@ -112,6 +113,8 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { facts, control, recorder, calls }));
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
+  const kept = { checkout: context.root, session: sessionId };
+  listeners.push(followers.use(await keepOutput(session.machine, kept, io.emit)));
   listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, work }));
   if (guest) listeners.push(guest);
   faults.change({ add: context.settings.faults.value ?? [] });

@@ -45,6 +45,8 @@ export type ControllerEvent =
   | { type: 'controller.identity'; how: 'token' | 'impersonation' | 'user'; account?: string }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
+  /** `devloop logs`: a line that the controller printed at this time. */
+  | { type: 'output.line'; at: string; stream: 'stdout' | 'stderr'; line: string }
   /** Editors can connect to the debugger on this port of 127.0.0.1. */
   | { type: 'debug.listening'; port: number }
   /** An editor has connected and set its breakpoints. */

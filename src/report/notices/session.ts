@@ -44,6 +44,12 @@ export const SESSION = {
     ({ cause }) =>
       `Other terminals cannot control this session, because its socket cannot be created: ${cause}`,
   ),
+  /** What the controller prints cannot be written to this machine's disk, so `devloop logs` does not have it. */
+  'output.not-kept': warning<{ cause: string }>(
+    ({ cause }) => `\`devloop logs\` will not have all that the controller prints: ${cause}.`,
+  ),
+  /** `devloop logs`: no session of this checkout runs, so this is the output of one that has ended. */
+  'output.of-ended': note<{ session: string }>(({ session }) => `session ${session}, which has ended`),
   /** Somebody pressed the key that lists the keys. */
   'session.keys': note(keysHelp),
   /** A session does not do now what a key, the page or a command asks for. */
