@@ -9,6 +9,9 @@ export const EXIT_CODES = {
   6: 'the controller fails to build or start, or does not do as before',
   7: 'the certificate is unusable',
   8: 'the controller would change the cluster, or change it differently (`plan`)',
+  125: '`test`: devloop failed; all other codes are those of the command',
+  126: '`test`: the command cannot be executed',
+  127: '`test`: the command was not found',
   130: 'interrupted; `up` restores everything, unless a second Ctrl-C stops that',
 } as const;
 
@@ -91,6 +94,11 @@ export const CATALOGUE = {
     exit: 2,
     about:
       'The command of `crashtest`, or what takes it back, fails without any crash, or the controller does not come to rest after it.',
+  },
+  'test.not-found': { exit: 127, about: 'The command of `test` was not found.' },
+  'test.not-executable': {
+    exit: 126,
+    about: 'The command of `test` is no program that this machine can execute.',
   },
   'review.changed': {
     exit: 6,

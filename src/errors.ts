@@ -42,6 +42,19 @@ export class DevloopError extends Error {
   }
 }
 
+/**
+ * How a command ends that has exit codes of its own. The cause, if there is one, is reported with its own code. An interruption is one all
+ * the same.
+ */
+export class Ending extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, cause?: unknown) {
+    super(`exit code ${exitCode}`, cause === undefined ? undefined : { cause });
+    this.exitCode = exitCode;
+  }
+}
+
 /** The first failure. If releasing something then fails, too (the API server is gone, for example), JavaScript wraps both errors. */
 export function originOf(error: unknown): unknown {
   return error instanceof SuppressedError ? originOf(error.suppressed) : error;

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { type ChosenCluster, type Typed, withNextCommands } from './cli/next-commands.ts';
 import { runCommand } from './cli/run.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
-import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
+import { CATALOGUE, DevloopError, Ending, messageOf, originOf } from './errors.ts';
 import { fileCause } from './machine/own-files.ts';
 import { isInForeground } from './machine/system.ts';
 import { gathered } from './report/gather.ts';
@@ -189,6 +189,10 @@ async function createPrinter(): Promise<Printer> {
 
 /** Prints what failed and returns the exit code. */
 async function report(thrown: unknown): Promise<number> {
+  if (thrown instanceof Ending) {
+    const code = thrown.cause === undefined ? 0 : await report(thrown.cause);
+    return code === INTERRUPTED ? code : thrown.exitCode;
+  }
   const error = originOf(thrown);
   if (error instanceof DevloopError) {
     const { code, message, hint, exitCode, isSummary } = error;

@@ -98,3 +98,10 @@ export function plainJson(value: unknown, indent: string | number = 2): string {
 export function imageName(image: string): string {
   return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;
 }
+
+const LONGEST_COMMAND = 200;
+
+/** A command on one line, as it is typed. */
+export function commandText(words: readonly string[]): string {
+  return shortened(words.map((word) => shellWord(word)).join(' '), LONGEST_COMMAND);
+}

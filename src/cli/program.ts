@@ -20,8 +20,9 @@ import { rbacCommand } from './rbac.ts';
 import { reviewsCommand } from './reviews.ts';
 import type { Shell } from './shell.ts';
 import { statusCommand } from './status.ts';
+import { endOfTest, testCommand } from './test.ts';
 import { upCommand } from './up.ts';
-import { invalid, usageError } from './usage.ts';
+import { invalid, noRun, usageError, waysToRun } from './usage.ts';
 import { restartCommand, waitCommand } from './wait.ts';
 
 /** The width of the help when it is not printed to a terminal. */
@@ -42,20 +43,42 @@ export async function runProgram(
   const end = args.indexOf('--');
   const own = end < 0 ? undefined : args.slice(end + 1);
   const program = createProgram(shell, own, aloneIn(args));
-  const before = commandFirst(end < 0 ? args : args.slice(0, end), program.commands);
-  if (own !== undefined && before[0] !== 'up' && before[0] !== 'crashtest')
-    throw invalid('Only `up` and `crashtest` take a command after `--`.', `${shell.name} up -- command`);
-  if (own?.length === 0) throw invalid('`--` must be followed by a command.', `${shell.name} up --help`);
-  const lonely = lonelyFlag(before, program.commands);
-  if (lonely !== undefined) throw invalid(`\`${lonely}\` needs a command.`, `${shell.name} --help`);
-  onTyped(typedCommand(program, before, own));
+  const words = commandFirst(end < 0 ? args : args.slice(0, end), program.commands);
   try {
-    if (before.length === 0) program.help();
-    await program.parseAsync(before, { from: 'user' });
+    requireFitting(words, own, { shell, program });
+    onTyped(typedCommand(program, words, own));
+    await parse(words, { shell, program });
+  } catch (error) {
+    throw words[0] === 'test' ? endOfTest(error) : error;
+  }
+}
+
+interface Parts {
+  shell: Shell;
+  program: Command;
+}
+
+/** Throws `usage.invalid` for what commander would not understand. */
+function requireFitting(words: string[], own: string[] | undefined, { shell, program }: Parts): void {
+  const [command = ''] = words;
+  // Several other tools have it.
+  if (command === 'run') throw noRun(shell.name, own);
+  if (own !== undefined && !['up', 'test', 'crashtest'].includes(command))
+    throw invalid('Only `up`, `test` and `crashtest` take a command after `--`.', waysToRun(shell.name, own));
+  if (own?.length === 0)
+    throw invalid('`--` must be followed by a command.', `${shell.name} ${command} --help`);
+  const lonely = lonelyFlag(words, program.commands);
+  if (lonely !== undefined) throw invalid(`\`${lonely}\` needs a command.`, `${shell.name} --help`);
+}
+
+async function parse(words: string[], { shell, program }: Parts): Promise<void> {
+  try {
+    if (words.length === 0) program.help();
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    const known = program.commands.some((command) => command.name() === before[0]);
-    if (error.exitCode !== 0) throw usageError(error, `${shell.name}${known ? ` ${before[0]}` : ''}`);
+    const known = program.commands.some((command) => command.name() === words[0]);
+    if (error.exitCode !== 0) throw usageError(error, `${shell.name}${known ? ` ${words[0]}` : ''}`);
   }
 }
 
@@ -68,7 +91,7 @@ type Create = (shell: Shell, own?: string[]) => Command;
 
 /** The commands by their groups in the help, in the order of the help. */
 const COMMANDS: Record<string, Record<string, Create>> = {
-  'Take over and restore:': { up: upCommand, down: downCommand },
+  'Take over and restore:': { up: upCommand, test: testCommand, down: downCommand },
   'Control a session:': {
     wait: waitCommand,
     restart: restartCommand,

@@ -29,9 +29,11 @@ export function givenBy(command: CommandWithSettings, flags: object): Given {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
+const LIKE_UP = ['config', 'test', 'crashtest'];
+
 function commandOf(command: Command): CommandWithSettings {
   const name = command.name();
-  return name === 'config' || name === 'crashtest' ? 'up' : (name as CommandWithSettings);
+  return LIKE_UP.includes(name) ? 'up' : (name as CommandWithSettings);
 }
 
 function flagsOf(command: CommandWithSettings): FlagOfSetting[] {

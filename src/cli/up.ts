@@ -2,32 +2,18 @@ import { Command } from 'commander';
 import { flagName } from '../config/flags.ts';
 import { type Given, KEYS, rowOf } from '../config/table.ts';
 import { documentPath } from '../errors.ts';
-import { DEBUG_PORT, type Io, type UpOptions } from '../session/context/options.ts';
-import {
-  addCommonFlags,
-  addExamples,
-  addTrustFlag,
-  type CommonFlags,
-  commonOptions,
-  outputOptions,
-  present,
-  requireFittingPause,
-  type TrustFlags,
-} from './common.ts';
+import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
+import { addCommonFlags, addExamples, outputOptions, present } from './common.ts';
 import { FLAG_GROUPS } from './flag-groups.ts';
 import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
+import { addTakeOverFlags, embedded, type TakeOverFlags, takeOverOptions } from './take-over.ts';
 import { invalid } from './usage.ts';
 import { parsePort } from './values.ts';
 
-interface UpFlags extends CommonFlags, TrustFlags {
+interface UpFlags extends TakeOverFlags {
   controller: boolean;
-  yes?: true;
-  webhooks: boolean;
-  takeOver?: true;
-  adopt?: true;
   dryRun?: true;
-  embedded?: true;
   stamp?: true;
   open?: true;
   failFast?: true;
@@ -46,14 +32,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     )
     .usage('[options] [-- command...]')
     .optionsGroup(FLAG_GROUPS.takeOver)
-    .option('--dry-run', 'print what would change, and stop')
-    .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
-    .option(
-      '--embedded',
-      'without a cluster: in an API server of its own on this machine, with what the checkout would deploy',
-    )
-    .option('--take-over', 'take over even if a live session holds the operator');
-  addDebugFlags(addReviewFlags(addControllerFlags(addTrustFlag(addAdoptFlag(command)))));
+    .option('--dry-run', 'print what would change, and stop');
+  addDebugFlags(addReviewFlags(addControllerFlags(addTakeOverFlags(command))));
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
     const given = {
@@ -65,7 +45,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
     if (deployments.length > 1) requireSeparable(flags, given, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun && !flags.embedded), async (io) => {
-      if (flags.embedded) return await embedded(options, flags, deployments, io);
+      if (flags.embedded) return await embedded(options, { ...flags, deployments }, io);
       const { up } = await import('../session/up.ts');
       if (deployments.length <= 1) return await up(options, io);
       const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');
@@ -89,31 +69,10 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   ]);
 }
 
-async function embedded(options: UpOptions, flags: UpFlags, deployments: string[], io: Io): Promise<void> {
-  const other = Object.entries({
-    '--dry-run': flags.dryRun,
-    '--kubeconfig': flags.kubeconfig,
-    '--context': options.given.context,
-    '--route': options.given.route,
-    'several --deployment flags': deployments.length > 1 || undefined,
-  }).find(([, value]) => value !== undefined);
-  if (other) throw invalid(`--embedded and ${other[0]} cannot be combined.`, 'devloop up --embedded');
-  const { upEmbedded } = await import('../session/embedded.ts');
-  await upEmbedded(options, io);
-}
-
-function addAdoptFlag(command: Command): Command {
-  return command.option(
-    '--adopt',
-    'also take over a webhook Service without a selector, and restore its hand-made endpoints at the end',
-  );
-}
-
 function addControllerFlags(command: Command): Command {
   return command
     .optionsGroup(FLAG_GROUPS.controller)
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
-    .option('--no-webhooks', 'run a program without webhooks, even if nothing in the cluster matches it')
     .option(
       '--fail-fast',
       'exit if the first build fails, as without a terminal, instead of waiting for the fix',
@@ -169,8 +128,8 @@ function requireSeparable(flags: UpFlags, given: Given, name: string): void {
 }
 
 function upOptions(flags: UpFlags, given: Given, name: string): UpOptions {
-  const { controller, webhooks, yes = false, takeOver = false, dryRun = false, open = false } = flags;
-  const { adopt = false, stamp = false, replay = false, failFast = false } = flags;
+  const { controller, dryRun = false, open = false } = flags;
+  const { stamp = false, replay = false, failFast = false } = flags;
   const { 'controller.run': own, 'controller.package': main } = given;
   if (own !== undefined && !controller) {
     throw invalid(
@@ -178,7 +137,6 @@ function upOptions(flags: UpFlags, given: Given, name: string): UpOptions {
       `${name} up --no-controller`,
     );
   }
-  requireFittingPause(given, `${name} up`);
   if (main !== undefined && (own !== undefined || !controller)) {
     throw invalid(
       `--package and ${controller ? 'a command after `--`' : '--no-controller'} cannot be combined.`,
@@ -186,14 +144,9 @@ function upOptions(flags: UpFlags, given: Given, name: string): UpOptions {
     );
   }
   return {
-    ...commonOptions(flags, given),
+    ...takeOverOptions(flags, given, `${name} up`),
     ...present({ debug: debugOptions(flags, own, name) }),
-    ...present({ trustAccounts: flags.trustAccount }),
     controller,
-    yes,
-    webhooks,
-    takeOver,
-    adopt,
     dryRun,
     failFast,
     stamp,

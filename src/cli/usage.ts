@@ -1,5 +1,6 @@
 import type { CommanderError } from 'commander';
 import { DevloopError } from '../errors.ts';
+import { shellWord } from '../phrases.ts';
 
 /** Commander's error as a DevloopError; its suggestion, if any, becomes the hint. `typed`: the command, such as `devloop down`. */
 export function usageError(error: CommanderError, typed: string): DevloopError {
@@ -16,4 +17,18 @@ export function usageError(error: CommanderError, typed: string): DevloopError {
 
 export function invalid(message: string, hint: string, cause?: unknown): DevloopError {
   return new DevloopError('usage.invalid', message, { hint, cause });
+}
+
+/** `devloop run` could mean two things. */
+export function noRun(name: string, own: string[] | undefined): DevloopError {
+  return invalid('There is no command `run`.', waysToRun(name, own));
+}
+
+/** What devloop does with a command of the user. */
+export function waysToRun(name: string, own: string[] = []): string {
+  const command = own.length > 0 ? own.map(shellWord).join(' ') : 'COMMAND';
+  return [
+    `To run the controller by it: ${name} up -- ${command}`,
+    `To run it against the local code: ${name} test -- ${command}`,
+  ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** A command with flags for settings. `config` and `crashtest` have those of `up`. */
+/** A command with flags for settings. `config`, `test` and `crashtest` have those of `up`. */
 export type CommandWithSettings = 'up' | 'plan' | 'down' | 'status' | 'doctor' | 'certs';
 
 /** A group of flags in the help; `cluster` has those that choose the cluster and the operator. */

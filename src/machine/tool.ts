@@ -17,6 +17,8 @@ export interface ToolOptions {
   keeps?: number | undefined;
   /** What the program's standard input and outputs are. Absent: its outputs are kept. */
   stdio?: (number | 'ignore')[];
+  /** How long it has after an abort, and what is called if it is killed then. */
+  grace?: { ms: number; onKilled(): void };
   /** Whether all that the program has started ends with it, and with this process, even if that is killed. */
   contained?: true;
 }
@@ -24,6 +26,7 @@ export interface ToolOptions {
 export interface ToolResult {
   /** null if a signal ended the program. */
   code: number | null;
+  signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
   /** Both streams, in the order in which they arrived. */
@@ -40,14 +43,19 @@ const INTERRUPT_MS = 2000;
 const OUTPUT_MS = 1000;
 const POLL_MS = 10;
 
+const NOT_STARTED: ToolResult = {
+  ...{ code: null, signal: null, stdout: '', stderr: '', output: '' },
+  ...{ missing: false, left: false },
+};
+
 /**
  * Runs a program until it ends, in a process group of its own, because `go build` and `make` start other programs. An abort ends the whole
  * group.
  */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  const { cwd, env, signal, input, keeps, onErrors, stdio } = options;
+  const { cwd, env, signal, input, keeps, onErrors, stdio, grace } = options;
   signal?.throwIfAborted();
-  const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false, left: false };
+  const result: ToolResult = { ...NOT_STARTED };
   const [named = '', ...args] = command;
   // A path is the caller's own; a name must not be that of a program in the current directory, which can be a checkout.
   const found = named.includes('/') ? { path: named } : findProgram(named, (env ?? process.env).PATH);
@@ -66,8 +74,10 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   if (child.stderr) collect(child.stderr, { result, name: 'stderr', keeps });
   if (onErrors) child.stderr?.on('data', onErrors);
   const ended = new AbortController();
-  const interrupt = () => {
-    if (child.pid !== undefined) void endGroup(child.pid, 'SIGINT', INTERRUPT_MS, ended.signal);
+  const interrupt = async () => {
+    if (child.pid === undefined) return;
+    await endGroup(child.pid, 'SIGINT', grace?.ms ?? INTERRUPT_MS, ended.signal);
+    if (!ended.signal.aborted) grace?.onKilled();
   };
   signal?.addEventListener('abort', interrupt, { signal: ended.signal });
   child.once('exit', () => void closeOutput(child, ended.signal, signal));
@@ -76,8 +86,8 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
       result.missing = true;
       resolve();
     });
-    child.once('close', (code) => {
-      result.code = code;
+    child.once('close', (code, by) => {
+      [result.code, result.signal] = [code, by];
       resolve();
     });
   });

@@ -4,8 +4,6 @@ import type { DevloopEvent, Verdict } from './events.ts';
 import { manifestText } from './manifest.ts';
 import { isAboutCalls, renderCall } from './render-call.ts';
 import { isOfControl, renderControl } from './render-control.ts';
-import { isOfCrashtest, renderCrashtest } from './render-crashtest.ts';
-import { isOfPlan, renderPlan } from './render-plan.ts';
 import { isAboutRbac, renderRbac } from './render-rbac.ts';
 import {
   comparedReviews,
@@ -18,6 +16,7 @@ import {
 } from './render-review.ts';
 import { renderSession } from './render-session.ts';
 import { renderStatus } from './render-status.ts';
+import { isOfTrial, renderTrial } from './render-trial.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, row, withHint } from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
@@ -67,8 +66,7 @@ export function render(event: PrintedEvent, paint: Paint, columns?: number): str
     default:
       if (isOfControl(event)) return renderControl(event, paint);
       if (isAboutRbac(event)) return renderRbac(event, paint);
-      if (isOfPlan(event)) return renderPlan(event, paint);
-      if (isOfCrashtest(event)) return renderCrashtest(event, paint);
+      if (isOfTrial(event)) return renderTrial(event, paint);
       return isAboutCalls(event) ? renderCall(event, paint, columns) : renderSession(event, paint, columns);
   }
 }

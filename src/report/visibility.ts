@@ -65,6 +65,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'rbac.broad': 'quiet',
   'reviews.held': 'quiet',
   'faults.listed': 'quiet',
+  'test.started': 'normal',
+  'test.done': 'quiet',
   'crashtest.undisturbed': 'normal',
   'crashtest.round': 'normal',
   'crashtest.done': 'quiet',

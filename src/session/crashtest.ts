@@ -3,6 +3,7 @@ import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
+import { commandEnv } from './command-env.ts';
 import { BY_ITSELF, type CommonOptions, type Io } from './context/options.ts';
 import { Activity } from './crashing/activity.ts';
 import { crashIn } from './crashing/points.ts';
@@ -49,13 +50,14 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
   };
   let tested: Counts | undefined;
   let mayHaveLeft = false;
-  const attend = async ({ context, files, faults, standing, work }: RunningSession): Promise<void> => {
+  const attend = async (session: RunningSession): Promise<void> => {
+    const { context, files, faults, standing, work } = session;
     if (!isProxied(context)) throw new DevloopError('usage.invalid', DIRECT);
     isReady = true;
     // A build in the middle would make the runs those of two programs.
     standing.supervisor?.followFiles(false);
-    const place = { api: context.api, directory: files.directory, cwd: io.cwd, env: io.env };
-    const scenario = await createScenario({ command, reset }, place);
+    const place = { cwd: io.cwd, env: await commandEnv(session) };
+    const scenario = createScenario({ command, reset }, place);
     const parts = { api: context.api, directory: files.directory, activity, scenario, faults };
     const when = before ? ('before' as const) : ('after' as const);
     mayHaveLeft = true;

@@ -48,7 +48,7 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
     await untilBootstrapped(api, io);
     io.emit(notice('embedded.started', { kubeconfig }));
     const given = { ...options.given, context: CONTEXT };
-    const own = { ...options, given, kubeconfig, embedded: { ended }, yes: true };
+    const own = { ...options, given, kubeconfig, embedded: { assets, ended }, yes: true };
     await using following = await followCheckout({ root, manifests, rendered, installation }, io);
     await up(own, { ...io, emit: quietly(io.emit, following) }, guest);
   } catch (error) {

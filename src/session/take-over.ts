@@ -22,7 +22,7 @@ import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
 import { createServedGate, type ServedGate } from './route/served-gate.ts';
 import { routeWorkOf } from './route-work.ts';
-import type { RunningSession } from './running.ts';
+import type { Guest, RunningSession } from './running.ts';
 import { serve } from './serve.ts';
 import { prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
@@ -87,8 +87,15 @@ export async function takeOver(session: RunningSession): Promise<void> {
     ...{ work, pairs, keyPairDirectories, kubeconfig, called: () => session.called, route, supervisor },
     gate: gate ?? debug?.gate,
   });
-  await (session.guest ? Promise.race([serving, session.guest.attend(session)]) : serving);
+  await (session.guest ? attended(session, session.guest, serving) : serving);
   ending.signal.throwIfAborted();
+}
+
+/** What the guest has started has ended before anything is restored. */
+async function attended(session: RunningSession, guest: Guest, serving: Promise<void>): Promise<void> {
+  const attending = guest.attend(session);
+  await Promise.race([serving, attending]).catch((error) => session.ending.abort(error));
+  await attending;
 }
 
 /** Another session can have taken the port during the build. */

@@ -1,8 +1,24 @@
 import type { CrashRound } from '../crash-round.ts';
 import type { PlanDifference, PlannedWrite } from '../planned-write.ts';
 
-/** What `plan` and `crashtest` find. */
+/** What `test`, `plan` and `crashtest` find. */
 export type TrialEvent =
+  /** `devloop test` runs the command: the local code answers now. */
+  | { type: 'test.started'; command: string[] }
+  /**
+   * The command of `devloop test` has ended, and everything is restored. `signal`: what killed the command. `reviews` and `reconciles`: what the
+   * local code has done meanwhile; `failed` reviews had no verdict of the controller.
+   */
+  | {
+      type: 'test.done';
+      command: string[];
+      exitCode: number;
+      signal?: string;
+      ms: number;
+      reviews: { all: number; denied: number; failed: number };
+      reconciles: { all: number; failed: number };
+      hint?: string;
+    }
   /** What the controller would write, found by `devloop plan`. */
   | { type: 'plan.write'; write: PlannedWrite }
   /** The plan is complete: how many writes there would be of each kind. */

@@ -1,9 +1,18 @@
-import { counted, withNames } from '../../phrases.ts';
+import { commandText, counted, withNames } from '../../phrases.ts';
 import { describe, type ObjectName } from '../object-name.ts';
 import { note, warning } from './notice.ts';
 
 /** What the user tries with the controller: plans, faults, and crash tests. */
 export const TRIALS = {
+  /** `test`: the command did not end in time after Ctrl-C, or after the end of the session. */
+  'test.killed': warning<{ command: string[]; seconds: number }>(
+    ({ command, seconds }) =>
+      `\`${commandText(command)}\` was still running ${seconds} s after devloop had interrupted it, so devloop killed it.`,
+  ),
+  /** `test`: the command has ended, and processes that it had started still ran. */
+  'test.left': warning<{ command: string[] }>(
+    ({ command }) => `\`${commandText(command)}\` ended and left processes running. devloop killed them.`,
+  ),
   /** The controller had something new to ask all the time, so the plan may be incomplete. */
   'plan.not-quiet': warning<{ seconds: number }>(
     ({ seconds }) =>

@@ -1,7 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
-import type { ClusterApi } from '../../cluster/api/client.ts';
-import { pinnedKubeconfig } from '../../cluster/api/pinned.ts';
 import { DevloopError } from '../../errors.ts';
 import { runTool, type ToolResult } from '../../machine/tool.ts';
 import { shellWord, shortened } from '../../phrases.ts';
@@ -23,30 +19,15 @@ interface ScenarioOptions {
 const LIMIT_MS = 300_000;
 const LONGEST_OUTPUT = 2_000;
 
-/** Both commands work in the session's cluster, whatever becomes of the user's kubeconfig. */
-export async function createScenario(
+export function createScenario(
   { command, reset }: ScenarioOptions,
-  {
-    api,
-    directory,
-    cwd,
-    env,
-  }: {
-    api: Pick<ClusterApi, 'pinned' | 'kubeconfigFiles'>;
-    directory: string;
-    cwd: string;
-    env: Record<string, string | undefined>;
-  },
-): Promise<Scenario> {
-  const pinned = join(directory, 'scenario-kubeconfig');
-  await writeFile(pinned, JSON.stringify(pinnedKubeconfig(api.pinned)), { mode: 0o600 });
-  const kubeconfig = [pinned, ...api.kubeconfigFiles].join(delimiter);
-  const own = api.kubeconfigFiles.length > 0 ? { ...env, KUBECONFIG: kubeconfig } : env;
+  { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
+): Scenario {
   const done = async (words: string[], signal: AbortSignal): Promise<string | undefined> => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
     const ended = await runTool(words, {
       cwd,
-      env: own,
+      env,
       signal: limited,
       keeps: LONGEST_OUTPUT,
       contained: true,

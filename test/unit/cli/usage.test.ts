@@ -22,7 +22,13 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ['a namespace with a dot', ['certs', '-n', 'shop.system'], /namespace/, /certs --help/],
     ['quiet and verbose at once', ['status', '-q', '-v'], /cannot be used with/, /status --help/],
     ['a command without --', ['up', 'make', 'run'], /too many arguments/i, /up --help/],
-    ['a command that is not for up', ['down', '--', 'make'], /only `up`/i, /up -- command/],
+    ['a command that is not for up', ['down', '--', 'make'], /only `up`/i, /up -- make\n.*test -- make/],
+    [
+      'run, which could mean two things',
+      ['run', '--', 'go', 'test', './a b'],
+      /no command `run`/,
+      /up -- go test '.\/a b'\n.*test -- go test '.\/a b'/,
+    ],
     ['a Deployment to pause without its namespace', ['up', '--also-pause', 'hub'], /NAMESPACE/, /up --help/],
     [
       'a Deployment to pause while the manager runs',
@@ -169,7 +175,7 @@ describe('help', () => {
   it('names commands and exit codes, and loads no code of a session', () => {
     const { code, stdout } = runBin(['--help']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/up .*\n {2}down /);
+    expect(stdout).toMatch(/up .*\n {2}test .*\n.*\n {2}down /);
     expect(stdout).toMatch(/Exit codes:[\s\S]*130/);
     expect(runBin([]).stdout).toBe(stdout);
   });

@@ -55,3 +55,14 @@ test('of a tool that writes megabytes, as much as is wanted is kept, the last of
   const { stdout, output } = await run("console.log('x'.repeat(5e6)); console.log('the end')", { keeps: 20 });
   expect([stdout, output]).toEqual([`${'x'.repeat(11)}\nthe end\n`, `${'x'.repeat(11)}\nthe end\n`]);
 });
+
+test('a tool that does not end when it is interrupted is killed after its grace, and that is reported', async () => {
+  const interrupted = new AbortController();
+  let killed = 0;
+  const onErrors = (): void => interrupted.abort(new Error('Ctrl-C'));
+  const script = "process.on('SIGINT', () => {}); setInterval(() => {}, 1000); console.error('runs')";
+  const grace = { ms: 100, onKilled: () => void killed++ };
+  const running = run(script, { signal: interrupted.signal, onErrors, grace });
+  await expect(running).rejects.toThrow('Ctrl-C');
+  expect(killed).toBe(1);
+});

@@ -48,6 +48,12 @@ export function everyEvent(text: string): DevloopEvent[] {
     notice('login.output', { line: text }),
     { type: 'waiting', for: text, seconds: 1, limitSeconds: 60 },
     { type: 'change', action: 'update', object: { kind: text, namespace: text, name: text }, detail: text },
+    { type: 'test.started', command: [text] },
+    {
+      ...{ type: 'test.done', command: [text], exitCode: 137, signal: text, ms: 5, hint: text },
+      reviews: { all: 3, denied: 1, failed: 1 },
+      reconciles: { all: 2, failed: 1 },
+    },
     { type: 'reviews.set', name: text, file: text, reviews: 2 },
     { type: 'route.planned', route: text, position: 1, detail: text },
     { type: 'controller.planned', build: [text], command: [text], cwd: text, account: text },

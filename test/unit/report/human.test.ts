@@ -234,6 +234,8 @@ describe('verbosity', () => {
     expect(stderr.match(/^\S+/gm)).toEqual([
       'warning:',
       '→',
+      'tested',
+      '→',
       'build',
       'ready',
       'held',
