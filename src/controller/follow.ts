@@ -22,6 +22,7 @@ import {
   type ControllerPlan,
   type Following,
   makeStandBy,
+  noteStarted,
   type Supervised,
   startable,
 } from './supervised.ts';
@@ -233,9 +234,9 @@ async function startAgain(
   const at = performance.now();
   if (problem) return report({ is: 'exited', run: number, code: null, neverBegan: true, problem, at });
   const program = (which === 'worked' && supervised.worked) || supervised.program;
-  supervised.running = run(supervised.plan, startable(supervised, program), ports.emit, disposed);
-  supervised.runningContent = program.content;
-  void observe(supervised.running, { number, plan: supervised.plan }, report);
+  const running = run(supervised.plan, startable(supervised, program), ports.emit, disposed);
+  noteStarted(supervised, running, program);
+  void observe(running, { number, plan: supervised.plan }, report);
 }
 
 /** How long the port of a controller that has ended can stay in use. */

@@ -58,6 +58,8 @@ export interface Supervised {
   /** Aborted by the disposal: everything ends at once. */
   disposed: AbortSignal;
   program: Program;
+  /** Called once, when a controller has started with the newest plan. */
+  onStart?: (() => void) | undefined;
   /** The last program that was ready. */
   worked: Program | undefined;
   running: Running | undefined;
@@ -81,6 +83,14 @@ export interface Supervised {
 /** A program with the arguments of the plan as it is now; by default the newest. */
 export function startable({ plan, program: newest, standBy }: Supervised, program = newest): Startable {
   return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build, standBy };
+}
+
+/** Notes that a controller has started with the plan as it is now. */
+export function noteStarted(supervised: Supervised, running: Running, { content }: Program): void {
+  supervised.running = running;
+  supervised.runningContent = content;
+  supervised.onStart?.();
+  supervised.onStart = undefined;
 }
 
 /** Makes a process for the next start, which uses this process if nothing changes until then. */

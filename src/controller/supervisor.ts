@@ -17,6 +17,7 @@ import {
   type Following,
   type Gate,
   makeStandBy,
+  noteStarted,
   type Supervised,
   type SupervisorPorts,
   startable,
@@ -26,7 +27,7 @@ import { lookAt } from './watch/watch.ts';
 
 export type { ControllerPlan, Gate } from './supervised.ts';
 
-type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
+type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'placed' | 'hidden' | 'added'>;
 
 /** `restart`, `followFiles`, `ignoredFiles` and `look` have an effect only while `follow` runs; before that, `crash` only kills. */
 export interface Supervisor extends AsyncDisposable, Following {
@@ -49,10 +50,10 @@ export interface Supervisor extends AsyncDisposable, Following {
   /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, that takes a third of a second. */
   lookAhead(): void;
   /**
-   * Sets the controller's arguments and variables for later starts. The next change restarts the controller even if the program is
-   * identical.
+   * Sets the controller's arguments, variables and placed files for later starts. The next change restarts the controller even if the program is
+   * identical. `onStart` is called when a controller has started with them.
    */
-  runWith(next: NextStart): void;
+  runWith(next: NextStart, onStart?: () => void): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
   /**
@@ -85,7 +86,10 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       return new DevloopError('controller.exited', message, hint === undefined ? {} : { hint });
     },
     lookAhead: () => lookAhead(supervised),
-    runWith: (next) => runWith(supervised, next),
+    runWith(next, onStart) {
+      runWith(supervised, next);
+      supervised.onStart = onStart;
+    },
     follow(gate) {
       supervised.gate = gate;
       following ??= follow(supervised);
@@ -197,8 +201,7 @@ async function firstStart(supervised: Supervised): Promise<void> {
     signal.throwIfAborted();
     if (plan.webhook) await requireFreePort(plan.webhook.port);
     const running = run(plan, startable(supervised), ports.emit, signal);
-    supervised.running = running;
-    supervised.runningContent = program.content;
+    noteStarted(supervised, running, program);
     const code = await settled(running).catch((error) => leaveOut(supervised, running, error));
     if (code === undefined) {
       supervised.worked = program;
@@ -238,8 +241,8 @@ function leaveOut(supervised: Supervised, running: Running, error: unknown): 're
   return 'refused';
 }
 
-function runWith(supervised: Supervised, { run: command, env, hidden, added }: NextStart): void {
-  supervised.plan = { ...supervised.plan, run: command, env, hidden, added };
+function runWith(supervised: Supervised, { run: command, env, placed, hidden, added }: NextStart): void {
+  supervised.plan = { ...supervised.plan, run: command, env, placed, hidden, added };
   leaveOutRefused(supervised);
   supervised.runningContent = undefined;
 }

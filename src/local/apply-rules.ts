@@ -3,7 +3,7 @@ import { notice } from '../report/notices/catalogue.ts';
 import { isGivenIn } from './default-settings.ts';
 import { busyAmong, portOf } from './ports.ts';
 import { type Here, isAuxiliary, type Rule } from './rules.ts';
-import { type OpenSettings, openSettings, type Setting } from './settings.ts';
+import { type OpenSettings, openSettings, type Setting, type StartSettings } from './settings.ts';
 
 /** A setting that a rule changes. */
 export interface Change {
@@ -69,23 +69,18 @@ function noticeOf({ setting, after, because, isDoubtful, shownAfter }: Change): 
 
 /**
  * The ports of metrics and health checks in these settings on which something on this machine listens, except those of the controller that
- * is already running with the arguments `running`: it listens on the default ports of flags that these arguments do not set.
+ * is already running with the settings `running`: it listens on the default ports of flags that its arguments do not set.
  */
-export async function busyPortsIn(settings: Setting[], running?: string[]): Promise<number[]> {
-  const isGiven = isGivenIn(running ?? []);
+export async function busyPortsIn(settings: Setting[], running?: StartSettings): Promise<number[]> {
+  const isGiven = isGivenIn((running?.args ?? []).map(({ value }) => value));
   const others = settings.filter(
     ({ in: place, name }) => place !== 'default' || running === undefined || isGiven(name.slice(2)),
   );
-  const own = portsOf(argumentSettings(running ?? []));
+  const nothing = { secrets: new Set<string>(), commandNames: new Set<string>() };
+  const own = running === undefined ? [] : portsOf(openSettings(running, nothing).read());
   return await busyAmong(portsOf(others).filter((port) => !own.includes(port)));
 }
 
 function portsOf(settings: Setting[]): number[] {
   return settings.filter(isAuxiliary).flatMap(({ value }) => portOf(value) ?? []);
-}
-
-function argumentSettings(words: string[]): Setting[] {
-  const args = words.map((word) => ({ value: word, shown: word }));
-  const start = { args, variables: {}, files: new Map<string, string>() };
-  return openSettings(start, { secrets: new Set(), commandNames: new Set() }).read();
 }

@@ -21,11 +21,12 @@ export function localCopies(
     const text = texts.get(path);
     return text === undefined || text === content.toString('utf8') ? content : text;
   };
-  return copied.map(({ directory, files, executable }) => {
+  return copied.map(({ directory, files, executable, isLive }) => {
     const entries = Object.entries(files);
     return {
       directory,
       executable,
+      isVolume: isLive,
       files: Object.fromEntries(
         entries.map(([name, content]) => [name, local(join(directory, name), content)]),
       ),

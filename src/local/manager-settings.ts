@@ -16,7 +16,7 @@ import { ARGUMENTS } from './own-command.ts';
 import { otherMounts, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import type { PlannedProgram } from './program.ts';
 import type { Here } from './rules.ts';
-import { type OpenSettings, openSettings } from './settings.ts';
+import { type OpenSettings, openSettings, type StartSettings } from './settings.ts';
 import { type ManagerVariables, managerVariables } from './variables.ts';
 
 /** What the manager's settings are read from. */
@@ -27,8 +27,8 @@ export interface SettingsInputs {
   facts: CheckoutFacts;
   /** The variables that devloop.yaml sets. */
   settings: { env?: Record<string, string> };
-  /** The arguments of the controller that is already running, which itself uses the ports that they name. */
-  running?: string[] | undefined;
+  /** The settings of the controller that is already running, which itself uses the ports that they name. */
+  running?: StartSettings | undefined;
   /** The name that the controller receives as its Pod's. */
   podName: string;
   /** The uid that the controller receives as its Pod's: a placeholder until the controller starts, if a Pod stands in for the manager's. */

@@ -3,6 +3,7 @@ import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isAtOrBelow, withoutTrailingSlashes } from '../checkout/paths.ts';
 import { leadsOut, makePath, writeBelow } from '../machine/own-files.ts';
+import { isVolumePath, writeVolume } from '../machine/volume-files.ts';
 
 /** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
@@ -54,25 +55,37 @@ export interface NeededFiles {
   files: Record<string, string | Buffer>;
   /** The names of the executable files. */
   executable?: string[];
+  /** Whether all files of the directory change at once, as the kubelet does it. */
+  isVolume?: boolean;
 }
 
 /**
  * Writes these files. Keys of Secrets and ConfigMaps cannot contain a slash, but `items` can name subdirectories. A name that leads out of
- * the volume is skipped: the API server refuses such names, so it did not come from there. Files of an earlier version of the manager are
- * replaced.
+ * the volume is skipped: the API server refuses such names, so it did not come from there. Files of an earlier version are replaced.
+ * Returns the volumes that have changed.
  */
-export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
-  for (const { directory, files, executable = [] } of needed) {
+export async function writeNeededFiles(needed: NeededFiles[]): Promise<NeededFiles[]> {
+  const changed: NeededFiles[] = [];
+  for (const one of needed) {
+    const { directory, files, executable = [] } = one;
+    const modeOf = (name: string): number => (executable.includes(name) ? 0o700 : 0o600);
     await writeBelow(directory, async () => {
       await makePath(directory);
+      if (one.isVolume) {
+        const entries = Object.entries(files).filter(([name]) => isVolumePath(name));
+        const all = entries.map(([name, content]) => [name, { content, mode: modeOf(name) }] as const);
+        if (await writeVolume(directory, new Map(all))) changed.push(one);
+        return;
+      }
       for (const [name, content] of Object.entries(files)) {
         if (leadsOut(name)) continue;
         const path = join(directory, name);
         await makePath(dirname(path));
-        await writeOrReplace(path, content, executable.includes(name) ? 0o700 : 0o600);
+        await writeOrReplace(path, content, modeOf(name));
       }
     });
   }
+  return changed;
 }
 
 /** Replaces a file atomically, and only a regular file that this user owns. Throws EEXIST for a link or for somebody else's file. */

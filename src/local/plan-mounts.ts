@@ -1,4 +1,5 @@
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
 import type { CheckoutFacts } from '../checkout/facts.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Placed } from '../machine/mount-namespace.ts';
@@ -35,10 +36,16 @@ export interface MountInputs {
   mayPlace: boolean;
 }
 
+/** A volume whose files are copied as the Pod has them; `localCopies` decides what is written. */
+export interface CopiedVolume extends Pick<MountedVolume, 'path' | 'files' | 'executable' | 'isLive'> {
+  directory: string;
+  /** The copy: the directory, or the one file. */
+  to: string;
+}
+
 export interface PlannedMounts {
   paths: MountedPath[];
-  /** The files as the Pod has them; `localCopies` decides what is written. */
-  copied: { directory: string; files: Record<string, Buffer>; executable: string[] }[];
+  copied: CopiedVolume[];
   /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
   words: string[];
   /** Copies that are mounted at their paths in the Pod, since only the sources name these paths. */
@@ -56,24 +63,39 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
   const found = await namedVolumes(inputs, target.manager, words);
   const unserved = await unservedPairs(inputs, target.manager, found.others);
   const missed = await missedVolumes(inputs, target.manager, found.others);
-  const placed: Placed[] = [];
-  const copied = [...found.volumes, ...unserved, ...missed.keys()].map((volume, index) => {
-    const directory = unserved.includes(volume)
-      ? defaultDirectory(join(files.directory, 'tmp'))
-      : join(files.directory, 'mounts', String(index));
+  const copy = (volume: MountedVolume, directory = directoryFor(volume, files)): CopiedVolume => {
     const to = volume.isFile ? join(directory, Object.keys(volume.files)[0]!) : directory;
-    const places = missed.get(volume);
-    if (places)
-      placed.push(...places.map(({ part, ...place }) => ({ ...place, from: join(directory, part) })));
-    else paths.push({ from: volume.path, to });
     reportCopy(volume, to, emit);
-    return { directory, files: volume.files, executable: volume.executable };
-  });
+    return { ...volume, directory, to };
+  };
+  const direct = found.volumes.map((volume) => copy(volume));
+  const ownPairs = unserved.map((volume) => copy(volume, defaultDirectory(join(files.directory, 'tmp'))));
+  const places = [...missed.values()].flat().map((place) => ({ ...place, ...copy(place) }));
+  paths.push(...[...direct, ...ownPairs].map(({ path, to }) => ({ from: path, to })));
+  const placed = places.map(({ path, to, mayRun }) => ({ from: to, to: path, mayRun }));
+  const copied = [...direct, ...ownPairs, ...places];
   const taken = new Set([...unserved, ...missed.keys()].map(({ path }) => path));
   const others = found.others.filter(({ path }) => !taken.has(path));
   reportOthers(others, inputs.facts, emit);
   return { paths, copied, words: found.named, placed };
 }
+
+/**
+ * The directory for the copy of a volume: the same one as long as the volume is mounted there, so that the files change in place. Files that
+ * do not change while the controller runs are in another directory when they are different, for the next start.
+ */
+function directoryFor({ path, isLive, files }: MountedVolume, { directory }: LocalFiles): string {
+  const hash = createHash('sha256').update(path);
+  if (!isLive)
+    for (const [name, content] of Object.entries(files)) hash.update(`\0${name}\0`).update(content);
+  const name = basename(path)
+    .replaceAll(/[^\w.-]/g, '-')
+    .slice(0, LONGEST_NAME);
+  return join(directory, 'mounts', `${name}-${hash.digest('hex').slice(0, 8)}`);
+}
+
+/** The path is in messages, so its end says what it is. */
+const LONGEST_NAME = 40;
 
 interface NamedVolumes {
   volumes: MountedVolume[];

@@ -25,7 +25,7 @@ import type { MountedPath, NeededFiles } from './mounts.ts';
 import { ARGUMENTS } from './own-command.ts';
 import { planKeyPairs } from './plan-key-pairs.ts';
 import { planKubeconfig, readsOneFile } from './plan-kubeconfig.ts';
-import type { PlannedMounts } from './plan-mounts.ts';
+import type { CopiedVolume, PlannedMounts } from './plan-mounts.ts';
 import type { OtherPort } from './ports.ts';
 import { type PlannedProgram, planProgram } from './program.ts';
 import { type Here, RULES, webhookPort } from './rules.ts';
@@ -55,10 +55,16 @@ export interface ControllerInputs extends SettingsInputs {
   /** Whether the program is to reach the API server in no other way. */
   isProxied?: boolean | undefined;
   stateFile: string;
+  /** The program if it is planned already, so that only its settings are. */
+  program?: PlannedProgram | undefined;
 }
 
 export interface PlannedController {
   plan: ControllerPlan;
+  program: PlannedProgram;
+  settings: StartSettings;
+  /** The mounted volumes that are copied. */
+  volumes: CopiedVolume[];
   /** For each moved port of the Pod, the port on which the controller listens instead. */
   moved: ReadonlyMap<number, number>;
   /** Other directories in which the program looks for the key pair. */
@@ -73,9 +79,9 @@ export async function planController(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
   const { facts, checkout, files } = inputs;
-  const program = await planProgram({ ...inputs, ...facts, ...files }, { emit, signal });
+  const program = inputs.program ?? (await planProgram({ ...inputs, ...facts, ...files }, { emit, signal }));
   const planned = await planSettings(inputs, program, { emit });
-  const { settings: own, hidden, moved, paths, words, placed, needed } = planned;
+  const { settings: own, hidden, moved, paths, words, placed, copied, needed } = planned;
   const args = own.args.map(({ value }) => value);
   const readHere = readFlags(program.kubeconfigFlags, args, facts.commandNames);
   const kubeconfig = planKubeconfig(inputs, readsOneFile(facts, readHere));
@@ -119,8 +125,8 @@ export async function planController(
     keptProgram: inputs.keptProgram,
   };
   return {
-    plan,
-    moved,
+    ...{ plan, program, settings: own, moved },
+    volumes: copied,
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
@@ -140,7 +146,7 @@ function addedTo(target: Target, { image }: PlannedProgram, all: string[]): stri
   return all.filter((word) => flagOf(word) !== '' && !isGiven(flagOf(word)));
 }
 
-interface PlannedSettings extends Pick<PlannedMounts, 'paths' | 'words' | 'placed'> {
+interface PlannedSettings extends PlannedMounts {
   settings: StartSettings;
   /** For arguments with values of Secrets: what is shown of them. */
   hidden: Map<string, string>;
@@ -166,7 +172,7 @@ async function planSettings(
   const settings = open.result();
   const secret = [...args, ...settings.args].filter(({ value, shown }) => value !== shown);
   const hidden = new Map(secret.map(({ value, shown }) => [value, shown]));
-  return { settings, hidden, moved, ...mounts, needed: localCopies(copied, settings.files) };
+  return { settings, hidden, moved, ...mounts, copied, needed: localCopies(copied, settings.files) };
 }
 
 /** Moves each webhook port on which the controller cannot listen here, if a setting for that port is known. */

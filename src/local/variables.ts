@@ -10,7 +10,7 @@ import { notice } from '../report/notices/catalogue.ts';
 import { applyRules, busyPortsIn } from './apply-rules.ts';
 import { isOfTheMachine } from './machine-variables.ts';
 import { RULES } from './rules.ts';
-import { openSettings } from './settings.ts';
+import { openSettings, type StartSettings } from './settings.ts';
 import { MOST_VARIABLES, takenVariables } from './taken-variables.ts';
 
 export interface VariableInputs {
@@ -39,6 +39,8 @@ export interface VariableInputs {
   keptProgram: string;
   /** The variables that devloop.yaml sets. */
   settings: { env?: Record<string, string> };
+  /** The settings of the controller that is already running, which itself uses the ports that they name. */
+  running?: StartSettings | undefined;
 }
 
 export interface ManagerVariables extends PodEnvironment {
@@ -69,12 +71,17 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
 /** Arguments refer to variables, so these are made local first. Paths come later, when it is known which files are copied. */
 async function localVariables(
   variables: Record<string, string>,
-  { isElectable = false, electionVariables, secrets }: VariableInputs & Pick<PodEnvironment, 'secrets'>,
+  {
+    isElectable = false,
+    electionVariables,
+    secrets,
+    running,
+  }: VariableInputs & Pick<PodEnvironment, 'secrets'>,
   emit: Emit,
 ): Promise<Record<string, string>> {
   const start = { args: [], variables, files: new Map<string, string>() };
   const settings = openSettings(start, { secrets, commandNames: new Set() });
-  const busyPorts = await busyPortsIn(settings.read());
+  const busyPorts = await busyPortsIn(settings.read(), running);
   await applyRules(RULES, settings, { paths: [], busyPorts, isElectable, electionVariables }, emit);
   return settings.result().variables;
 }

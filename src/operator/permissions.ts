@@ -53,7 +53,16 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: "read the manager's ConfigMaps",
       without: 'the controller runs without the variables and files from ConfigMaps',
     }),
+    ...permissionsOn('ConfigMap', 'list watch', { namespace, ...followed('ConfigMaps') }),
+    ...permissionsOn('Secret', 'watch', { namespace, ...followed('Secrets') }),
   ];
+}
+
+function followed(objects: string): { why: string; without: string } {
+  return {
+    why: `follow the manager's ${objects}`,
+    without: `the controller does not see changes of ${objects} until the next devloop up`,
+  };
 }
 
 function comparePermissions(namespace: string): Permission[] {

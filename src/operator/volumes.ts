@@ -3,6 +3,7 @@ import { withoutTrailingSlashes } from '../checkout/paths.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
+import { isVolumePath } from '../machine/volume-files.ts';
 import { downwardValue, entryOf, type OwnPod, projectedSources } from './downward.ts';
 
 export interface MountedVolume {
@@ -14,6 +15,11 @@ export interface MountedVolume {
   files: Record<string, Buffer>;
   /** The names of the executable files. */
   executable: string[];
+  /**
+   * Whether the kubelet updates the files while the container runs, all at once: those of ConfigMaps and Secrets, but not in a subPath
+   * mount.
+   */
+  isLive: boolean;
   /** What exists there only in the Pod, for display: `a token of its ServiceAccount`. */
   lacking: string[];
 }
@@ -59,7 +65,7 @@ async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Prom
   const { path, subPath, volume } = point;
   const sources = projectedSources(volume);
   const parts = await Promise.all(sources.map((source) => readSource(api, pod, source)));
-  const all: Record<string, Buffer> = Object.assign({}, ...parts.map(({ files }) => files));
+  const { files: all, cut } = bounded(Object.assign({}, ...parts.map(({ files }) => files)));
   // Of several files with the same name, the last one counts.
   const runs = (name: string): boolean =>
     parts.findLast(({ files }) => Object.hasOwn(files, name))!.executable.includes(name);
@@ -67,18 +73,46 @@ async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Prom
     ...parts.flatMap((part) => part.lacking),
     ...lackingIn(volume, sources),
     ...written(pod, volume),
+    ...cut,
   ];
   const executable = Object.keys(all).filter(runs);
-  if (subPath === undefined) return { path, isFile: false, files: all, executable, lacking };
+  const isLive = sources.length > 0 && subPath === undefined;
+  if (subPath === undefined) return { path, isFile: false, isLive, files: all, executable, lacking };
   const file = entryOf(all, subPath);
-  const isFile = (name: string): boolean => name === subPath;
-  if (file)
-    return { path, isFile: true, files: { [subPath]: file }, executable: executable.filter(isFile), lacking };
-  const isBelow = (name: string): boolean => name.startsWith(`${subPath}/`);
-  const within = (name: string): string => name.slice(subPath.length + 1);
-  const below = Object.entries(all).filter(([name]) => isBelow(name));
-  const files = Object.fromEntries(below.map(([name, content]) => [within(name), content]));
-  return { path, isFile: false, files, executable: executable.filter(isBelow).map(within), lacking };
+  const only = (name: string): boolean => name === subPath;
+  const one = { path, isFile: true, isLive, lacking };
+  if (file) return { ...one, files: { [subPath]: file }, executable: executable.filter(only) };
+  return { ...partOf({ ...one, isFile: false, files: all, executable }, subPath), path };
+}
+
+/** What a volume has below one of its directories, by the names there. */
+export function partOf(volume: MountedVolume, directory: string): MountedVolume {
+  const isBelow = (name: string): boolean => name.startsWith(`${directory}/`);
+  const within = (name: string): string => name.slice(directory.length + 1);
+  const below = Object.entries(volume.files).filter(([name]) => isBelow(name));
+  return {
+    ...volume,
+    path: `${volume.path}/${directory}`,
+    files: Object.fromEntries(below.map(([name, content]) => [within(name), content])),
+    executable: volume.executable.filter(isBelow).map(within),
+  };
+}
+
+/** A ConfigMap has at most 1 MiB, but that can be a hundred thousand files, and a projected volume can have many ConfigMaps. */
+const MOST_FILES = 5_000;
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/** The files that are copied. The API server refuses paths that lead out of the volume, so such a path did not come from there. */
+function bounded(all: Record<string, Buffer>): { files: Record<string, Buffer>; cut: string[] } {
+  const valid = Object.entries(all).filter(([path]) => isVolumePath(path));
+  let bytes = 0;
+  const files = valid.filter(([, content], index) => {
+    bytes += content.length;
+    return index < MOST_FILES && bytes <= MOST_BYTES;
+  });
+  const isCut = files.length < valid.length;
+  const what = `what is beyond the first ${MOST_FILES} files or ${MOST_BYTES / 1024 / 1024} MiB`;
+  return { files: Object.fromEntries(files), cut: isCut ? [what] : [] };
 }
 
 /** An emptyDir lacks nothing, since it is empty at first; the contents of other volumes are only in the cluster. */
@@ -148,6 +182,9 @@ function isExecutable(mode: number): boolean {
   return (mode & 0o111) !== 0;
 }
 
+/** What the API server accepts as a key of a ConfigMap or Secret. */
+const KEY = /^(?!\.\.|\.$)[-.\w]{1,253}$/;
+
 async function readData(api: ClusterApi, { namespace }: OwnPod, source: DataSource): Promise<Part> {
   const { kind, name, items, optional, defaultMode = READ_ALONE } = source;
   const object = await api.get<Secret & ConfigMap>({ kind, namespace, name }).catch(() => undefined);
@@ -158,10 +195,12 @@ async function readData(api: ClusterApi, { namespace }: OwnPod, source: DataSour
     };
   const encoded = Object.entries((kind === 'Secret' ? object.data : object.binaryData) ?? {});
   const texts = kind === 'Secret' ? [] : Object.entries(object.data ?? {});
-  const data = new Map([
-    ...encoded.map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
-    ...texts.map(([key, value]) => [key, Buffer.from(value)] as const),
-  ]);
+  const data = new Map(
+    [
+      ...encoded.map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
+      ...texts.map(([key, value]) => [key, Buffer.from(value)] as const),
+    ].filter(([key]) => KEY.test(key)),
+  );
   const chosen = (items ?? [...data.keys()].map((key): KeyToPath => ({ key, path: key }))).filter(({ key }) =>
     data.has(key),
   );

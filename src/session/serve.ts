@@ -2,13 +2,15 @@ import type { Work } from '../cluster/work.ts';
 import type { Gate, Supervisor } from '../controller/supervisor.ts';
 import { followKeyPairs } from '../local/follow-key-pairs.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
-import type { FoundPair, KeyPairs } from '../local/key-pairs.ts';
+import { type FoundPair, type KeyPairs, mountPointsOf } from '../local/key-pairs.ts';
 import type { TargetService } from '../operator/target.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { followManifests } from './manifests.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/controller.ts';
+import { followConfiguration } from './start/follow-configuration.ts';
+import type { Replanning } from './start/replan.ts';
 import type { Session } from './start/session.ts';
 
 /** What runs while reviews arrive. */
@@ -21,15 +23,17 @@ export interface ServeParts {
   kubeconfig: string[] | undefined;
   route: OpenRoute | undefined;
   supervisor: Supervisor | undefined;
+  replanning: Replanning;
   /** The Services with all their calls as they are now. */
   called: () => TargetService[];
   /** Holds the reviews while the controller is replaced. */
   gate: Gate | undefined;
 }
 
-/** Runs until the signal aborts: builds changed sources, replaces the controller, and uses renewed certificates. */
+/** Runs until the signal aborts: builds changed sources, replaces the controller, and uses renewed certificates and
+ * changed configuration. */
 export async function serve(session: Session, serving: ServeParts): Promise<void> {
-  const { work, pairs, called, supervisor, gate, kubeconfig } = serving;
+  const { work, pairs, called, supervisor, replanning, gate, kubeconfig } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
   if (!supervisor) emit(invitation(session));
@@ -43,6 +47,8 @@ export async function serve(session: Session, serving: ServeParts): Promise<void
   const search = { ...keyPairSearch(context, target), called };
   const following = Promise.all([
     followKeyPairs(search, pairs, useRenewed, { emit, signal }),
+    supervisor &&
+      followConfiguration({ replanning, keyPairMounts: mountPointsOf(pairs, target.manager) }, work),
     followManifests({ root: context.root, groups: session.facts.groups, target }, work),
   ]);
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);

@@ -29,6 +29,7 @@ import type { SessionDebugger } from './start/debugger.ts';
 import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
 import { endedPods, followOldPods } from './start/old-pods.ts';
+import { createReplanning } from './start/replan.ts';
 import type { Session } from './start/session.ts';
 import { lateUid } from './start/stand-in.ts';
 import { openStarts } from './start/starts.ts';
@@ -49,17 +50,16 @@ export async function takeOver(session: RunningSession): Promise<void> {
     begin: starts?.begin,
   });
   standing.election = election;
-  const controller = planned && { ...planned, late, upToDate, debugging: debug?.debugging, election };
+  const controller = planned && { ...planned.plan, late, upToDate, debugging: debug?.debugging, election };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   await supervisor?.prepare();
   // By now, everything that can be checked before a write has been checked.
-  const { sessionId, context } = session;
-  const targets = targetsOf(target);
-  emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
-  standing.mayHaveChanged = !session.options.embedded;
-  const onManager = followManager(session, work, { pairs, proxy: starts?.access, controller, supervisor });
-  const watched = guardedObjects(session, onManager).map((one) => watchedObject(one, session.sessionId));
+  announceStart(session);
+  const replanning = createReplanning(session, work, { pairs, proxy: starts?.access, planned, supervisor });
+  const watched = guardedObjects(session, followManager(work, replanning)).map((one) =>
+    watchedObject(one, session.sessionId),
+  );
   session.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
   await allOrNone([firstBuild(session), holdAndOpen(session)], ending);
@@ -85,6 +85,7 @@ export async function takeOver(session: RunningSession): Promise<void> {
   await announceReady(session, pausing);
   const serving = serve(session, {
     ...{ work, pairs, keyPairDirectories, kubeconfig, called: () => session.called, route, supervisor },
+    replanning,
     gate: gate ?? debug?.gate,
   });
   await (session.guest ? attended(session, session.guest, serving) : serving);
@@ -96,6 +97,12 @@ async function attended(session: RunningSession, guest: Guest, serving: Promise<
   const attending = guest.attend(session);
   await Promise.race([serving, attending]).catch((error) => session.ending.abort(error));
   await attending;
+}
+
+function announceStart({ work, sessionId, context, target, standing, options }: RunningSession): void {
+  const targets = targetsOf(target);
+  work.emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
+  standing.mayHaveChanged = !options.embedded;
 }
 
 /** Another session can have taken the port during the build. */

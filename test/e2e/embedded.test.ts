@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
-import { application, checkoutSample } from '../support/sample-operator.ts';
+import { application, checkoutSample, NAMESPACE } from '../support/sample-operator.ts';
+import { addSettings } from '../support/settings-of-sample.ts';
 
 const BUILT_MS = 240_000;
 const LOG = (line: string) => console.error(line);
@@ -14,6 +15,7 @@ const LOG = (line: string) => console.error(line);
 it('a checkout that was never deployed has its first review answered, its reconciles seen, and leaves nothing', async () => {
   await using checkout = await checkoutSample();
   const cwd = checkout.directory;
+  await addSettings(cwd);
   const state = join(cwd, '.state');
   const env = { XDG_STATE_HOME: state, KUBECONFIG: join(cwd, 'no-kubeconfig'), KUBEBUILDER_ASSETS: '' };
   const without = await runDevloop(['up', '--embedded'], { cwd, env });
@@ -49,6 +51,34 @@ it('a checkout that was never deployed has its first review answered, its reconc
   expect(await kubectl('get', 'deployment', 'web', '-o', 'name')).toBe('deployment.apps/web\n');
   const bad = join(cwd, 'config/samples/apps_v1_application_bad.yaml');
   await expect(kubectl('apply', '-f', bad)).rejects.toThrow('is invalid');
+
+  const output = (text: string) => up.waitFor('controller.output', ({ line }) => line.includes(text));
+  const level = (text: string) =>
+    kubectl(
+      'patch',
+      'configmap',
+      'application-operator-settings',
+      '-n',
+      NAMESPACE,
+      '-p',
+      `{"data":{"level.txt":"${text}"}}`,
+    );
+  await output('starts with one in settings, variable one, subPath one');
+  await level('two');
+  await output('sees two in settings, variable one, subPath one');
+  await output('sees two in applicat, variable one, subPath one');
+  const objects = [{ kind: 'ConfigMap', namespace: NAMESPACE, name: 'application-operator-settings' }];
+  for (const [code, values] of [
+    ['configuration.updated', { objects, paths: ['/settings', '/etc/application-operator'] }],
+    ['configuration.variables', { objects, variables: ['SETTINGS_LEVEL'] }],
+    ['configuration.sub-path', { objects, path: '/fixed.txt' }],
+  ] as const)
+    expect((await up.waitFor('note', (note) => note.code === code)).values).toEqual(values);
+  await writeFile(
+    join(cwd, 'cmd/settings_more.go'),
+    'package main\n\nfunc init() { println("another build") }\n',
+  );
+  await output('starts with two in settings, variable two, subPath two');
 
   const running = (await readdir(join(state, 'devloop'))).find((name) => name.startsWith('embedded-'))!;
   const record = await readFile(join(state, 'devloop', running, 'etcd.json'), 'utf8');

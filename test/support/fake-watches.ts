@@ -20,7 +20,7 @@ type Deliver = (what: string) => Promise<void>;
 const nameIn = (query: Record<string, string>): string | undefined =>
   query.fieldSelector?.replace('metadata.name=', '');
 
-const WATCHED: Kind[] = ['Service', 'Deployment', 'Endpoints', 'EndpointSlice'];
+const WATCHED: Kind[] = ['Service', 'Deployment', 'Endpoints', 'EndpointSlice', 'ConfigMap', 'Secret'];
 
 export function fakeWatches(cluster: FakeCluster, namespace: string): FakeWatches {
   const history: Change[] = [];

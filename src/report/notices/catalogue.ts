@@ -1,5 +1,6 @@
 import { CALLS } from './calls.ts';
 import { COMMAND } from './command.ts';
+import { CONFIGURATION } from './configuration.ts';
 import { CONTROLLER } from './controller.ts';
 import { DEBUGGER } from './debugger.ts';
 import { EMBEDDED } from './embedded.ts';
@@ -30,6 +31,7 @@ import { VERIFY } from './verify.ts';
 export const NOTICES = {
   ...CALLS,
   ...COMMAND,
+  ...CONFIGURATION,
   ...CONTROLLER,
   ...DEBUGGER,
   ...EMBEDDED,

@@ -142,7 +142,7 @@ async function run(
   // Nobody calls the webhooks, and this machine does not see whether they are served in another network.
   const alone = onlyWay && { onlyWay, webhook: undefined };
   const upToDate = prepared?.upToDate;
-  const planned = { ...controller, ...alone, late: [starts.late], upToDate, election };
+  const planned = { ...controller.plan, ...alone, late: [starts.late], upToDate, election };
   await using supervisor = createSupervisor(planned, { emit, signal: io.signal });
   await supervisor.prepare();
   await supervisor.build('throw');

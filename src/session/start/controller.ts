@@ -6,7 +6,7 @@ import type { Prepared } from '../../checkout/language.ts';
 import type { Work } from '../../cluster/work.ts';
 import { controllerSettings } from '../../config/merge.ts';
 import { requireProgram } from '../../controller/named-program.ts';
-import type { ControllerPlan, Supervisor } from '../../controller/supervisor.ts';
+import type { Supervisor } from '../../controller/supervisor.ts';
 import { languageOf } from '../../languages.ts';
 import type { ApiAccess } from '../../local/api-access.ts';
 import {
@@ -61,7 +61,7 @@ export interface LocalParts {
   pairs: KeyPairs;
   /** Where the controller looks for its key pair. */
   keyPairDirectories: string[];
-  controller: ControllerPlan | undefined;
+  controller: PlannedController | undefined;
   /** What KUBECONFIG lists for a controller that the user starts. */
   kubeconfig?: string[];
   dlv?: string;
@@ -145,7 +145,7 @@ export async function prepareLocally(session: Session, proxy: ApiAccess | undefi
   return {
     pairs,
     keyPairDirectories: [files.keyPairDirectory, ...written],
-    controller: controller.plan,
+    controller,
     dlv,
   };
 }

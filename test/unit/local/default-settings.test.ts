@@ -69,7 +69,10 @@ async function plan({ words = [], running, definedElsewhere = false }: Partial<C
   };
   const args = words.map((word) => ({ value: word, shown: word }));
   const settings = openSettings({ args, variables: {}, files: new Map() }, known);
-  const busyPorts = await busyPortsIn(settings.read(), running);
+  const busyPorts = await busyPortsIn(
+    settings.read(),
+    running && { args: running.map((value) => ({ value, shown: value })), variables: {}, files: new Map() },
+  );
   return (await madeLocal({ args: words }, { busyPorts }, known)).args;
 }
 

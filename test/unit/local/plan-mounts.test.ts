@@ -81,6 +81,10 @@ async function plan({
     words,
     emit,
   );
+  // Their names contain a hash.
+  const hashed = planned.copied.map(({ directory }) => directory).filter((one) => one.includes('/mounts/'));
+  const numbered = (text: string) =>
+    hashed.reduce((all, one, index) => all.replaceAll(one, `${DIRECTORY}/mounts/${index}`), text);
   const start = { args: [], variables: {}, files: mountedTexts(planned.copied) };
   const local = openSettings(start, { secrets: new Set(), commandNames: new Set() });
   const here = {
@@ -94,11 +98,14 @@ async function plan({
   const told = (type: 'note' | 'warning') =>
     events.flatMap((event) => (event.type === type ? [{ code: event.code, values: event.values }] : []));
   const files = needed.map(({ files }) =>
-    Object.fromEntries(Object.entries(files).map(([name, content]) => [name, String(content)])),
+    Object.fromEntries(Object.entries(files).map(([name, content]) => [name, numbered(String(content))])),
   );
-  const at = Object.fromEntries(planned.paths.map(({ from, to }) => [from, to.replace(`${DIRECTORY}/`, '')]));
+  const at = Object.fromEntries(
+    planned.paths.map(({ from, to }) => [from, numbered(to).replace(`${DIRECTORY}/`, '')]),
+  );
   const executable = needed.map((one) => one.executable);
-  return { at, files, executable, notes: told('note'), warnings: told('warning'), placed: planned.placed };
+  const placed = planned.placed.map((one) => ({ ...one, from: numbered(one.from) }));
+  return { at, files, executable, notes: told('note'), warnings: told('warning'), placed };
 }
 
 test('a file and a directory that an argument names are copied; leader election is turned off in the copy', async () => {
@@ -328,17 +335,16 @@ test('what only the sources name is found in its place, where files can be place
 
 test('of a volume, only what the sources name is there', async () => {
   const items = ['a/x', 'a/y', 'b', 'c'].map((path) => ({ key: 'blob', path }));
-  const { placed } = await plan({
+  const { placed, files } = await plan({
     volumes: [{ name: 'settings', configMap: { name: 'settings', items } }],
     mounts: { settings: '/shop' },
     words: [],
     sourcePaths: ['/shop/a', '/shop/a/x', '/shop/b', '/shop/none', '/shops/c'],
     mayPlace: true,
   });
-  expect(placed.map(({ from, to }) => [from, to])).toEqual([
-    [`${DIRECTORY}/mounts/0/a`, '/shop/a'],
-    [`${DIRECTORY}/mounts/0/b`, '/shop/b'],
-  ]);
+  // A directory, because a file that is mounted by itself does not change any more.
+  expect(placed).toMatchObject([{ from: `${DIRECTORY}/mounts/0`, to: '/shop' }]);
+  expect(files.map((all) => Object.keys(all))).toEqual([['a/x', 'a/y', 'b']]);
 });
 
 test.each([

@@ -433,6 +433,10 @@ test.each<[string, string[] | undefined]>([
   expect(events.some(({ type }) => type === 'warning')).toBe(expected === undefined);
 });
 
+/** The name of a copy has a hash, so that it is the same one as long as the volume is mounted there. */
+const withoutHashes = (words: string[]) =>
+  words.map((word) => word.replace(/mounts\/\w+-[0-9a-f]{8}/, 'mounts/0'));
+
 test.each<[string, { command?: string[]; args: string[] }, string[]]>([
   [
     'an init',
@@ -451,7 +455,7 @@ test.each<[string, { command?: string[]; args: string[] }, string[]]>([
   manager.object.spec.template.spec.volumes = [{ name: 'settings', emptyDir: {} }];
   const volumeMounts = [{ name: 'settings', mountPath: '/app/conf' }];
   Object.assign(manager.container, { command: undefined, volumeMounts, ...words });
-  expect((await plan(rest)).plan.run.slice(1)).toEqual(expected);
+  expect(withoutHashes((await plan(rest)).plan.run.slice(1))).toEqual(expected);
 });
 
 test('a variable that cannot be had is named, and so is one that is only made up', async () => {
@@ -492,7 +496,7 @@ test('a path that is relative to the working directory of the container finds it
     workingDir: '/app',
     volumeMounts: [{ name: 'settings', mountPath: '/app/conf' }],
   });
-  expect((await plan(rest)).plan.run.slice(1)).toEqual([
+  expect(withoutHashes((await plan(rest)).plan.run.slice(1))).toEqual([
     '--config=/state/s1/mounts/0/a.yaml',
     '/state/s1/mounts/0',
     'other/a.yaml',
@@ -502,7 +506,7 @@ test('a path that is relative to the working directory of the container finds it
     ...{ workingDir: undefined, args: ['--config=app/conf/a.yaml', 'app', '--mode=app', './app/conf'] },
     volumeMounts: [{ name: 'settings', mountPath: '/app' }],
   });
-  expect((await plan(rest)).plan.run.slice(1)).toEqual([
+  expect(withoutHashes((await plan(rest)).plan.run.slice(1))).toEqual([
     ...['--config=/state/s1/mounts/0/conf/a.yaml', 'app', '--mode=app', '/state/s1/mounts/0/conf'],
   ]);
 });

@@ -1,20 +1,15 @@
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Secret } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
-import { planController } from '../../../src/local/plan.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { followManager } from '../../../src/session/start/follow-manager.ts';
-import type { Session } from '../../../src/session/start/session.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
-import { partly } from '../../support/partly.ts';
-import { settingsOf } from '../../support/settings.ts';
-import { CHECKOUT, inputs } from '../local/support/inputs.ts';
+import { replanningWith } from './support/replanning.ts';
 
 const cluster = fakeCluster();
 let home: string;
@@ -33,40 +28,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true }));
 
-/** Follows the manager of a session whose directory does not exist, as after its end. `copy` is the copy of the manager's Secret. */
-async function following(): Promise<{ follow: (object: Workload) => void; object: Workload; copy: string }> {
+/** Follows the manager of a session whose directory does not exist, as after its end. `copy` finds the copy of the manager's Secret. */
+async function following(): Promise<{
+  follow: (object: Workload) => void;
+  object: Workload;
+  copy: () => Promise<string | undefined>;
+}> {
   const directory = join(home, 's1');
-  const files = { directory, keyPairDirectory: join(directory, 'certs') };
-  const { target, ...rest } = inputs({ api: cluster.api, files });
-  const { container, object } = target.manager!;
-  container.volumeMounts = [{ name: 'settings', mountPath: '/settings' }];
-  object.spec.template.spec.volumes = [{ name: 'settings', secret: { secretName: 'settings' } }];
-  const work = {
-    ...{ api: cluster.api, sessionId: 's1', signal: ending.signal },
-    emit: (event: DevloopEvent) => void events.push(event),
-  };
-  const { plan } = await planController({ ...rest, target }, work);
-  const session = partly<Session>({
-    target,
-    files,
-    sessionId: 's1',
-    moved: new Map(),
-    facts: rest.facts,
-    plan: { standIn: [], pause: [] },
-    options: { controller: true },
-    io: { env: rest.env },
-    context: {
-      api: cluster.api,
-      root: CHECKOUT,
-      checkout: rest.checkout,
-      settings: settingsOf({ controller: { run: ['./run'], env: { LEVEL: 'debug' } } }),
-    },
-  });
-  const supervisor = { runWith() {} } as never;
-  const follow = followManager(session, work, {
-    ...{ pairs: new Map(), proxy: undefined, controller: plan, supervisor },
-  });
-  return { follow, object, copy: join(directory, 'mounts', '0', 'settings.yaml') };
+  const emit = (event: DevloopEvent) => void events.push(event);
+  const volumes = [{ name: 'settings', secret: { secretName: 'settings' } }];
+  const given = { api: cluster.api, directory, signal: ending.signal, emit, volumes };
+  const { replanning, work } = await replanningWith({ ...given, mounts: { settings: '/settings' } }, false);
+  const follow = followManager(work, replanning);
+  const { object } = replanning.manager!;
+  const copy = async () => (await readdir(join(directory, 'mounts')).catch(() => []))[0];
+  return { follow, object, copy };
 }
 
 /** A new version of the manager that reads the Secret. */
@@ -80,7 +56,7 @@ it('copies what a new version of the manager mounts', async () => {
   const { follow, object, copy } = await following();
   follow(reading(object));
   await eventually(async () => expect(events).toContainEqual(expect.objectContaining({ restart: true })));
-  expect(existsSync(copy)).toBe(true);
+  expect(await copy()).toContain('settings');
 });
 
 it('writes nothing once the session has ended: nobody would remove it', async () => {
@@ -94,5 +70,5 @@ it('writes nothing once the session has ended: nobody would remove it', async ()
   follow(reading(object));
   await read.promise;
   await sleep(200);
-  expect(existsSync(copy)).toBe(false);
+  expect(await copy()).toBeUndefined();
 });

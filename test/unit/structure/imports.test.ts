@@ -44,7 +44,7 @@ const ROOMS = {
   machine: '',
   main: 'cli machine report',
   mcp: 'config report session session/context',
-  operator: 'checkout cluster cluster/api cluster/marks languages',
+  operator: 'checkout cluster cluster/api cluster/marks languages machine',
   'operator/manifests': 'checkout cluster/api cluster/marks cluster/takeover operator',
   'operator/rbac': 'cluster/api operator/manifests',
   page: 'calls machine report reviews',
