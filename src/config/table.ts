@@ -187,6 +187,12 @@ export const SETTINGS = {
     more: 'Plain words and quotes, or a list of words.',
     isOfOneController: true,
   }),
+  'controller.generate': row(COMMAND, 'runs before each build, for code and manifests that are generated', {
+    example: 'make manifests generate',
+    otherwise: 'none',
+    more: 'It runs in the directory of devloop.yaml; if it fails, so does the build.',
+    isOfOneController: true,
+  }),
   'controller.run': row(COMMAND, 'runs the controller', {
     example: 'target/debug/my-operator --verbose',
     otherwise: 'the built program',

@@ -20,10 +20,20 @@ export type BuildOutcome =
   | (Finished & { ok: true; program: Omit<Program, 'build' | 'fromMs'> })
   | { ok: false; ms: number; output: string };
 
+/** A command that writes sources and manifests of the checkout. */
+export interface Generation {
+  command: string[];
+  cwd: string;
+  /** Whether it has just run for the first build. */
+  isDone?: boolean;
+}
+
 export interface BuildPlan {
   cwd: string;
   /** The build command; undefined if the program is built already. */
   build: string[] | undefined;
+  /** What runs before each build. */
+  generate?: Generation | undefined;
   output?: BuildOutput;
   /** The build tool of the checkout, which the build command runs, or is; absent if devloop does not know it. */
   tool?: BuildTool | undefined;
@@ -73,7 +83,8 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
   const binary = programFile(plan, build);
   const program = { run: run.with(0, await linkAs(runAs, binary)), file: binary };
   const known = { cwd, command, output };
-  const finished = build === 0 ? await finishedBefore(plan, known, binary) : undefined;
+  // What was generated can differ from what the kept program was built from.
+  const finished = build === 0 && !plan.generate ? await finishedBefore(plan, known, binary) : undefined;
   const outcome = finished
     ? await built(program, plan, finished)
     : await runBuild(command.with(output, binary), plan, program, io);

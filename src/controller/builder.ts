@@ -3,6 +3,7 @@ import type { BuildProgress } from '../checkout/language.ts';
 import { messageOf } from '../errors.ts';
 import { type BuildOutcome, buildProgram } from './build.ts';
 import { askGit, buildId } from './build-id.ts';
+import { generateFirst } from './generate.ts';
 import { type Program, removeProgram } from './programs.ts';
 import type { RestartEvent } from './restart-state.ts';
 import type { ControllerPlan, Supervised } from './supervised.ts';
@@ -34,11 +35,11 @@ export async function buildOnce(
   const untilEnded = AbortSignal.any([signal, ended.signal]);
   if (progress) void countLater(plan, progress, untilEnded);
   // The build starts before anything else takes this process's time: people are waiting for the go tool.
-  const building = buildProgram(plan, number, {
-    signal,
-    emit: ports.emit,
-    onErrors: (text) => progress?.read(text),
-  });
+  const building = generateFirst(supervised, number, signal).then(
+    (failed) =>
+      failed ??
+      buildProgram(plan, number, { signal, emit: ports.emit, onErrors: (text) => progress?.read(text) }),
+  );
   const git = askGit({ cwd: plan.cwd, build: number }, untilEnded);
   try {
     const built = await reportWhileWaiting(

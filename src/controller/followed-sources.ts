@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { COARSE_CLOCK_MS } from '../checkout/files.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { OnChange } from './changes.ts';
 import type { Supervised } from './supervised.ts';
@@ -39,11 +40,13 @@ export async function rememberSources(
   await sources.note(keptProgram, { file, fromMs });
 }
 
-/** A build command may generate sources. The known build tools do not, so a file that changes while they run was edited. */
-function isOfBuild({ plan, buildSpan }: Supervised, modifiedMs: number): boolean {
+/** What runs before a build generates sources, and a build command may. The known build tools do not, so a file that changes while they run was edited. */
+function isOfBuild({ plan, buildSpan, generatedSpan }: Supervised, modifiedMs: number): boolean {
   const { tool, build = [] } = plan;
   const isKnown = tool?.builds(build) ?? false;
-  return !isKnown && modifiedMs >= buildSpan.fromMs && modifiedMs <= buildSpan.toMs;
+  const isIn = (span: Supervised['buildSpan'] | undefined): boolean =>
+    span !== undefined && modifiedMs >= span.fromMs - COARSE_CLOCK_MS && modifiedMs <= span.toMs;
+  return isIn(generatedSpan) || (!isKnown && isIn(buildSpan));
 }
 
 function named(file: string, cwd: string): string {

@@ -78,6 +78,8 @@ export interface Supervised {
   lastBuild: number;
   /** The last build, on the clock of `Date.now()`: what was saved after its start might not be in the program. */
   buildSpan: { fromMs: number; toMs: number };
+  /** When the last generation before a build ran, on the same clock. */
+  generatedSpan?: { fromMs: number; toMs: number };
 }
 
 /** A program with the arguments of the plan as it is now; by default the newest. */

@@ -164,13 +164,13 @@ function lookAhead(supervised: Supervised): void {
 
 async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): Promise<void> {
   const { plan, ports, disposed } = supervised;
-  if (plan.build === undefined) return;
+  if (plan.build === undefined && plan.generate === undefined) return;
   ports.emit({ type: 'build.started', reason: [] });
   const signal = AbortSignal.any([ports.signal, disposed]);
   const built = await buildOnce(supervised, 0, signal);
   if (!built.ok) {
     if (ifItFails === 'throw') {
-      const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
+      const message = `The controller failed to build (${(plan.build ?? plan.generate!.command).join(' ')}):\n${built.output}`;
       throw new DevloopError('controller.build-failed', message, {
         hint: adviceFor(built.output, plan, [`Fix the error. Then: ${AGAIN}`]),
       });

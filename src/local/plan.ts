@@ -42,6 +42,8 @@ export interface ControllerInputs extends SettingsInputs {
   forDebugger?: DebugBuild | undefined;
   /** Whether the controller is built and run next; false in a dry run. */
   isBuilt?: boolean | undefined;
+  /** Whether what the user wants to be generated before each build is there for the first one. */
+  isGenerated?: boolean | undefined;
   /** See ProgramHints. */
   callTags?: string | undefined;
   /** The main package that a saved set names. */
@@ -101,6 +103,7 @@ export async function planController(
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
+    generate: generationOf(inputs),
     output: program.output,
     tool: program.tool,
     withoutChosen: program.withoutChosen,
@@ -130,6 +133,11 @@ export async function planController(
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
+}
+
+function generationOf({ settings, checkout, isGenerated }: ControllerInputs): ControllerPlan['generate'] {
+  const { generate } = settings;
+  return generate && { command: generate, cwd: checkout.root, isDone: isGenerated };
 }
 
 function kubeconfigFlag([file]: string[] = [], emit: Emit): string[] {

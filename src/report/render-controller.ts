@@ -20,13 +20,7 @@ export function renderController(event: ControllerEvent, paint: Paint, columns?:
     case 'build.reverted':
       return buildLine(event, paint);
     case 'controller.planned':
-      return [
-        ...(event.build ? [row('would build', commandLine(event.build))] : []),
-        row('would run', commandLine(event.command)),
-        // If the main package is in another module, the commands work only in that module's directory.
-        row('in', event.cwd),
-        row('identity', oneLine(event.account ?? 'your account')),
-      ].join('\n');
+      return plannedLines(event);
     case 'controller.kubeconfig':
       return row('run it with', `KUBECONFIG=${shellWord(event.files.join(delimiter))}`);
     case 'controller.identity':
@@ -76,6 +70,22 @@ function identityText({ how, account = '' }: Of<'controller.identity'>): string 
 }
 
 type BuildEvent = Extract<DevloopEvent, { type: `build.${string}` }>;
+
+function plannedLines({
+  generate,
+  build,
+  command,
+  cwd,
+  account,
+}: Extract<ControllerEvent, { type: 'controller.planned' }>): string {
+  return [
+    ...[generate, build].flatMap((one) => (one ? [row('would build', commandLine(one))] : [])),
+    row('would run', commandLine(command)),
+    // If the main package is in another module, the commands work only in that module's directory.
+    row('in', cwd),
+    row('identity', oneLine(account ?? 'your account')),
+  ].join('\n');
+}
 
 function buildLine(event: BuildEvent, paint: Paint): string {
   switch (event.type) {

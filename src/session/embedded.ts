@@ -2,6 +2,7 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { connect } from '../cluster/api/client.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
+import { loadConfig } from '../config/load.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -30,7 +31,8 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
   const { running, kubeconfig, port } = await claimPlace(await thisMachine(io.env), root, io.emit);
   started.defer(() => rm(running, { recursive: true, force: true }));
   const assets = await requireAssets(root, io);
-  const manifests = await CheckoutManifests.of({ root, assets, scratch: running }, io);
+  const generate = (await loadConfig(io.cwd))?.config.controller?.generate;
+  const manifests = await CheckoutManifests.of({ root, assets, scratch: running, generate }, io);
   const rendered = await manifests.first();
   const egress = join(running, 'egress.sock');
   started.use(await listenForEgress(egress));

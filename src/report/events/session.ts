@@ -25,7 +25,14 @@ export type SessionEvent =
    * In a dry run: how the controller would be built (if at all) and run. `account`: the ServiceAccount as which it is to call the API server, if
    * the user's account may let it; absent if it works with that.
    */
-  | { type: 'controller.planned'; build?: string[]; command: string[]; cwd: string; account?: string }
+  | {
+      type: 'controller.planned';
+      generate?: string[];
+      build?: string[];
+      command: string[];
+      cwd: string;
+      account?: string;
+    }
   /** kube-apiserver reached this machine through the Service (`namespace/name`). */
   | { type: 'route.verified'; route: string; address: string; service: string; latencyMs: number }
   /** The connection broke and devloop is reconnecting. Reviews that arrive now wait within their budget, or fail. */

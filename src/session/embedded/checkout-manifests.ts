@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { runGeneration } from '../../controller/generate.ts';
 import { DevloopError } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
@@ -12,6 +13,8 @@ export interface Place {
   assets: string;
   /** A directory of the session. */
   scratch: string;
+  /** The user's command that writes the manifests; it also runs before each build. */
+  generate: string[] | undefined;
 }
 
 /** What the checkout would deploy. Where its manifests are missing or old, they are generated into the session's directory. */
@@ -29,12 +32,15 @@ export class CheckoutManifests {
   }
 
   static async of(place: Place, io: Io): Promise<CheckoutManifests> {
-    return new CheckoutManifests(place, io, await Generating.of(place.root));
+    return new CheckoutManifests(place, io, place.generate ? undefined : await Generating.of(place.root));
   }
 
   /** Throws 'embedded.manifests' if they are missing, and cannot be generated. */
   async first(): Promise<Rendered> {
     const generating = this.#generating;
+    const { generate, root } = this.#place;
+    const failed = generate && (await runGeneration({ command: generate, cwd: root }, this.#io.signal));
+    if (failed) throw notGenerated(failed.output);
     const { isMissing, old } = generating?.age() ?? { isMissing: false, old: [] };
     const isStale = isMissing || old.length > 0;
     const whyNot = generating && isStale ? await this.#generate(generating, isMissing, old) : undefined;
@@ -99,6 +105,11 @@ export class CheckoutManifests {
     if (missing.length + old.length > 0)
       this.#io.emit(notice('manifests.generated', { missing, old, command }));
   }
+}
+
+function notGenerated(output: string): DevloopError {
+  const hint = 'Fix the error, or `controller.generate` in devloop.yaml.';
+  return new DevloopError('embedded.manifests', `The manifests cannot be generated: ${output}`, { hint });
 }
 
 function notThere(why: string, command: string): DevloopError {

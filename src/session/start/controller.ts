@@ -249,6 +249,7 @@ export function controllerInputs(
     prepared: session.prepared,
     forDebugger: options.debug && (options.debug.all ? 'all' : 'own modules'),
     isBuilt: !options.dryRun,
+    isGenerated: options.embedded !== undefined,
     podName: session.ownPod?.name ?? podNameFor(target, sessionId),
     standIn: standInFor(session),
     podUid: session.ownPod?.uid ?? podUidFor(target, plan.standIn),

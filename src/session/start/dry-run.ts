@@ -53,11 +53,12 @@ export async function printPlan(command: UpCommand, found: Proposal): Promise<vo
   // Throws as `up` does.
   const wanted = wantedAccount({ ...command, target });
   if (controller) {
-    const { build, run, cwd } = controller.plan;
+    const { generate, build, run, cwd } = controller.plan;
     const shown = shownCommand(run, controller.plan);
     const command = dlv === undefined ? shown : await debugged(dlv, shown);
     const account = wanted && usernameOf(wanted.account);
-    io.emit({ type: 'controller.planned', build, command, cwd, ...(account && { account }) });
+    const more = { ...(generate && { generate: generate.command }), ...(account && { account }) };
+    io.emit({ type: 'controller.planned', build, command, cwd, ...more });
   }
 
   function print(changes: PlannedChange[], of: { route?: string } = {}): void {

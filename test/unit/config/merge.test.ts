@@ -30,6 +30,7 @@ const WALK: Record<Key, { other: string; byDefault?: unknown }> = {
   'certificates.directory': { other: 'other' },
   'controller.package': { other: '.' },
   'controller.build': { other: '[make, manager]' },
+  'controller.generate': { other: '[make, crds]' },
   'controller.run': { other: 'bin/manager' },
   'controller.watch': { other: '[.]' },
   'controller.env': { other: '{ A: b }' },
