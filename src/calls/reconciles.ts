@@ -1,4 +1,10 @@
-import { type CauseEvent, hasFailed, type ReconcileCall, type ReconcileSummary } from '../report/call.ts';
+import {
+  type CauseEvent,
+  hasFailed,
+  type ReconcileCall,
+  type ReconcileSummary,
+  type RetriedReconcile,
+} from '../report/call.ts';
 import { keepNewest } from './newest.ts';
 import { CALLS_VERSION, type CallRecord, type ReconcileRecord } from './record.ts';
 
@@ -33,8 +39,19 @@ interface Open {
   isIncomplete?: true;
 }
 
+/** How the last reconcile of an object ended, in milliseconds since 1970. */
+interface Last {
+  id: string;
+  result: Ended['result'];
+  at: number;
+  requeueAfterMs: number | undefined;
+}
+
 /** A controller runs few reconciles at once; those that never end are forgotten. */
 const MOST_OPEN = 1_000;
+const MOST_LAST = 10_000;
+/** The clocks of two processes, and what their timers may be early. */
+const DUE_MS = 50;
 const MOST_CALLS = 30;
 const MOST_LINES = 100;
 const LONGEST_LINE = 2_000;
@@ -44,6 +61,7 @@ const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** The reconciles that run now, with their calls and log lines. */
 export class Reconciles {
   #open = new Map<string, Open>();
+  #last = new Map<string, Last>();
 
   begin(begun: Begun, after: CauseEvent[], build: string | undefined): void {
     const counts = { writes: 0, reads: 0, failed: 0 };
@@ -88,6 +106,8 @@ export class Reconciles {
     this.#open.delete(reconcile);
     const { begun, after, build, calls, counts, log } = open;
     const { at: begunAt, kind, namespace, ...what } = begun;
+    const retryOf = this.#retried(begun);
+    keepNewest(this.#last, MOST_LAST, keyOf(begun), { id, result, at, requeueAfterMs });
     return {
       v: CALLS_VERSION,
       id,
@@ -99,18 +119,32 @@ export class Reconciles {
       ...(error === undefined ? {} : { error: error.slice(0, LONGEST_ERROR) }),
       ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
       ...{ calls, counts, after },
+      ...(retryOf && { retryOf }),
       ms: Math.max(0, Math.round((at - begunAt) * 10) / 10),
       ...(build === undefined ? {} : { build }),
       ...(log.length > 0 ? { log } : {}),
     };
   }
 
+  #retried(begun: Begun): RetriedReconcile | undefined {
+    const last = this.#last.get(keyOf(begun));
+    if (last === undefined || last.result === 'success' || last.result === 'ended') return undefined;
+    const { id, result, at, requeueAfterMs = 0 } = last;
+    return begun.at >= at + requeueAfterMs - DUE_MS ? { id, result } : undefined;
+  }
+
   /** The IDs of those that the end of the process cuts off. Those whose end can have been lost are forgotten: they may have ended long before. */
   cutOffAt(at: number): string[] {
+    // The next process reconciles everything anyway.
+    this.#last.clear();
     const ran = [...this.#open].filter(([, { begun }]) => begun.at <= at);
     for (const [id, { isIncomplete }] of ran) if (isIncomplete) this.#open.delete(id);
     return ran.filter(([, { isIncomplete }]) => !isIncomplete).map(([id]) => id);
   }
+}
+
+function keyOf({ controller, kind, namespace, name }: Begun): string {
+  return JSON.stringify([controller, kind, namespace, name]);
 }
 
 /** What can be IDs of reconciles in a line of a log. */

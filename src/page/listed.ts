@@ -10,11 +10,13 @@ export interface ListRow {
   depth: number;
   /** Whether what is below it is shown; absent if nothing is. */
   isOpen?: boolean;
+  /** What is shown in the same row. */
+  again?: Entry[];
 }
 
 export interface Listed {
   rows: ListRow[];
-  /** How many entries the query selects, and of how many. */
+  /** How many groups the query selects something in, and of how many. */
   found: number;
   all: number;
 }
@@ -33,28 +35,35 @@ function isQuietGroup({ head }: Group): boolean {
 }
 
 function add(list: Listed, group: Group, query: Query, chosen: boolean | undefined): void {
-  const { head, below } = group;
-  const own = isRequest(head) ? 0 : 1;
+  const { head, below, again } = group;
   const { isHead, members } = selectedIn(group, query);
-  list.all += own + below.length;
-  list.found += (isHead ? own : 0) + members.length;
+  list.all += 1;
   if (!isHead && members.length === 0) return;
+  list.found += 1;
   // If only what is below it was found, it is shown at once.
   const isOpen = chosen ?? !isHead;
-  list.rows.push({ shown: head, group, depth: 0, ...(below.length > 0 ? { isOpen } : {}) });
+  const row = { shown: head, group, depth: 0, ...(again && { again }) };
+  list.rows.push({ ...row, ...(below.length > 0 ? { isOpen } : {}) });
   if (isOpen) list.rows.push(...(isHead ? below : members).map((one) => rowOf(one, group)));
 }
 
 /** Whether the query selects the head, which for a request means one of its reviews, and what it selects below it. */
-function selectedIn({ head, below }: Group, query: Query): { isHead: boolean; members: Below[] } {
+function selectedIn({ head, below, again = [] }: Group, query: Query): { isHead: boolean; members: Below[] } {
   if (isEmpty(query)) return { isHead: true, members: below };
-  const heads = isRequest(head) ? head.reviews : [head];
+  const heads = isRequest(head) ? head.reviews : [head, ...again];
+  const isSelected = (one: Entry): boolean => matches(query, one);
   return {
-    isHead: heads.some((one) => matches(query, one)),
-    members: below.filter(({ entry }) => matches(query, entry)),
+    isHead: heads.some(isSelected),
+    members: below.filter(({ entry, again: others = [] }) => isSelected(entry) || others.some(isSelected)),
   };
 }
 
-function rowOf({ entry, depth }: Below, group: Group): ListRow {
-  return { shown: entry, group, depth };
+function rowOf({ entry, depth, again }: Below, group: Group): ListRow {
+  return { shown: entry, group, depth, ...(again && { again }) };
+}
+
+/** The row of an entry or a request, also if it shares that of another one; -1 if it has none. */
+export function rowOfId(rows: ListRow[], id: string | undefined): number {
+  if (id === undefined) return -1;
+  return rows.findIndex(({ shown, again }) => shown.id === id || again?.some((one) => one.id === id));
 }

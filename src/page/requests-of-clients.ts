@@ -10,7 +10,7 @@ export interface Request {
   reviews: ReviewSummary[];
   /** The event of the change, if no review shows it. */
   change?: CauseEvent;
-  /** Those that had its event before them, and those that followed these by their own writes. */
+  /** Those that had its event before them, and those that followed these by their own writes, or as retries. */
   reconciles: ReconcileSummary[];
 }
 
@@ -18,6 +18,8 @@ interface Known {
   request: Request;
   startMs: number;
   endMs: number;
+  /** Reconciles that begin later are shown by themselves. */
+  followedUntilMs: number;
   webhooks: Set<string>;
 }
 
@@ -27,6 +29,8 @@ const BETWEEN_MS = 2_000;
 const EVENT_MS = 10_000;
 /** A reconcile that begins later than this after a request is shown by itself, so that a loop does not end up in the request that began it. */
 const FOLLOWED_MS = 30_000;
+/** controller-runtime waits at most 1,000 s after an error; what waits for the API server comes on top. */
+const LONGEST_BACKOFF_MS = 1_100_000;
 
 /** Finds the requests of clients by object and time, since nothing in a review says which request it is for. */
 export class Requests {
@@ -35,6 +39,8 @@ export class Requests {
   #open = new Map<string, Known>();
   #byObject = new Map<string, Known[]>();
   #byChange = new Map<string, Known>();
+  /** Which request a reconcile followed. */
+  #followed = new Map<string, Known>();
   /** Which request the writes of an object followed, the oldest first. */
   #writes = new Map<string, { atMs: number; known: Known | undefined }[]>();
 
@@ -55,8 +61,8 @@ export class Requests {
       open.endMs = Math.max(open.endMs, endMs);
       return;
     }
-    const request = { id: `g-${review.id}`, at: review.at, reviews: [review], reconciles: [] };
-    const known = { request, startMs, endMs, webhooks: new Set([review.webhook]) };
+    const request: Request = { id: `g-${review.id}`, at: review.at, reviews: [review], reconciles: [] };
+    const known = knownOf(request, { startMs, endMs }, [review.webhook]);
     this.#open.set(key, known);
     this.#add(known, { kind: review.resource?.kind, ...review.object });
   }
@@ -64,15 +70,25 @@ export class Requests {
   /** To be called in the order of time. Returns whether the reconcile followed a request; `calls`: its calls. */
   follows(reconcile: ReconcileSummary, calls: CallSummary[]): boolean {
     const startMs = Date.parse(reconcile.at);
-    const before = this.#before(reconcile);
-    const known = before && startMs <= before.startMs + FOLLOWED_MS ? before : undefined;
-    known?.request.reconciles.push(reconcile);
+    const before = this.#before(reconcile) ?? this.#retried(reconcile);
+    const known = before && startMs <= before.followedUntilMs ? before : undefined;
+    if (known) {
+      known.request.reconciles.push(reconcile);
+      this.#followed.set(reconcile.id, known);
+      // What it asks for is not done, so its retries belong to it, too, and what they lead to.
+      if (isFailure(reconcile.result)) known.followedUntilMs = startMs + reconcile.ms + LONGEST_BACKOFF_MS;
+      else if (isFailure(reconcile.retryOf?.result)) known.followedUntilMs = startMs + FOLLOWED_MS;
+    }
     // Also the writes of those that followed none: what came after these did not come after an earlier write.
     for (const call of calls.filter(({ isWrite }) => isWrite)) {
       const key = objectKey({ kind: call.kind, namespace: call.namespace, name: call.name });
       pushTo(this.#writes, key, { atMs: Date.parse(call.at), known });
     }
     return known !== undefined;
+  }
+
+  #retried({ retryOf }: ReconcileSummary): Known | undefined {
+    return retryOf && this.#followed.get(retryOf.id);
   }
 
   #before(reconcile: ReconcileSummary): Known | undefined {
@@ -107,7 +123,7 @@ export class Requests {
     if (found) return found;
     const startMs = Date.parse(change.at);
     const request = { id: `g-${id}`, at: change.at, reviews: [], change, reconciles: [] };
-    const known = { request, startMs, endMs: startMs, webhooks: new Set<string>() };
+    const known = knownOf(request, { startMs, endMs: startMs });
     this.#byChange.set(key, known);
     this.#all.push(request);
     return known;
@@ -117,6 +133,18 @@ export class Requests {
     this.#all.push(known.request);
     pushTo(this.#byObject, objectKey(object), known);
   }
+}
+
+function knownOf(
+  request: Request,
+  { startMs, endMs }: Pick<Known, 'startMs' | 'endMs'>,
+  webhooks: string[] = [],
+): Known {
+  return { request, startMs, endMs, followedUntilMs: startMs + FOLLOWED_MS, webhooks: new Set(webhooks) };
+}
+
+function isFailure(result: ReconcileSummary['result'] | undefined): boolean {
+  return result === 'error' || result === 'panic';
 }
 
 function pushTo<T>(lists: Map<string, T[]>, key: string, one: T): void {

@@ -5,6 +5,7 @@ import {
   hasFailed,
   type ReconcileCall,
   type ReconcileSummary,
+  type RetriedReconcile,
 } from './call.ts';
 import { faultWords } from './fault.ts';
 import { withoutSubject } from './review-words.ts';
@@ -102,6 +103,19 @@ export function amountOf({ items, bytes }: CallSummary): string[] {
     ...(bytes === undefined ? [] : [sizeText(bytes)]),
   ];
 }
+
+/** `the error of k-000028`; undefined if the reconcile is no retry, or came after something that somebody asked for. */
+export function retryIn({ after, retryOf }: Pick<ReconcileSummary, 'after' | 'retryOf'>): string | undefined {
+  return retryOf === undefined || after.some(asks) ? undefined : retryWords(retryOf);
+}
+
+export function retryWords({ id, result }: RetriedReconcile): string {
+  return `${RETRIES[result]} of ${id}`;
+}
+
+const RETRIES: Record<RetriedReconcile['result'], string> = {
+  ...{ error: 'the error', panic: 'the panic', requeue: 'the requeue', requeue_after: 'the RequeueAfter' },
+};
 
 /** Of the events before a reconcile, the one that tells most. */
 export function mainCause({ after }: Pick<ReconcileSummary, 'after'>): CauseEvent | undefined {

@@ -75,8 +75,16 @@ export interface ReconcileSummary {
   counts: { writes: number; reads: number; failed: number };
   /** The events that came before it and since the last reconcile of the object, the newest first. */
   after: CauseEvent[];
+  /** The reconcile of the object before it, if that failed, or asked to run again and this one came when it was due. */
+  retryOf?: RetriedReconcile;
   ms: number;
   build?: string;
+}
+
+/** A reconcile after which controller-runtime runs another one without any event. */
+export interface RetriedReconcile {
+  id: string;
+  result: 'error' | 'panic' | 'requeue' | 'requeue_after';
 }
 
 /** Whether a call was answered with an error, or not at all. */

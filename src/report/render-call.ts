@@ -12,6 +12,8 @@ import {
   mainCause,
   nameIn,
   ofResource,
+  retryIn,
+  retryWords,
   subjectOf,
   wordOf,
   writeWords,
@@ -137,10 +139,13 @@ function withoutId(at: string, paint: Paint, text: string, [colour, word]: [Colo
 }
 
 function shownSections(reconcile: ReconcileSummary, log: string[]): ReviewSection[] {
-  const { reconcile: uid, after, calls, counts } = reconcile;
+  const { reconcile: uid, after, retryOf, calls, counts } = reconcile;
   const parts: [string, string[]][] = [
     [`Reconcile ${uid}`, [`${counts.writes} writes, ${counts.reads} reads, ${counts.failed} failed`]],
-    ['After (the newest first)', after.map((one) => causeWords(one, reconcile))],
+    [
+      'After (the newest first)',
+      [...(retryOf ? [retryWords(retryOf)] : []), ...after.map((one) => causeWords(one, reconcile))],
+    ],
     [
       'Calls that wrote or failed',
       calls.map((one) =>
@@ -199,8 +204,8 @@ function reconcileText(reconcile: ReconcileSummary, paint: Paint, detail = FULL)
     ...(requeueAfterMs === undefined ? [] : [`again in ${duration(requeueAfterMs)}`]),
     ...(build === undefined ? [] : [build]),
   ];
-  const cause = mainCause(reconcile);
-  const after = afterText('; after', cause, reconcile, detail);
+  const retry = detail.cause === 'none' ? undefined : retryIn(reconcile);
+  const after = retry ? `; after: ${retry}` : afterText('; after', mainCause(reconcile), reconcile, detail);
   // Most errors are those of a call, which says it.
   const isSaid = calls.some(({ message }) => message && error?.includes(message));
   const failed = error === undefined || isSaid ? '' : `  ${paint('red', withoutSubject(error, name, kind))}`;

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ListRow } from '../listed.ts';
+import { type ListRow, rowOfId } from '../listed.ts';
 import { Arrivals, Unanswered } from './arrivals.tsx';
 import { Headings, Row } from './row.tsx';
 import type { Store } from './store.ts';
@@ -34,7 +34,7 @@ export function List({ store }: { store: Store }) {
     store.open(rows[to]!.shown.id);
   };
   /** Read at the moment of a key press: keys may come faster than the page is drawn. */
-  const selected = (): number => store.list.rows.findIndex(({ shown: { id } }) => id === store.openId);
+  const selected = (): number => rowOfId(store.list.rows, store.openId);
   const scrolled = (element: HTMLElement): void => {
     const at = element.scrollTop;
     setTop(at);
@@ -56,7 +56,7 @@ export function List({ store }: { store: Store }) {
         aria-label="Requests, oldest first"
         aria-rowcount={rows.length + 1}
         tabIndex={0}
-        aria-activedescendant={shown.some(({ shown: { id } }) => id === openId) ? openId : undefined}
+        aria-activedescendant={shown[rowOfId(shown, openId)]?.shown.id}
         onScroll={({ currentTarget }) => scrolled(currentTarget)}
         onKeyDown={(event) => onKey(event, { at: selected(), move, store })}
       >
@@ -157,7 +157,7 @@ function useReveal(
   const revealed = useRef<string>(undefined);
   useLayoutEffect(() => {
     if (revealed.current === openId) return;
-    const at = rows.findIndex(({ shown: { id } }) => id === openId);
+    const at = rowOfId(rows, openId);
     if (at >= 0) reveal(box.current!, at * ROW_PX);
     if (at >= 0 || openId === undefined) revealed.current = openId;
   });

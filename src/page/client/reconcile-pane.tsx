@@ -1,12 +1,14 @@
 import { counted } from '../../phrases.ts';
-import type { CallSummary, CauseEvent, ReconcileSummary } from '../../report/call.ts';
-import { callWord, causeWords, writeWords } from '../../report/call-words.ts';
+import type { CallSummary, ReconcileSummary, RetriedReconcile } from '../../report/call.ts';
+import { causeWords, retryWords, writeWords } from '../../report/call-words.ts';
 import { clock } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
-import { isCall } from '../entry.ts';
+import { isCall, isReconcile } from '../entry.ts';
+import { repetitionsOf } from '../groups.ts';
 import { exportRecorded, readReconcile } from './api.ts';
 import { Copies, Head, Link, TimelineButton, Title, useAnswer } from './parts.tsx';
 import type { Store } from './store.ts';
+import { wordsOf } from './words.ts';
 
 /** One reconcile: what came before it, what it asked of the API server, and what was logged in it. */
 export function ReconcilePane({ id, store }: { id: string; store: Store }) {
@@ -21,7 +23,7 @@ export function ReconcilePane({ id, store }: { id: string; store: Store }) {
       </>
     );
   }
-  const { at, controller, ms, build, error, requeueAfterMs, reconcile: uid, counts, after } = reconcile;
+  const { at, controller, ms, build, error, requeueAfterMs, reconcile: uid, counts } = reconcile;
   const { writes, reads, failed } = counts;
   return (
     <>
@@ -37,22 +39,25 @@ export function ReconcilePane({ id, store }: { id: string; store: Store }) {
         <TimelineButton shown={reconcile} store={store} />
         <Copies of={[['Copy as JSON', () => exportRecorded(id)]]} />
       </div>
-      <After events={after} of={reconcile} />
+      <After of={reconcile} store={store} />
+      <Repetitions of={reconcile} store={store} />
       <Calls of={reconcile} store={store} />
       {typeof detail !== 'string' && detail.log.length > 0 && <Log lines={detail.log} />}
     </>
   );
 }
 
-/** What came before it. Whether it came because of that, nobody knows. */
-function After({ events, of }: { events: CauseEvent[]; of: ReconcileSummary }) {
-  if (events.length === 0) return null;
+/** What came before it. Whether it came because of that, nobody knows, except of a retry. */
+function After({ of, store }: { of: ReconcileSummary; store: Store }) {
+  const { after, retryOf } = of;
+  if (after.length === 0 && retryOf === undefined) return null;
   return (
     <section aria-label="After">
       <h3>After (the newest first)</h3>
       <table class="lines">
         <tbody>
-          {events.map((event, index) => (
+          {retryOf && <Retried of={retryOf} store={store} />}
+          {after.map((event, index) => (
             <tr key={index}>
               <td>
                 <time dateTime={event.at}>{clock(event.at)}</time>
@@ -62,6 +67,43 @@ function After({ events, of }: { events: CauseEvent[]; of: ReconcileSummary }) {
           ))}
         </tbody>
       </table>
+    </section>
+  );
+}
+
+function Retried({ of, store }: { of: RetriedReconcile; store: Store }) {
+  const { at, error } = (store.entry(of.id) ?? {}) as Partial<ReconcileSummary>;
+  return (
+    <tr>
+      <td>{at && <time dateTime={at}>{clock(at)}</time>}</td>
+      <td class="text">
+        {retryWords(of).replace(of.id, '')}
+        <Link id={of.id} store={store} />
+        {error === undefined ? '' : `: ${error}`}
+      </td>
+    </tr>
+  );
+}
+
+const MOST_REPETITIONS = 20;
+
+/** Those that share its row in the list. */
+function Repetitions({ of: { id }, store }: { of: ReconcileSummary; store: Store }) {
+  const group = store.groupOf(id);
+  const all = (group ? repetitionsOf(group, id) : []).filter(isReconcile);
+  if (all.length === 0) return null;
+  const last = all.slice(-MOST_REPETITIONS);
+  return (
+    <section aria-label="Attempts">
+      <h3>{counted(all.length, 'reconcile')} that ended alike</h3>
+      {last.length < all.length && <p class="note">The last {last.length} of them:</p>}
+      <ul class="attempts">
+        {last.map((one) => (
+          <li key={one.id}>
+            <Link id={one.id} store={store} /> <time dateTime={one.at}>{clock(one.at)}</time>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -87,18 +129,28 @@ function Calls({ of, store }: { of: ReconcileSummary; store: Store }) {
             </tr>
           ))}
           {known.map((call) => (
-            <tr key={call.id}>
-              <td>
-                <Link id={call.id} store={store} />
-              </td>
-              <td class={(call.code ?? 500) >= 400 ? 'bad' : ''}>{callWord(call)}</td>
-              <td class="text">{writeWords(call, of)}</td>
-              <td class="number">{duration(call.ms)}</td>
-            </tr>
+            <Called key={call.id} call={call} store={store} />
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+function Called({ call, store }: { call: CallSummary; store: Store }) {
+  const { name, status, tone, said, ms } = wordsOf(call);
+  return (
+    <tr>
+      <td>
+        <Link id={call.id} store={store} />
+      </td>
+      <td class={tone}>{status}</td>
+      <td class="text">
+        {name}
+        {said.length > 0 && <p class={tone === 'bad' ? 'said bad' : 'said'}>{said.join(' · ')}</p>}
+      </td>
+      <td class="number">{duration(ms)}</td>
+    </tr>
   );
 }
 

@@ -1,10 +1,10 @@
 import { clock } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
-import type { Entry } from '../entry.ts';
-import { type Group, isRequest } from '../groups.ts';
+import { type Below, type Group, isRequest } from '../groups.ts';
 import type { Request } from '../requests-of-clients.ts';
 import { Head, Link, TimelineButton, Title } from './parts.tsx';
-import { Type } from './row.tsx';
+import { followedUntil } from './request-words.ts';
+import { Again, Type } from './row.tsx';
 import type { Store } from './store.ts';
 import { wordsOf } from './words.ts';
 
@@ -34,8 +34,8 @@ export function RequestPane({ id, store }: { id: string; store: Store }) {
       <Waterfall group={group} request={request} store={store} />
       <p class="note">
         Reviews of the same object, operation and account that follow each other count as one request, and
-        reconciles after its event, or after their own writes, as what followed. Links between the
-        controller’s calls, their reconcile and their reviews are exact.
+        reconciles after its event, after their own writes, or after a failed attempt, as what followed. Links
+        between the controller’s calls, their reconcile and their reviews are exact.
       </p>
     </>
   );
@@ -43,7 +43,7 @@ export function RequestPane({ id, store }: { id: string; store: Store }) {
 
 function Waterfall({ group, request, store }: { group: Group; request: Request; store: Store }) {
   const beganMs = Date.parse(request.at);
-  const totalMs = Math.max(1, wordsOf(request).ms);
+  const totalMs = Math.max(1, followedUntil(request) - beganMs);
   return (
     <table class="lines waterfall">
       <thead>
@@ -56,8 +56,8 @@ function Waterfall({ group, request, store }: { group: Group; request: Request; 
         </tr>
       </thead>
       <tbody>
-        {group.below.map(({ entry, depth }) => (
-          <Line key={entry.id} entry={entry} depth={depth} span={[beganMs, totalMs]} store={store} />
+        {group.below.map((below) => (
+          <Line key={below.entry.id} below={below} span={[beganMs, totalMs]} store={store} />
         ))}
       </tbody>
     </table>
@@ -65,14 +65,13 @@ function Waterfall({ group, request, store }: { group: Group; request: Request; 
 }
 
 interface LineProps {
-  entry: Entry;
-  depth: number;
+  below: Below;
   span: [beganMs: number, totalMs: number];
   store: Store;
 }
 
-function Line({ entry, depth, span: [beganMs, totalMs], store }: LineProps) {
-  const { name, type, via, status, tone, ms } = wordsOf(entry);
+function Line({ below: { entry, depth, again }, span: [beganMs, totalMs], store }: LineProps) {
+  const { name, type, via, status, tone, said, ms } = wordsOf(entry);
   const offsetMs = Math.max(0, Date.parse(entry.at) - beganMs);
   return (
     <tr>
@@ -81,10 +80,14 @@ function Line({ entry, depth, span: [beganMs, totalMs], store }: LineProps) {
       </td>
       <td class="text" style={{ paddingLeft: `${depth - 1}rem` }}>
         <Type type={type} /> {via === '' ? name : via}
+        {said.length > 0 && <p class={tone === 'bad' ? 'said bad' : 'said'}>{said.join(' · ')}</p>}
       </td>
-      <td class={tone}>{status}</td>
+      <td class={tone}>
+        {status}
+        {again && <Again of={again} />}
+      </td>
       <td class="number">{duration(offsetMs)}</td>
-      <td class="span" title={`${duration(ms)}`}>
+      <td class="span" title={duration(ms)}>
         <span
           class={tone}
           style={{ marginLeft: `${(100 * offsetMs) / totalMs}%`, width: `${(100 * ms) / totalMs}%` }}

@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { clock } from '../../report/review-words.ts';
 import { duration, limitText } from '../../report/text.ts';
+import { type Entry, isReconcile } from '../entry.ts';
 import { type Group, isRequest } from '../groups.ts';
-import type { ListRow } from '../listed.ts';
+import { type ListRow, rowOfId } from '../listed.ts';
+import type { Words } from './entry-words.ts';
 import type { Store } from './store.ts';
-import { share, type Words, wordsOf } from './words.ts';
+import { share, wordsOf } from './words.ts';
 
 /** What a bar means without a limit. */
 const DEFAULT_LIMIT_MS = 10_000;
@@ -43,7 +45,8 @@ interface RowProps {
   store: Store;
 }
 
-export function Row({ row: { shown, group, depth, isOpen }, index, top, store }: RowProps) {
+export function Row({ row, index, top, store }: RowProps) {
+  const { shown, group, depth, isOpen, again } = row;
   const { id, at } = shown;
   const words = wordsOf(shown);
   const said = words.said.join(' · ');
@@ -58,7 +61,7 @@ export function Row({ row: { shown, group, depth, isOpen }, index, top, store }:
       aria-rowindex={index + 2}
       aria-level={depth + 1}
       aria-expanded={isOpen}
-      aria-selected={store.openId === id}
+      aria-selected={rowOfId([row], store.openId) === 0}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => store.open(id)}
     >
@@ -69,6 +72,7 @@ export function Row({ row: { shown, group, depth, isOpen }, index, top, store }:
       </Cell>
       <Cell kind="status" title={words.status}>
         <b>{words.status}</b>
+        {again && <Again of={again} />}
       </Cell>
       <Cell kind="via" title={[words.type, words.via].filter(Boolean).join(' ')}>
         {isRequest(shown) ? <Members group={group} /> : <Type type={words.type} />}{' '}
@@ -91,6 +95,17 @@ export function Row({ row: { shown, group, depth, isOpen }, index, top, store }:
         {/^g-/.test(id) ? '' : id}
       </Cell>
     </div>
+  );
+}
+
+/** How many reconciles repeated the one in the row. */
+export function Again({ of }: { of: Entry[] }) {
+  const count = of.filter(isReconcile).length;
+  return (
+    <span class="again" title={`${count} more like it`}>
+      {' '}
+      +{count}
+    </span>
   );
 }
 

@@ -3,7 +3,7 @@ import type { CallSummary, ReconcileSummary } from '../../report/call.ts';
 import type { FaultSummary } from '../../report/fault.ts';
 import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from '../../report/review.ts';
 import { type Entry, isCall, isQuiet } from '../entry.ts';
-import { type Group, groupsOf } from '../groups.ts';
+import { type Group, groupsOf, hasIn, isOwnRow } from '../groups.ts';
 import { type Listed, listed } from '../listed.ts';
 import type { PageStatus, PageWarning } from '../protocol.ts';
 import { matches, parseQuery, type Query, wantsReads } from '../query.ts';
@@ -164,9 +164,7 @@ export class Store {
   /** The group that has this entry, or that is headed by this request. */
   groupOf(id: string): Group | undefined {
     void this.list;
-    return this.#groups?.findLast(
-      ({ head, below }) => head.id === id || below.some(({ entry }) => entry.id === id),
-    );
+    return this.#groups?.findLast((group) => hasIn(group, id));
   }
 
   subscribe(view: () => void): () => void {
@@ -178,8 +176,9 @@ export class Store {
   #showOpen(groups: Group[]): void {
     const id = this.openId;
     if (id === undefined || !/^[rck]-/.test(id)) return;
-    const group = groups.find(({ below }) => below.some(({ entry }) => entry.id === id));
-    if (group && !this.#chosen.has(group.head.id)) this.#chosen.set(group.head.id, true);
+    const group = groups.find((one) => one.below.length > 0 && hasIn(one, id));
+    if (group && !isOwnRow(group, id) && !this.#chosen.has(group.head.id))
+      this.#chosen.set(group.head.id, true);
   }
 
   #arrived(fresh: Entry[]): void {

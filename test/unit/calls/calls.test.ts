@@ -315,6 +315,34 @@ test('a reconcile that follows its own write says so, and an event causes only t
   ]);
 });
 
+test('a retry names the reconcile whose error it follows, and one that came when it was due that which asked for it', async () => {
+  const { calls, end, of } = await recorder();
+  const object = { controller: 'web', kind: 'Deployment', namespace: 'shop', name: 'web' };
+  const run = (reconcile: string, at: number, ended: object): void => {
+    calls.reported.begun({ reconcile, at, ...object });
+    calls.reported.ended({ reconcile, at: at + 2, result: 'success', ...ended });
+  };
+  run('a', 0, { result: 'error', error: 'boom' });
+  run('b', 7, { result: 'requeue_after', requeueAfterMs: 1_000 });
+  run('early', 500, { result: 'requeue_after', requeueAfterMs: 1_000 });
+  run('due', 1_502, {});
+  run('later', 2_000, { result: 'error', error: 'boom' });
+  await sleep(300);
+  calls.exited();
+  await sleep(300);
+  run('after a restart', 3_000, {});
+  await sleep(300);
+  await end();
+  expect(of('reconcile').map(({ reconcile, retryOf }) => [reconcile, retryOf])).toEqual([
+    ['a', undefined],
+    ['b', { id: 'k-000001', result: 'error' }],
+    ['early', undefined],
+    ['due', { id: 'k-000003', result: 'requeue_after' }],
+    ['later', undefined],
+    ['after a restart', undefined],
+  ]);
+});
+
 test('a write without a reconcile names the event of its own write only if that came last, a moment before', async () => {
   const { calls, end, of } = await recorder();
   let passedAt = now();

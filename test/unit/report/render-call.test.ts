@@ -64,6 +64,11 @@ test.each<[string, Partial<ReconcileSummary>, string]>([
     'reconciled  <time>  Shop default/main  no write  (41 ms, b2; after: its own write of ~status.seen)  k-000012',
   ],
   [
+    'that is a retry',
+    { after: [], retryOf: { id: 'k-000011', result: 'error' } },
+    'reconciled  <time>  Shop default/main  no write  (41 ms, b2; after: the error of k-000011)  k-000012',
+  ],
+  [
     'that failed',
     { result: 'error', error: 'boom', requeueAfterMs: 2_000 },
     'failed  <time>  Shop default/main  no write  boom  (41 ms, again in 2.0 s, b2)  k-000012',
