@@ -34,8 +34,13 @@ export class Findings {
 
   /** Some of what the controller did was not recorded, and what it did before and after that shows nothing about it. */
   lost(): void {
-    this.#warnings = this.#warnings.anew();
+    this.anew();
     this.#finalizers = new Finalizers();
+  }
+
+  /** What is done again and again is counted from now on. */
+  anew(): void {
+    this.#warnings = this.#warnings.anew();
   }
 
   /** Whether `look` can find something later. */

@@ -1,6 +1,7 @@
 import type { ApiCall, CalledResource } from '../api-proxy/api-call.ts';
 import type { ServedCall } from '../api-proxy/observed.ts';
 import type { Begun, Ended } from './reconciles.ts';
+import type { CallRecord } from './record.ts';
 
 /** What a call takes besides its bodies. */
 const EACH_BYTES = 1_000;
@@ -21,6 +22,8 @@ export type Item =
   | { look: true }
   /** What follows was dropped, until the next item. */
   | { lost: true }
+  /** What is done again and again is counted from now on. */
+  | { anew: true }
   | { exitedAt: number };
 
 export function passedWith(item: Item): { body?: Buffer | undefined; of?: CalledResource | undefined } {
@@ -35,4 +38,13 @@ export function sizeOf(item: Item): number {
   if ('line' in item) return item.line.length + EACH_BYTES;
   if (!('served' in item)) return EACH_BYTES;
   return (item.served.answer?.body?.length ?? 0) + EACH_BYTES;
+}
+
+/** What an idle controller writes again and again. */
+export const HEARTBEATS = new Set(['coordination.k8s.io/leases', 'events.k8s.io/events', '/events']);
+
+/** Whether nobody counts the call, unless it fails. */
+export function isHeartbeat({ verb, code = 500, group, resource }: CallRecord): boolean {
+  const isOfMany = verb === 'list' || verb === 'watch';
+  return code < 400 && !isOfMany && HEARTBEATS.has(`${group}/${resource}`);
 }

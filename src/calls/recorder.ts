@@ -12,7 +12,7 @@ import type { Recording } from '../reviews/recording.ts';
 import { callRecord, isVersion, type RecordedCall } from './call-record.ts';
 import { Causes } from './causes.ts';
 import { Findings } from './findings.ts';
-import { type Item, passedWith, sizeOf } from './item.ts';
+import { HEARTBEATS, type Item, isHeartbeat, passedWith, sizeOf } from './item.ts';
 import { keepNewest } from './newest.ts';
 import { managerOf } from './own-changes.ts';
 import { type Begun, type Ended, idsIn, Reconciles } from './reconciles.ts';
@@ -31,9 +31,6 @@ const MOST_WAIT_MS = 500;
 /** An answer that the controller has read can be noted a moment after the end of the reconcile that asked. */
 const LATE_MS = 150;
 const LOOK_EVERY_MS = 10_000;
-/** What an idle controller writes again and again: it is counted by nobody, unless it fails. */
-const HEARTBEATS = new Set(['coordination.k8s.io/leases', 'events.k8s.io/events', '/events']);
-
 /** The verbs that change an object of this name. */
 const CHANGING = new Set(['update', 'patch', 'apply', 'delete']);
 const MOST_ASKED = 10_000;
@@ -180,6 +177,11 @@ export class CallRecorder implements AsyncDisposable {
     await this.#written;
   }
 
+  /** Whoever calls this begins something else: what the controller does again and again is counted from now on. */
+  anew(): void {
+    this.#push({ anew: true });
+  }
+
   #record(record: CallRecord | ReconcileRecord): void {
     this.#recording.add(record);
     this.#options.onRecord?.(summaryOf(record));
@@ -208,6 +210,7 @@ export class CallRecorder implements AsyncDisposable {
     else if ('ended' in item) this.#end(item.ended);
     else if ('look' in item) this.#look();
     else if ('lost' in item) this.#lost();
+    else if ('anew' in item) this.#findings.anew();
     else
       for (const reconcile of this.#reconciles.cutOffAt(item.exitedAt))
         this.#end({ reconcile, at: item.exitedAt, result: 'ended' });
@@ -291,9 +294,4 @@ export class CallRecorder implements AsyncDisposable {
     this.#emit({ type: 'reconcile', ...reconcileSummary(record) });
     if (isComplete) this.#findings.reconciled(record);
   }
-}
-
-function isHeartbeat({ verb, code = 500, group, resource }: CallRecord): boolean {
-  const isOfMany = verb === 'list' || verb === 'watch';
-  return code < 400 && !isOfMany && HEARTBEATS.has(`${group}/${resource}`);
 }

@@ -19,7 +19,9 @@ const FORM = `A fault says what happens, to which calls, and how often:
                          and starts again; crash-before: before it is sent
   which      get, list, watch, create, update, patch, apply, delete, read, write;
              review, for reviews of the webhooks (delay=, 404, 500 or 503);
-             and a resource: deployments, or deployments.apps/status
+             and a resource, with the words of RBAC: deployments is not about its
+             subresources, deployments.apps/status is about one, and deployments/*
+             about each of them
   how often  name=web-*, namespace=shop, share=50%, count=3, nth=2, for=30s;
              seed=7 makes the choices of a share again; retry-after=5`;
 

@@ -16,7 +16,7 @@ const LONGEST_TEXT = 500;
 const SEEDS = 2 ** 31;
 /** kube-apiserver makes no difference between the errors of a webhook. */
 const REVIEW_CODES: readonly FaultCode[] = [404, 500, 503];
-const RESOURCE = /^([a-z][a-z0-9-]*)(?:\.([a-z0-9.-]+))?(?:\/([a-z]+))?$/;
+const RESOURCE = /^([a-z][a-z0-9-]*)(?:\.([a-z0-9.-]+))?(?:\/([a-z]+|\*))?$/;
 const PATTERN = /^[\w.*:-]{1,253}$/;
 
 /** Why a text is no rule, as a sentence. */
@@ -24,13 +24,13 @@ export class NoRule extends Error {}
 
 /**
  * Reads a rule: what is done (`409`, `delay=2s`, `refuse`, `cut`, `drop`, `crash`), to which verbs (`update`, `write`, `get,list`, `review`), to which
- * resource (`deployments.apps/status`), and its limits (`name=web-*`, `share=50%`). Throws NoRule.
+ * resource (`deployments`, without its subresources, `deployments.apps/status`, or `deployments/*` for all of these), and its limits (`name=web-*`, `share=50%`). Throws NoRule.
  */
 export function parseRule(text: string): FaultRule {
   if (text.length > LONGEST_TEXT) throw new NoRule(`It has more than ${LONGEST_TEXT} characters.`);
   const [first = '', ...words] = text.trim().split(/\s+/);
   const places = words.filter((word) => !word.includes('='));
-  const limits = new Map(words.filter((word) => word.includes('=')).map(pair));
+  const limits = limitsIn(words.filter((word) => word.includes('=')));
   const effect = effectOf(first, take(limits, 'retry-after'));
   const named = verbsOf(places[0]);
   const verbs = named ?? impliedVerbs(effect);
@@ -49,6 +49,8 @@ export function parseRule(text: string): FaultRule {
     }),
   };
   for (const key of limits.keys()) throw new NoRule(`${key}= is not known: ${KEYS} are.`);
+  if (seed !== undefined && share === undefined)
+    throw new NoRule('seed= makes the choices of a share again, so it needs share=.');
   requirePossible(rule);
   const added = [
     ...(rule.share !== undefined && seed === undefined ? [`seed=${rule.share.seed}`] : []),
@@ -140,9 +142,15 @@ function tooMany(word: string, more: string): string {
   return `"${word}" is no verb, and "${more}" comes after it. Did you mean ${meant}?`;
 }
 
-function pair(word: string): [string, string] {
-  const at = word.indexOf('=');
-  return [word.slice(0, at), word.slice(at + 1)];
+function limitsIn(words: string[]): Map<string, string> {
+  const limits = new Map<string, string>();
+  for (const word of words) {
+    const at = word.indexOf('=');
+    const key = word.slice(0, at);
+    if (limits.has(key)) throw new NoRule(`${key}= is there twice.`);
+    limits.set(key, word.slice(at + 1));
+  }
+  return limits;
 }
 
 function take(limits: Map<string, string>, key: string): string | undefined {

@@ -33,7 +33,7 @@ export interface FaultRule {
   effect: Effect;
   /** Absent: calls with any verb. */
   verbs?: readonly string[];
-  /** Absent: all, also calls about no resource. Without a subresource, it stands for all of them, too. */
+  /** Absent: all, also calls about no resource. As in RBAC, a resource does not stand for its subresources; `*` stands for each of these. */
   resource?: { plural: string; group?: string; subresource?: string };
   /** With `*` for any text. */
   namespace?: string;
@@ -86,7 +86,8 @@ function isOfResource(
   subject: Subject,
 ): boolean {
   if (plural !== subject.resource || (group !== undefined && group !== subject.group)) return false;
-  return subresource === undefined || subresource === subject.subresource;
+  const isSub = Boolean(subject.subresource);
+  return subresource === '*' ? isSub : (subresource ?? '') === (subject.subresource ?? '');
 }
 
 /** `*` stands for any text. It reads a text once for each piece, however many there are. */

@@ -51,14 +51,15 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
   let tested: Counts | undefined;
   let mayHaveLeft = false;
   const attend = async (session: RunningSession): Promise<void> => {
-    const { context, files, faults, standing, work } = session;
+    const { context, files, calls, faults, standing, work } = session;
     if (!isProxied(context)) throw new DevloopError('usage.invalid', DIRECT);
     isReady = true;
     // A build in the middle would make the runs those of two programs.
     standing.supervisor?.followFiles(false);
     const place = { cwd: io.cwd, env: await commandEnv(session) };
     const scenario = createScenario({ command, reset }, place);
-    const parts = { api: context.api, directory: files.directory, activity, scenario, faults };
+    const watched = { directory: files.directory, activity, countAnew: () => calls.anew() };
+    const parts = { api: context.api, ...watched, scenario, faults };
     const when = before ? ('before' as const) : ('after' as const);
     mayHaveLeft = true;
     tested = await crashRounds(

@@ -27,6 +27,8 @@ export interface ObservedCalls extends AsyncDisposable {
   onRecord(listener: (recorded: CallSummary | ReconcileSummary) => void): void;
   /** Resolves when all of which a listener knows can be read from the recording. */
   written(): Promise<void>;
+  /** Whoever calls this begins something else: what the controller does again and again is counted from now on. */
+  anew(): void;
   /** What the gateway adds to its answer to a review that a call of the controller may have caused. */
   marks(review: Buffer): string[];
 }
@@ -99,6 +101,7 @@ export async function observeCalls(
     },
     onRecord: (listener) => void listeners.push(listener),
     written: () => recorder.written(),
+    anew: () => recorder.anew(),
     marks(review) {
       const uid = inFlight.uidIfCaused(review);
       return uid === undefined ? [] : [reviewMark(uid)];

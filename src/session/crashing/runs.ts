@@ -14,6 +14,8 @@ export interface RunParts {
   /** Where the session's calls are recorded. */
   directory: string;
   activity: Activity;
+  /** What the controller does again and again in several runs is no warning. */
+  countAnew(): void;
   scenario: Scenario;
   faults: Pick<SessionFaults, 'change' | 'injector'>;
   emit: Emit;
@@ -69,9 +71,10 @@ export class Runs {
 
   /** Runs the scenario once, until the controller is at rest. `what`: which run, for a person who waits. */
   async run(what: string, { rule, also = new Map(), reconciles = false }: RunOptions = {}): Promise<Run> {
-    const { api, directory, activity, scenario, faults, emit, signal } = this.#parts;
+    const { api, directory, activity, countAnew, scenario, faults, emit, signal } = this.#parts;
     const since = Date.now();
     activity.begin();
+    countAnew();
     const added = rule === undefined ? undefined : faults.change({ add: [rule] }).at(-1);
     const failed = await reportWhileWaiting(scenario.run(signal), { for: `the command, in ${what}` }, emit);
     const resting = `the controller to come to rest, in ${what}`;

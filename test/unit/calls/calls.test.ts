@@ -94,6 +94,20 @@ test('a write says what it changed, and one that changes nothing says so', async
   ]);
 });
 
+test('what is done again and again is counted from when something else begins', async () => {
+  const warned = async (isAnew: boolean) => {
+    const { calls, end, of } = await recorder();
+    for (let count = 0; count < 12; count++) {
+      if (isAnew && count === 6) calls.anew();
+      calls.hooks.served(served(`${count === 0 ? 'GET' : 'PUT'} ${APPS}/web`, 200, deployment(2, 4)));
+      await sleep(5);
+    }
+    await end();
+    return of('warning').map(({ code }) => code);
+  };
+  expect([await warned(false), await warned(true)]).toEqual([['calls.unchanged'], []]);
+});
+
 test('the write that removes the last finalizer of a deleted object changes it, although its version stays', async () => {
   const { calls, end, of } = await recorder();
   const deleted = (finalizers: string[]): KubeObject =>

@@ -17,6 +17,7 @@ it.each<[string, object]>([
     '503 write widgets.shop.example.com/status',
     { resource: { plural: 'widgets', group: 'shop.example.com', subresource: 'status' } },
   ],
+  ['409 update widgets/*', { resource: { plural: 'widgets', subresource: '*' } }],
   ['500 review widgets name=a-* namespace=shop', { verbs: ['review'], name: 'a-*', namespace: 'shop' }],
   ['409 update share=25% seed=7 count=3 for=2m', { share: { of: 0.25, seed: 7 }, count: 3, forMs: 120_000 }],
   ['409 update nth=2', { nth: 2 }],
@@ -49,6 +50,9 @@ it.each([
   ['crash get', 'killed at a write'],
   ['crash review', 'killed at a write'],
   ['409 update nth=1 share=50%', 'cannot be combined'],
+  ['409 update seed=7', 'needs share='],
+  ['409 update count=1 name=a count=2', 'count= is there twice'],
+  ['429 list retry-after=1 retry-after=2', 'retry-after= is there twice'],
   ['409 update share=50% seed=99999999999', 'expected a number below'],
   [`409 update name=${'a'.repeat(600)}`, 'more than 500 characters'],
 ])('"%s" is none, and it says why', (text, why) => {

@@ -43,7 +43,8 @@ test('what the controller writes whenever it starts is no trace of a crash, unle
   const injector = new Injector();
   const faults = { injector, change: () => [] };
   const { signal } = new AbortController();
-  const parts = { api: { call }, directory, activity, scenario, faults, emit: () => {}, signal } as never;
+  const idle = { emit: () => {}, countAnew: () => {}, signal };
+  const parts = { api: { call }, directory, activity, scenario, faults, ...idle } as never;
   for (const name of ['webhooks', 'shared']) await write(name, new Date(Date.now() - 60_000));
   const runs = new Runs(parts, 0);
   const namesIn = (found: { object: { name?: string | undefined } }[]) =>

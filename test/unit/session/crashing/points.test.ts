@@ -59,6 +59,14 @@ test('a point is met at its write, when the same calls come again', () => {
   expect(metAt).toEqual([0, 1, 2, 3]);
 });
 
+test('how often a status is written does not change which writes of its object are points', () => {
+  const status = write('update', 'web', { resource: 'deployments/status' });
+  const [first, second] = [write('update', 'web'), write('update', 'web')];
+  const main = [`crash update ${WEB} nth=1`, `crash update ${WEB} nth=2`];
+  expect(rulesOf([status, first, status, status, second])).toEqual(expect.arrayContaining(main));
+  expect(rulesOf([first, status, second])).toEqual(expect.arrayContaining(main));
+});
+
 test('names that only one of two runs has, and that begin alike, are generated', () => {
   const first = [write('create', 'web'), write('create', 'web-7f9c'), write('create', 'cache-a1')];
   const second = [write('create', 'web'), write('create', 'web-55d1'), write('create', 'once')];

@@ -148,7 +148,7 @@ async function crashed({
   const { signal } = new AbortController();
   await crashRounds(
     {
-      ...{ api: { call } as never, directory, activity, scenario, signal },
+      ...{ api: { call } as never, directory, activity, scenario, signal, countAnew: () => {} },
       faults: { injector, change } as never,
       emit: (event) => void events.push(event),
     },
