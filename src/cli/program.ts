@@ -9,6 +9,7 @@ import { contextCommand } from './context.ts';
 import { crashtestCommand } from './crashtest.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
+import { envCommand } from './env.ts';
 import { faultCommand } from './fault.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
 import { initCommand } from './init.ts';
@@ -96,6 +97,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
     wait: waitCommand,
     restart: restartCommand,
     logs: logsCommand,
+    env: envCommand,
     hold: holdCommand,
     release: releaseCommand,
     fault: faultCommand,

@@ -1,4 +1,4 @@
-import { counted, firstOf } from '../phrases.ts';
+import { counted, firstOf, shellWord } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { FaultSummary } from './fault.ts';
 import { oneLine, type Paint, paintedRow, row } from './text.ts';
@@ -13,6 +13,7 @@ const TYPES = [
   'files.followed',
   'faults.listed',
   'output.line',
+  'environment',
 ] as const satisfies DevloopEvent['type'][];
 
 export function isOfControl(event: DevloopEvent): event is ControlEvent {
@@ -30,11 +31,24 @@ export function renderControl(event: ControlEvent, paint: Paint): string {
       return row('ignoring', 'changed files, until the key p follows them again');
     case 'files.followed':
       return row('following', followedText(event.files));
+    case 'environment':
+      return environmentText(event);
     case 'output.line':
       return event.line;
     case 'faults.listed':
       return event.faults.map((one) => faultLine(one, paint)).join('\n') || row('faults', 'none');
   }
+}
+
+/** Lines for a shell, which ignores the first ones. */
+function environmentText({ session, context, variables }: Of<'environment'>): string {
+  return [
+    oneLine(
+      `# session ${session} (context ${context}): straight to its API server, not through devloop's proxy`,
+    ),
+    ...Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}`),
+    '# Use it with: eval "$(devloop env)"',
+  ].join('\n');
 }
 
 const HELD =

@@ -35,6 +35,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'leader.released': 'verbose',
   'controller.output': 'normal',
   'output.line': 'quiet',
+  environment: 'quiet',
   'debug.listening': 'normal',
   'debug.attached': 'normal',
   'debug.left': 'normal',
@@ -140,6 +141,7 @@ export function isAnswer(event: DevloopEvent): event is Answer {
 }
 
 const ANSWERS = new Set<DevloopEvent['type']>([
+  'environment',
   'output.line',
   'reviews.listed',
   'calls.listed',

@@ -20,6 +20,7 @@ const ROW_HANG = 14;
 const UNTOUCHED: DevloopEvent['type'][] = [
   'controller.output',
   'output.line',
+  'environment',
   'controller.started',
   'controller.planned',
   'build.failed',

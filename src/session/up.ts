@@ -16,6 +16,7 @@ import { claimDirectory, endOrphans, newSessionId } from './context/session-dire
 import { actionsOf } from './control/actions.ts';
 import { type ControlledParts, createControl } from './control/control.ts';
 import { type ControllerLog, createControllerLog } from './control/controller-log.ts';
+import { environmentOf } from './control/environment.ts';
 import { keepOutput } from './control/kept-output.ts';
 import { offerControl } from './control/keys.ts';
 import { endUp, type RunningParts } from './end/end-up.ts';
@@ -108,7 +109,7 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const faults = createFaults(session, emit);
   const { recorder } = answered;
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
-  const controlled = controlledOf(standing, answered, faults);
+  const controlled = controlledOf(session, standing, answered, faults);
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { facts, control, recorder, calls }));
@@ -224,6 +225,7 @@ function timeOfAbort(signal: AbortSignal): () => number {
 }
 
 function controlledOf(
+  session: Session,
   standing: RunningParts,
   { facts, replay, waiting, longWaits }: AnsweredReviews,
   { change }: SessionFaults,
@@ -236,5 +238,6 @@ function controlledOf(
     waiting,
     longWaits,
     faults: change,
+    environment: () => environmentOf(session),
   };
 }

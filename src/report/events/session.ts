@@ -56,6 +56,14 @@ export type SessionEvent =
   | { type: 'manager.gone'; session: string; ms: number; oldPods?: number }
   /** The answer of `wait` and `restart`: the newest code serves. `build` as in `controller.started`. */
   | { type: 'session.serving'; session: string; build?: string; ms: number }
+  /** The answer of `env`: the variables with which other programs reach the session's API server. `isEmbedded`: it is the session's own. */
+  | {
+      type: 'environment';
+      session: string;
+      context: string;
+      isEmbedded: boolean;
+      variables: { [name: string]: string };
+    }
   /** The session ends, and devloop begins to restore everything. */
   | { type: 'session.stopping'; reason: string }
   /**

@@ -7,6 +7,7 @@ import type { WaitingReviews } from '../../reviews/recorder.ts';
 import { type Facts, phaseOf } from '../context/observed.ts';
 import type { FaultChange } from '../faults/session-faults.ts';
 import type { Gateways } from '../route/gateways.ts';
+import type { SessionEnvironment } from './environment.ts';
 import { NO_CONTROLLER, untilServing } from './serving.ts';
 
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
@@ -35,6 +36,8 @@ export interface Control {
   serving(patience: { limitMs: number; signal: AbortSignal }): Promise<void>;
   /** Changes or lists what goes wrong on purpose. Throws 'fault.invalid'. */
   faults(wanted: FaultChange): FaultSummary[];
+  /** What programs beside the session need to reach its API server. */
+  environment(): Promise<SessionEnvironment>;
 }
 
 export type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
@@ -58,6 +61,7 @@ export interface ControlledParts {
   replay(id: string): Promise<ReplayedEvent>;
   waiting(): Promise<WaitingReviews>;
   faults: Control['faults'];
+  environment: Control['environment'];
   /**
    * The reviews without an answer that have waited long enough to be seen, at the gate or at the controller, and the time in ms until the
    * first of them has used up its budget.
@@ -85,7 +89,7 @@ const NO_WAITS: ReturnType<ControlledParts['longWaits']> = { count: 0 };
 
 export function createControl(options: ControlOptions): ObservingControl {
   const { session, name, facts, controlled, emit, signal } = options;
-  const { replaying, replay, waiting, faults } = controlled;
+  const { replaying, replay, waiting, faults, environment } = controlled;
   const listeners = new Set<() => void>();
   const reviews = createRate();
   let told = facts.now;
@@ -132,7 +136,7 @@ export function createControl(options: ControlOptions): ObservingControl {
       if (on !== facts.now.isFollowing) emit(followEvent(on, controller));
       controller.followFiles(on);
     },
-    ...{ replaying, replay, waiting, faults },
+    ...{ replaying, replay, waiting, faults, environment },
     serving: (patience) => untilServing({ session, phase, facts, ...controlled }, patience),
     observe(event) {
       if (event.type === 'review') reviews.count();

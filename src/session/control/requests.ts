@@ -7,6 +7,7 @@ import type { WaitingReviews } from '../../reviews/recorder.ts';
 import type { FaultChange } from '../faults/session-faults.ts';
 import type { Actions } from './actions.ts';
 import type { Control, ReplayFacts } from './control.ts';
+import type { SessionEnvironment } from './environment.ts';
 
 /**
  * What another process of this user can ask of a running session, and what it gets. Over the socket, a request is one line of JSON
@@ -21,6 +22,8 @@ interface Questions {
   replaying: { asked: object; answer: ReplayFacts };
   waiting: { asked: object; answer: WaitingReviews };
   faults: { asked: FaultChange; answer: FaultSummary[] };
+  /** What programs beside the session need to reach its API server. */
+  environment: { asked: object; answer: SessionEnvironment };
   /** Answered when the newest source serves, or with what failed in its build or start. */
   wait: { asked: { limitMs: number }; answer: SessionState };
 }
@@ -55,6 +58,7 @@ export function handlersOf(control: Control, actions: Actions): Handlers {
     replaying: () => control.replaying(),
     waiting: () => control.waiting(),
     faults: (asked) => control.faults(asked),
+    environment: () => control.environment(),
     async wait({ limitMs }, { signal }) {
       await control.serving({ limitMs, signal });
       return control.state();

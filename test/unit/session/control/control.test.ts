@@ -40,6 +40,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
       replay: () => Promise.reject(new Error('not asked')),
       waiting: () => Promise.reject(new Error('not asked')),
       faults: () => [],
+      environment: () => Promise.reject(new Error('not asked')),
       longWaits: () => ({ count: 3, leftMs: 18_900 }),
     },
     emit(event) {

@@ -28,6 +28,7 @@ function press(
     replay: () => Promise.reject(new Error('not asked')),
     waiting: () => Promise.reject(new Error('not asked')),
     faults: () => [],
+    environment: () => Promise.reject(new Error('not asked')),
     serving: () => Promise.resolve(),
   };
   const emit = (event: DevloopEvent) => void events.push(event);
