@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { pollUntil } from '../async.ts';
-import { signalGroup } from './process.ts';
-import { groupsOf, pidsWith } from './system.ts';
+import { startedBy } from './system.ts';
 
 /** Ends all that a program has started, wherever that has gone, also if this process is killed. */
 export interface Containment {
@@ -36,7 +35,8 @@ done`;
 
 export function contain(): Containment {
   const value = randomBytes(8).toString('hex');
-  const guard = spawn('/bin/sh', ['-c', GUARD, 'devloop-guard', `${MARK}=${value}`], {
+  const mark = `${MARK}=${value}`;
+  const guard = spawn('/bin/sh', ['-c', GUARD, 'devloop-guard', mark], {
     detached: true,
     env: { PATH: process.env.PATH },
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -44,11 +44,10 @@ export function contain(): Containment {
   // Without a guard, the program runs as it would without devloop.
   guard.on('error', () => {});
   guard.stdin.on('error', () => {});
-  const isGone = (leader: number, signal?: 'SIGKILL') => async (): Promise<boolean> => {
-    const [groups, pids] = await Promise.all([groupsOf(leader), pidsWith(MARK, value)]);
-    if (signal) for (const group of groups) signalGroup(group, signal);
-    if (signal) for (const pid of pids) signalProcess(pid, signal);
-    return groups.length + pids.length === 0;
+  const isGone = (leader: number, kills: boolean) => async (): Promise<boolean> => {
+    const pids = await startedBy(leader, mark);
+    if (kills) pids.forEach(kill);
+    return pids.length === 0;
   };
   return {
     env: { [MARK]: value },
@@ -58,17 +57,17 @@ export function contain(): Containment {
         guard.stdin.end();
         return false;
       }
-      const hasFinished = await pollUntil(isGone(leader), { everyMs: POLL_MS, limitMs: FINISH_MS });
-      if (!hasFinished) await pollUntil(isGone(leader, 'SIGKILL'), { everyMs: POLL_MS, limitMs: KILLED_MS });
+      const hasFinished = await pollUntil(isGone(leader, false), { everyMs: POLL_MS, limitMs: FINISH_MS });
+      if (!hasFinished) await pollUntil(isGone(leader, true), { everyMs: POLL_MS, limitMs: KILLED_MS });
       guard.stdin.end('done\n');
       return !hasFinished;
     },
   };
 }
 
-function signalProcess(pid: number, signal: NodeJS.Signals): void {
+function kill(pid: number): void {
   try {
-    process.kill(pid, signal);
+    process.kill(pid, 'SIGKILL');
   } catch {
     // It has just ended.
   }

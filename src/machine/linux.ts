@@ -113,11 +113,16 @@ export async function variableOf(pid: number, name: string): Promise<string | un
   return all.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
-/** The processes that were started with this variable. Those of other users are not seen. */
-export async function pidsWith(name: string, value: string): Promise<number[]> {
-  const all = await pids();
-  const values = await Promise.all(all.map((pid) => variableOf(Number(pid), name)));
-  return all.map(Number).filter((_, index) => values[index] === value);
+/** Synchronous, since asynchronous reads of so many files take ten times as long on a busy machine. */
+export async function startedBy(leader: number, mark: string): Promise<number[]> {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      const stat = parseStat(textNow(`/proc/${pid}/stat`));
+      if (stat === undefined || !isRunning(stat)) return false;
+      return isIn(leader, stat) || textNow(`/proc/${pid}/environ`).split('\0').includes(mark);
+    })
+    .map(Number);
 }
 
 const LISTENING = '0A';

@@ -95,9 +95,17 @@ export async function variableOf(): Promise<undefined> {
   return undefined;
 }
 
-/** Always empty, because macOS does not show the variables of processes. */
-export async function pidsWith(): Promise<number[]> {
-  return [];
+/** Those of its process group. macOS does not show the variables of processes. */
+export async function startedBy(leader: number): Promise<number[]> {
+  return membersOfPs(await outputOf('ps', '-A', '-o', 'pid=,pgid=,stat='), leader);
+}
+
+/** The running processes of a group, from the output of `ps -o pid=,pgid=,stat=`. */
+export function membersOfPs(output: string, group: number): number[] {
+  return output.split('\n').flatMap((line) => {
+    const [pid, own, state = 'Z'] = line.trim().split(/\s+/);
+    return Number(own) === group && !state.startsWith('Z') ? Number(pid) : [];
+  });
 }
 
 /** The first process of `lsof -F pc`, which prints `p<pid>` and `c<command>` on lines of their own. */

@@ -25,8 +25,11 @@ interface OperatingSystem {
   portOwner(port: number): Promise<PortOwner | undefined>;
   /** A variable with which a process was started; undefined also if the system does not show it. */
   variableOf(pid: number, name: string): Promise<string | undefined>;
-  /** The processes that were started with this variable, also those that have left the session and the group of who started them. */
-  pidsWith(name: string, value: string): Promise<number[]>;
+  /**
+   * What still runs of a process that leads a session and of what it has started. `mark`: `NAME=value`, a variable of its environment only, by
+   * which Linux finds what has left the session.
+   */
+  startedBy(leader: number, mark: string): Promise<number[]>;
   /**
    * Whether this process is in the foreground of its terminal. The system stops a process that reads or changes its terminal from the
    * background.
@@ -58,7 +61,7 @@ export const groupListensOn: OperatingSystem['groupListensOn'] = isLinux
   : macos.groupListensOn;
 export const portOwner: OperatingSystem['portOwner'] = isLinux ? linux.portOwner : macos.portOwner;
 export const variableOf: OperatingSystem['variableOf'] = isLinux ? linux.variableOf : macos.variableOf;
-export const pidsWith: OperatingSystem['pidsWith'] = isLinux ? linux.pidsWith : macos.pidsWith;
+export const startedBy: OperatingSystem['startedBy'] = isLinux ? linux.startedBy : macos.startedBy;
 export const peerUser: OperatingSystem['peerUser'] = isLinux ? linux.peerUser : macos.peerUser;
 export const isInForeground: OperatingSystem['isInForeground'] = isLinux
   ? linux.isInForeground

@@ -5,6 +5,7 @@ import {
   firstOfLsof,
   groupListensOn,
   groupsOfPs,
+  membersOfPs,
   portOwner,
   startOfPs,
   startTimeOf,
@@ -22,6 +23,15 @@ it('finds the groups of what a process has started', () => {
   `;
   expect(groupsOfPs(output, 10)).toEqual([10, 11]);
   expect(groupsOfPs(output, 99)).toEqual([]);
+});
+
+it('finds what still runs of a group', () => {
+  const output = `
+   10    10 Z
+   11    10 S+
+   12    12 Ss
+  `;
+  expect(membersOfPs(output, 10)).toEqual([11]);
 });
 
 it.each([
