@@ -6,6 +6,7 @@ import { type FoundPair, type KeyPairs, mountPointsOf } from '../local/key-pairs
 import type { TargetService } from '../operator/target.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
+import { noticeStale } from './generated/stale.ts';
 import { followManifests } from './manifests.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/controller.ts';
@@ -45,11 +46,13 @@ export async function serve(session: Session, serving: ServeParts): Promise<void
   const useRenewed = (serverName: string, found: FoundPair) =>
     useKeyPair(serverName, found, { ...serving, target });
   const search = { ...keyPairSearch(context, target), called };
+  const place = { root: context.root, scratch: session.files.directory };
   const following = Promise.all([
     followKeyPairs(search, pairs, useRenewed, { emit, signal }),
     supervisor &&
       followConfiguration({ replanning, keyPairMounts: mountPointsOf(pairs, target.manager) }, work),
     followManifests({ root: context.root, groups: session.facts.groups, target }, work),
+    session.options.embedded ? undefined : noticeStale(place, { ...work, env: session.io.env }),
   ]);
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);

@@ -61,7 +61,8 @@ export async function readManifests(root: string): Promise<Manifests> {
   return { manifests: [...found.values()], templates: templates.sort() };
 }
 
-async function manifestsIn(file: string, text: string): Promise<Manifest[]> {
+/** The objects in the text of one file. */
+export async function manifestsIn(file: string, text: string): Promise<Manifest[]> {
   const { parseAllDocuments } = await import('yaml');
   const found: Manifest[] = [];
   for (const part of text.split(/^---.*$/m).filter((one) => DECLARES.test(one))) {

@@ -8,6 +8,16 @@ export const GENERATED = {
     ({ missing, old, command }) =>
       `${staleText(missing, old)}. devloop uses controller-gen's output in this session and leaves the checkout as it is; to write it there: ${command}`,
   ),
+  /** The checkout does not have a manifest that its code asks for. In a cluster, devloop applies none. */
+  'manifests.missing': warning<{ file: string; command: string }>(
+    ({ file }) => `The checkout has no ${file}, which is generated from the code.`,
+    ({ command }) => command,
+  ),
+  /** A manifest of the checkout is older than the code. In a cluster, devloop applies none. */
+  'manifests.old': warning<{ file: string; changes: string[]; command: string }>(
+    ({ file, changes }) => `${file} is older than the code: ${firstOf(changes)}.`,
+    ({ command }) => command,
+  ),
   /** The checkout's manifests look older than its code, and devloop cannot generate them. */
   'manifests.maybe-old': warning<{ directories: string[]; why: string; command: string }>(
     ({ directories, why }) =>

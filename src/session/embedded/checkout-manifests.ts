@@ -73,14 +73,16 @@ export class CheckoutManifests {
   async #generate(
     generating: Generating,
     isMissing: boolean,
-    old: { directory: string }[],
+    old: { generator: string; directory: string }[],
   ): Promise<string | undefined> {
     const { emit } = this.#io;
     const { command } = generating;
     const found = await generating.program(this.#io);
     if ('why' in found) {
-      const directories = [...new Set(old.map(({ directory }) => directory))];
-      if (old.length > 0) emit(notice('manifests.maybe-old', { directories, why: found.why, command }));
+      // Other code with markers is edited all the time.
+      const types = old.filter(({ generator }) => generator === 'crd');
+      const directories = types.map(({ directory }) => directory);
+      if (types.length > 0) emit(notice('manifests.maybe-old', { directories, why: found.why, command }));
       return found.why;
     }
     await this.#run(generating, found.command).catch((error) => {

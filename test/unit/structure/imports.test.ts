@@ -59,7 +59,7 @@ const ROOMS = {
   session: [
     'api-proxy calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
     'controller/watch gateway languages local machine operator operator/manifests operator/rbac page reviews',
-    'session/calls session/context session/control session/crashing session/doctor session/embedded session/end session/faults session/guard',
+    'session/calls session/context session/control session/crashing session/doctor session/embedded session/end session/faults session/generated session/guard',
     'session/planning session/reviews session/route session/start session/verify',
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews session/start',
@@ -83,7 +83,7 @@ const ROOMS = {
     'session/route',
   ].join(' '),
   'session/faults': 'faults gateway session/start',
-  'session/generated': 'checkout checkout/make machine session/context',
+  'session/generated': 'checkout checkout/make machine operator/manifests session/context',
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
   'session/planning': [
     'api-proxy calls checkout cluster/api cluster/takeover/pause controller local machine operator reviews',
