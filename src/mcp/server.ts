@@ -89,8 +89,10 @@ async function answerOf(one: Tool, input: unknown, { own, complete, io }: Ports)
 function failureOf(error: unknown): NonNullable<Answer['error']> {
   if (!(error instanceof DevloopError)) return { code: 'bug', message: messageOf(error), exitCode: 1 };
   const { code, message, hint, exitCode } = error;
-  const isNone = code === 'session.not-found';
-  return { code, message, hint: isNone ? [hint, NO_SESSION].filter(Boolean).join('\n') : hint, exitCode };
+  if (code !== 'session.not-found') return { code, message, hint, exitCode };
+  // An agent with a shell would do what the command's own hint says: take a cluster over.
+  const others = (hint ?? '').split('\n').filter((line) => line !== '' && !line.endsWith('devloop up'));
+  return { code, message, hint: [...others, NO_SESSION].join('\n'), exitCode };
 }
 
 const NO_SESSION =

@@ -57,7 +57,7 @@ export const since = z
 export const session = z
   .string()
   .regex(/^[0-9a-f]{8}$/)
-  .describe('id of a session on this machine; by default, that of this checkout')
+  .describe('id (default: the session of this checkout)')
   .optional();
 export const ids = z
   .array(z.string().regex(/^(?:[rck]-)?\d{1,15}$/))

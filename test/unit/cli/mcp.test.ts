@@ -85,6 +85,7 @@ it('an expected failure is an error of the tool with its code and the next step'
         error: { code: 'session.not-found', hint: expect.stringContaining('tool start') },
       },
     });
+  expect(JSON.stringify(await call('hold'))).not.toContain('devloop up');
   expect(await call('stop')).toMatchObject({ structuredContent: { error: { code: 'session.not-found' } } });
   expect(await call('start')).toMatchObject({ structuredContent: { error: { code: 'embedded.no-assets' } } });
   expect(await call('status')).toMatchObject({
