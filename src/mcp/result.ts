@@ -30,7 +30,7 @@ export interface Answer {
   error?: Failure;
 }
 
-type Failure = Omit<Extract<DevloopEvent, { type: 'error' }>, 'type'>;
+type Failure = Extract<DevloopEvent, { type: 'error' }>;
 
 /** The answer as the command prints it, and as its `--json` does, both without what could control a terminal or hide from a reader. */
 export function resultOf(
@@ -40,7 +40,7 @@ export function resultOf(
   const shown = events.filter((event) => event.type !== 'waiting' && isShown(event, 'normal'));
   const left: LeftOff = { entries: 0, characters: 0 };
   const kept = within(shown, keeps, left);
-  const failed = error && withinLimits({ ...error, type: 'error' as const }, MOST_OF_ONE, left);
+  const failed = error && withinLimits(error, MOST_OF_ONE, left);
   const leftOff = left.entries + left.characters > 0 ? { ...left, ask } : undefined;
   const lines = [
     DATA,

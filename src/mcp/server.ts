@@ -1,5 +1,6 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { withoutSecrets } from '../calls/redacted.ts';
 import { DevloopError, messageOf, originOf } from '../errors.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import type { Io } from '../session/context/options.ts';
@@ -74,19 +75,30 @@ interface Ports {
 /** Never rejects: what a command would fail with is an answer. */
 async function answerOf(one: Tool, input: unknown, { own, complete, io }: Ports): Promise<Answer> {
   const events: DevloopEvent[] = [];
-  const emit = (event: DevloopEvent): void => void events.push(complete(event, one.command));
+  const emit = (event: DevloopEvent): void => void events.push(complete(redacted(event), one.command));
   try {
     if (one.name !== 'start') own.tellEnd(emit);
     await one.run(input as never, { ...io, emit }, own);
     return { events };
   } catch (thrown) {
     const failed: DevloopEvent = { type: 'error', ...failureOf(originOf(thrown)) };
-    const { type: _, ...error } = complete(failed, one.command) as typeof failed;
+    const error = complete(redacted(failed), one.command) as typeof failed;
     return { events, error };
   }
 }
 
-function failureOf(error: unknown): NonNullable<Answer['error']> {
+/** A person's own terminal shows what the controller prints as it is; what an agent reads goes elsewhere. */
+function redacted(event: DevloopEvent): DevloopEvent {
+  if (event.type === 'output.line') return { ...event, line: safe({ line: event.line })?.line ?? TOO_LONG };
+  if (event.type === 'error')
+    return { ...event, message: safe({ message: event.message })?.message ?? TOO_LONG };
+  return event;
+}
+
+const safe = <T>(value: T): T | undefined => withoutSecrets(value, false, []);
+const TOO_LONG = '(left out: too long to be searched for secrets)';
+
+function failureOf(error: unknown): Omit<NonNullable<Answer['error']>, 'type'> {
   if (!(error instanceof DevloopError)) return { code: 'bug', message: messageOf(error), exitCode: 1 };
   const { code, message, hint, exitCode } = error;
   if (code !== 'session.not-found') return { code, message, hint, exitCode };

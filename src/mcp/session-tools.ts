@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { DevloopError } from '../errors.ts';
+import { durationMs } from '../phrases.ts';
 import { checkoutRoot } from '../session/context/checkout.ts';
 import { thisMachine } from '../session/context/local-machine.ts';
 import { localSessions } from '../session/context/local-sessions.ts';
 import type { Io } from '../session/context/options.ts';
-import { CHANGES, INTERRUPTS, namespace, READS, session, type Tool, text, tool } from './tool.ts';
+import { CHANGES, INTERRUPTS, namespace, READS, session, since, type Tool, text, tool } from './tool.ts';
 
 const SHELL = 'All of it: the command of the same name, in a shell.';
 const PLACE = { context: text('context of the kubeconfig'), namespace };
@@ -68,6 +69,23 @@ export const SESSION_TOOLS: Tool[] = [
     'Build and restart the controller',
     'Builds and restarts the controller of a session, even if nothing has changed, and waits until it serves. An edit needs no restart: use `wait`.',
   ),
+  tool({
+    name: 'logs',
+    title: 'Show the log of the controller',
+    description:
+      'Shows what the controller has printed, across its restarts, or that of the last session of this checkout if none runs. For the lines of one reconcile use `reconciles_show`.',
+    input: {
+      tail: z.int().min(1).max(1000).describe('how many of the last lines').default(100),
+      since,
+      session,
+    },
+    ...{ annotations: READS, command: 'logs', keeps: 'last', ask: 'Ask for fewer lines with tail or since.' },
+    async run({ tail, since, session }, io) {
+      const { logs } = await import('../session/logs.ts');
+      const age = since === undefined ? {} : { sinceMs: durationMs(since) };
+      await logs({ follow: false, tail, ...age, session }, io);
+    },
+  }),
   ...([true, false] as const).map(holdTool),
   tool({
     name: 'fault_add',

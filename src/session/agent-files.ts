@@ -19,7 +19,7 @@ devloop runs this operator on this machine, and records its webhook reviews, its
 
 1. \`start\` starts an API server of this checkout's own, and builds and runs the operator against it. Use kubectl with the kubeconfig that it names. Nothing runs Pods there, so no Deployment becomes ready.
 2. After an edit, \`wait\` returns when the new code serves, or with what the compiler says.
-3. Apply an object, then look: \`reviews_list\` and \`reviews_show\` (why was it denied or changed?), \`reconciles_list\` and \`reconciles_show\` (what did the controller do, and why?), \`timeline\` (the life of one object), \`rbac\` (which rule is missing?).
+3. Apply an object, then look: \`reviews_list\` and \`reviews_show\` (why was it denied or changed?), \`reconciles_list\` and \`reconciles_show\` (what did the controller do, and why?), \`timeline\` (the life of one object), \`logs\`, \`rbac\` (which rule is missing?).
 4. \`reviews_replay\` and \`reviews_verify\` say which answers an edit has changed.
 5. \`stop\` removes the API server.
 

@@ -95,6 +95,7 @@ it('an agent starts a session, learns why a write was denied, edits, looks, veri
   expect(failed.text).toContain('409');
   const life = await ask('timeline', { kind: 'application', name: 'web' });
   expect(life.text).toContain('created Deployment web');
+  expect((await ask('logs', { since: '5m' })).text).toContain('Created Deployment web');
   expect((await ask('rbac')).text).toContain('All that was called is allowed');
   expect((await ask('restart')).error).toBeUndefined();
   const saved = ['reviews', 'save', 'bad', id];

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createRecording } from '../../../src/reviews/recording.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory } from '../../../src/session/context/session-directories.ts';
+import { keepOutput } from '../../../src/session/control/kept-output.ts';
 import { callOf, reviewOf } from '../../support/session-facts.ts';
 import { BIN } from './run-bin.ts';
 
@@ -112,6 +113,20 @@ it('answers with what the session of the checkout has recorded, cut to a size th
   expect(shown.structuredContent).toMatchObject({ leftOff: { characters: expect.any(Number) } });
   expect(JSON.stringify(shown).length).toBeLessThan(100_000);
   expect(await call('start')).toMatchObject({ structuredContent: { error: { code: 'session.held' } } });
+});
+
+it('shows the last lines of the log, without what looks secret', async () => {
+  const of = { checkout, session: 'abcd1234' };
+  await using kept = await keepOutput(await thisMachine(env), of, ({ type }) => expect.unreachable(type));
+  for (const line of ['first', 'POSTGRES_PASSWORD=swordfish', `last\u001b[31m ${'x'.repeat(1e5)}`])
+    kept.observe({ type: 'controller.output', stream: 'stderr', line });
+  await kept[Symbol.asyncDispose]();
+  const { structuredContent } = await call('logs', { tail: 2 });
+  const line = (text: string) => ({ type: 'output.line', line: expect.stringMatching(text) });
+  expect(structuredContent).toMatchObject({
+    events: [line('^POSTGRES_PASSWORD=(?!swordfish)'), line('^last x')],
+  });
+  expect(JSON.stringify(structuredContent).length).toBeLessThan(40_000);
 });
 
 function started(): ChildProcess & { out(): string } {

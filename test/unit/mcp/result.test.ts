@@ -64,6 +64,7 @@ test('text from outside loses what controls a terminal and what only a model wou
 
 test('a failure is an error of the tool with its code and next step, beside what was found before', () => {
   const error = {
+    type: 'error' as const,
     code: 'review.changed',
     message: 'It differs.',
     hint: 'devloop reviews show 1',

@@ -43,7 +43,7 @@ const ROOMS = {
   ].join(' '),
   machine: '',
   main: 'cli machine report',
-  mcp: 'config report session session/context',
+  mcp: 'calls config report session session/context',
   operator: 'checkout cluster cluster/api cluster/marks languages machine',
   'operator/manifests': 'checkout cluster/api cluster/marks cluster/takeover operator',
   'operator/rbac': 'cluster/api operator/manifests',
