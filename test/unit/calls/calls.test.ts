@@ -99,8 +99,8 @@ test('what is done again and again is counted from when something else begins', 
     const { calls, end, of } = await recorder();
     for (let count = 0; count < 12; count++) {
       if (isAnew && count === 6) calls.anew();
-      calls.hooks.served(served(`${count === 0 ? 'GET' : 'PUT'} ${APPS}/web`, 200, deployment(2, 4)));
-      await sleep(5);
+      const line = `${count === 0 ? 'GET' : 'PUT'} ${APPS}/web`;
+      calls.hooks.served(served(line, 200, deployment(2, 4), { at: now() + count * 500 }));
     }
     await end();
     return of('warning').map(({ code }) => code);
