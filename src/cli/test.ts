@@ -24,7 +24,7 @@ export function testCommand(shell: Shell, own: string[] | undefined): Command {
       const { json, verbose } = flags;
       const given = { ...(json && ({ 'controller.log': 'all' } as const)), ...givenBy('up', flags) };
       const options = { ...BY_ITSELF, ...takeOverOptions(flags, given, `${shell.name} test`) };
-      await shell.run(outputOptions(flags, true), async (io) => {
+      await shell.run(outputOptions(flags, !flags.embedded), async (io) => {
         const { test } = await import('../session/test.ts');
         const { up } = await import('../session/up.ts');
         // With --json, all of devloop's own standard output is JSON.

@@ -24,7 +24,6 @@ export interface TestOptions {
 /** How long the command has to end after Ctrl-C. */
 const GRACE_SECONDS = 10;
 const NOT_RESTORED = 4;
-const NOT_STARTED = 126;
 
 /**
  * Runs a command while the local code answers: `takeOver` is `up` with a guest. Throws `Ending` with the exit code of the command if it fails,
@@ -83,9 +82,11 @@ function requireProgram([program = '']: string[], { env }: Io): void {
   const isThere = files.find((file) => existsSync(file));
   throw isThere === undefined
     ? new DevloopError('test.not-found', `${program} was not found. Nothing was taken over.`)
-    : new DevloopError('test.not-executable', `${isThere} cannot be executed. Nothing was taken over.`, {
-        hint: `Check: ls -l ${shellWord(isThere)}`,
-      });
+    : notExecutable(isThere, `ls -l ${shellWord(isThere)}`);
+}
+
+function notExecutable(file: string, check: string): DevloopError {
+  return new DevloopError('test.not-executable', `${file} cannot be executed.`, { hint: `Check: ${check}` });
 }
 
 async function run(
@@ -103,12 +104,14 @@ async function run(
     ...{ cwd: io.cwd, env, signal, contained: true },
     ...{ stdio: [0, stdout, 2], grace: { ms: GRACE_SECONDS * 1000, onKilled } },
   }).finally(ending.resolve);
+  const [program = ''] = command;
+  // Its file is there, so what reads it is not.
+  if (result.missing) throw notExecutable(program, `head -n 1 ${shellWord(program)}`);
   if (result.left) emit(notice('test.left', { command }));
   return result;
 }
 
-function exitCodeOf({ code, signal, missing }: ToolResult): number {
-  if (missing) return NOT_STARTED;
+function exitCodeOf({ code, signal }: ToolResult): number {
   return code ?? 128 + constants.signals[signal!];
 }
 
