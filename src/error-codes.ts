@@ -31,6 +31,11 @@ export const CATALOGUE = {
   'fault.invalid': { exit: 2, about: 'A fault cannot be read, or the session cannot have it.' },
   'context.refused': { exit: 2, about: 'devloop.yaml does not allow this context.' },
   'embedded.no-assets': { exit: 2, about: '`up --embedded` needs etcd and kube-apiserver of envtest.' },
+  'embedded.data': {
+    exit: 2,
+    about:
+      'The data that `up --embedded --keep` has kept cannot be used with these programs, or with this checkout.',
+  },
   'embedded.ended': { exit: 3, about: 'etcd or kube-apiserver of `up --embedded` ended by itself.' },
   'embedded.manifests': { exit: 2, about: '`up --embedded` cannot render the manifests of the checkout.' },
   'consent.missing': {

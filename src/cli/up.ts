@@ -14,6 +14,7 @@ import { parsePort } from './values.ts';
 interface UpFlags extends TakeOverFlags {
   controller: boolean;
   dryRun?: true;
+  keep?: true;
   stamp?: true;
   open?: true;
   failFast?: true;
@@ -32,7 +33,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     )
     .usage('[options] [-- command...]')
     .optionsGroup(FLAG_GROUPS.takeOver)
-    .option('--dry-run', 'print what would change, and stop');
+    .option('--dry-run', 'print what would change, and stop')
+    .option('--keep', 'with --embedded: keep the objects there for the next --embedded --keep');
   addDebugFlags(addReviewFlags(addControllerFlags(addTakeOverFlags(command))));
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
@@ -45,7 +47,9 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
     if (deployments.length > 1) requireSeparable(flags, given, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun && !flags.embedded), async (io) => {
-      if (flags.embedded) return await embedded(options, { ...flags, deployments }, io);
+      const { keep = false } = flags;
+      if (flags.embedded) return await embedded({ ...options, keep }, { ...flags, deployments }, io);
+      if (keep) throw invalid('--keep needs --embedded.', `${shell.name} up --embedded --keep`);
       const { up } = await import('../session/up.ts');
       if (deployments.length <= 1) return await up(options, io);
       const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');

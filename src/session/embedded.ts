@@ -1,5 +1,5 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { connect } from '../cluster/api/client.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { loadConfig } from '../config/load.ts';
@@ -10,11 +10,13 @@ import { checkoutRoot } from './context/checkout.ts';
 import { findAssets, inspectAssets, installCommand } from './context/envtest-assets.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
+import { readyAgain } from './embedded/again.ts';
 import { CheckoutManifests } from './embedded/checkout-manifests.ts';
 import { startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
 import { listenForEgress } from './embedded/egress.ts';
 import { type Following, followCheckout } from './embedded/follow.ts';
 import { install } from './embedded/install.ts';
+import { doesNotOpen, openKept } from './embedded/kept.ts';
 import { claimPlace } from './embedded/place.ts';
 import type { Guest } from './running.ts';
 import { up } from './up.ts';
@@ -23,21 +25,25 @@ const CONTEXT = 'devloop-embedded';
 
 /**
  * `up` without a cluster: an API server of this session's own, in which everything is created that the checkout would deploy, is taken over like
- * any cluster. It is gone at the end, so nothing is restored.
+ * any cluster. It is gone at the end, so nothing is restored; with `keep`, its data stays for the next one.
  */
 export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Promise<void> {
   const root = await checkoutRoot(io.cwd);
   await using started = new AsyncDisposableStack();
-  const { running, kubeconfig, port } = await claimPlace(await thisMachine(io.env), root, io.emit);
+  const place = await claimPlace(await thisMachine(io.env), root, io.emit);
+  const { running, egress, kubeconfig, port } = place;
   started.defer(() => rm(running, { recursive: true, force: true }));
-  const assets = await requireAssets(root, io);
+  started.use(await listenForEgress(egress));
+  const { assets, version } = await requireAssets(root, io);
   const generate = (await loadConfig(io.cwd))?.config.controller?.generate;
   const manifests = await CheckoutManifests.of({ root, assets, scratch: running, generate }, io);
   const rendered = await manifests.first();
-  const egress = join(running, 'egress.sock');
-  started.use(await listenForEgress(egress));
-  const wanted = { assets, directory: running, name: CONTEXT, egress, port };
-  const plane = started.use(await startControlPlane(wanted, io));
+  const kept = options.keep ? await openKept(place.kept, version) : undefined;
+  const wanted = { assets, directory: running, name: CONTEXT, egress, port, data: kept?.data };
+  const starting = startControlPlane(wanted, io).catch((error) => {
+    throw kept?.isOld && error instanceof DevloopError ? doesNotOpen(place.kept, error) : error;
+  });
+  const plane = started.use(await starting);
   await mkdir(dirname(kubeconfig), { recursive: true, mode: 0o700 });
   await copyFile(plane.file, kubeconfig);
   const source = `for an API server of its own, by ${assets}`;
@@ -46,9 +52,11 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
   const ended = plane.ended.then((error) => (failure = error));
   try {
     await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, root));
+    if (kept?.isOld) await readyAgain(api, rendered.objects, io.signal);
     const installation = await install(api, rendered.objects, io);
     await untilBootstrapped(api, io);
     io.emit(notice('embedded.started', { kubeconfig }));
+    if (kept) io.emit(notice('embedded.kept', { directory: place.kept, isNew: !kept.isOld }));
     const given = { ...options.given, context: CONTEXT };
     const own = { ...options, given, kubeconfig, embedded: { assets, ended }, yes: true };
     await using following = await followCheckout({ root, manifests, rendered, installation }, io);
@@ -67,12 +75,15 @@ function quietly(emit: Emit, following: Following): Emit {
   };
 }
 
-/** The directory of etcd and kube-apiserver. Throws 'embedded.no-assets'. */
-async function requireAssets(root: string, { env, signal }: Io): Promise<string> {
+/** The directory of etcd and kube-apiserver, and the version of the latter. Throws 'embedded.no-assets'. */
+async function requireAssets(
+  root: string,
+  { env, signal }: Io,
+): Promise<{ assets: string; version: string }> {
   const { directory, problems } = await findAssets(root, env);
   const inspected =
     directory === undefined ? { problem: problems[0] } : await inspectAssets(directory, signal);
-  if ('version' in inspected) return directory!;
+  if ('version' in inspected) return { assets: directory!, version: inspected.version };
   const nowhere =
     "The programs of an API server, etcd and kube-apiserver, are not here: neither in KUBEBUILDER_ASSETS nor in the checkout's bin/k8s nor where setup-envtest installs them.";
   const { problem } = inspected;

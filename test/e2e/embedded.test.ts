@@ -1,6 +1,6 @@
 /** Without a cluster, the sample runs against an API server of its own, and nothing is left of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -27,32 +27,34 @@ it('a checkout that was never deployed has its first review answered, its reconc
   await mkdir(assets, { recursive: true });
   for (const name of ['etcd', 'kube-apiserver'])
     await writeFile(join(assets, name), `#!/bin/sh\nexec ${cluster} ${name} "$@"\n`, { mode: 0o755 });
-  await using killed = startDevloop(['up', '--embedded'], { cwd, env });
-  const before = await killed.waitFor('session.ready', ({ embedded }) => embedded === true, BUILT_MS);
-  const second = await runDevloop(['up', '--embedded'], { cwd, env });
-  expect(second.code, second.log).toBe(4);
-  expect(second.log).toContain(`Session ${before.session} (pid ${killed.pid})`);
-  killed.signal('SIGKILL');
-  await killed.exited;
-
-  await using up = startDevloop(['up', '--embedded'], { cwd, env });
-  await up.waitFor('session.ready', ({ embedded }) => embedded === true, BUILT_MS);
-  const started = await up.waitFor('note', ({ code }) => code === 'embedded.started');
+  await using first = startDevloop(['up', '--embedded', '--keep'], { cwd, env });
+  const { session } = await first.waitFor('session.ready', ({ embedded }) => embedded === true, BUILT_MS);
+  const started = await first.waitFor('note', ({ code }) => code === 'embedded.started');
   const { kubeconfig } = started.values as { kubeconfig: string };
   const file = join(cwd, 'web.yaml');
   await writeFile(file, application('web', 'example.com/shop:1'));
   const kubectl = async (...words: string[]) =>
     (await promisify(execFile)('kubectl', ['--kubeconfig', kubeconfig, ...words])).stdout;
   await kubectl('apply', '-f', file);
-  const review = await up.waitFor('review', ({ verdict }) => verdict === 'allowed');
+  const review = await first.waitFor('review', ({ verdict }) => verdict === 'allowed');
   expect(review).toMatchObject({ operation: 'CREATE', object: { name: 'web', namespace: 'default' } });
-  const reconcile = await up.waitFor('reconcile', ({ calls }) => calls.length > 2);
+  const reconcile = await first.waitFor('reconcile', ({ calls }) => calls.length > 2);
   expect(reconcile).toMatchObject({ kind: 'Application', name: 'web', result: 'success' });
-  expect(await kubectl('get', 'deployment', 'web', '-o', 'name')).toBe('deployment.apps/web\n');
+  expect(first.log()).not.toContain('identity.as-user');
+  const second = await runDevloop(['up', '--embedded'], { cwd, env });
+  expect(second.code, second.log).toBe(4);
+  expect(second.log).toContain(`Session ${session} (pid ${first.pid})`);
+  first.signal('SIGKILL');
+  await first.exited;
+
+  await using again = startDevloop(['up', '--embedded', '--keep'], { cwd, env });
+  await again.waitFor('session.ready', undefined, BUILT_MS);
+  const names = await kubectl('get', 'application,deployment', 'web', '-o', 'name');
+  expect(names).toBe('application.apps.example.com/web\ndeployment.apps/web\n');
   const bad = join(cwd, 'config/samples/apps_v1_application_bad.yaml');
   await expect(kubectl('apply', '-f', bad)).rejects.toThrow('is invalid');
 
-  const output = (text: string) => up.waitFor('controller.output', ({ line }) => line.includes(text));
+  const output = (text: string) => again.waitFor('controller.output', ({ line }) => line.includes(text));
   const level = (text: string) =>
     kubectl(
       'patch',
@@ -73,7 +75,7 @@ it('a checkout that was never deployed has its first review answered, its reconc
     ['configuration.variables', { objects, variables: ['SETTINGS_LEVEL'] }],
     ['configuration.sub-path', { objects, path: '/fixed.txt' }],
   ] as const)
-    expect((await up.waitFor('note', (note) => note.code === code)).values).toEqual(values);
+    expect((await again.waitFor('note', (note) => note.code === code)).values).toEqual(values);
   await writeFile(
     join(cwd, 'cmd/settings_more.go'),
     'package main\n\nfunc init() { println("another build") }\n',
@@ -83,10 +85,14 @@ it('a checkout that was never deployed has its first review answered, its reconc
   const running = (await readdir(join(state, 'devloop'))).find((name) => name.startsWith('embedded-'))!;
   const record = await readFile(join(state, 'devloop', running, 'etcd.json'), 'utf8');
   process.kill((JSON.parse(record) as { pid: number }).pid, 'SIGKILL');
-  expect(await up.exited, up.log()).toBe(3);
-  expect((await up.waitFor('error')).message).toMatch(/its etcd \(pid \d+\) was killed by SIGKILL/);
+  expect(await again.exited, again.log()).toBe(3);
+  expect((await again.waitFor('error')).message).toMatch(/its etcd \(pid \d+\) was killed by SIGKILL/);
   await expect(kubectl('get', 'namespaces')).rejects.toThrow('refused');
-  expect(up.log()).not.toContain('identity.as-user');
   expect((await readdir(join(state, 'devloop'))).filter((name) => !name.startsWith('.'))).toEqual([]);
-  await rm(file);
+
+  const down = await runDevloop(['down', '--embedded'], { cwd, env });
+  expect(down.code, down.log).toBe(0);
+  const removed = down.events.flatMap((event) => (event.type === 'note' ? [event.values] : []));
+  expect(removed).toMatchObject([{ what: 'data' }, { what: 'kubeconfig', path: kubeconfig }]);
+  expect(await readdir(join(state, 'devloop/.embedded'))).toEqual([]);
 });

@@ -11,4 +11,20 @@ export const EMBEDDED = {
   'embedded.left-out': warning<{ kind: string; name: string; why: string }>(
     ({ kind, name, why }) => `${kind} ${name} is left out: ${why}.`,
   ),
+  /** With `up --embedded --keep`: where the API server's data is. `isNew`: no earlier session has kept any. */
+  'embedded.kept': note<{ directory: string; isNew: boolean }>(({ directory, isNew }) => {
+    const what = isNew
+      ? 'Its objects are kept for'
+      : 'It has the objects of the last session, and keeps them for';
+    return `${what} the next \`up --embedded --keep\`, in ${directory}. To remove them: devloop down --embedded`;
+  }),
+  /** `down --embedded` has removed something of this checkout, or would. */
+  'embedded.removed': note<{ what: 'data' | 'kubeconfig'; path: string; dryRun: boolean }>(
+    ({ what, path, dryRun }) =>
+      `${dryRun ? 'Would remove' : 'Removed'} the ${what} of this checkout's API server: ${path}`,
+  ),
+  /** `down --embedded` has found nothing to remove. */
+  'embedded.nothing': note<{ checkout: string }>(
+    ({ checkout }) => `Nothing is left of \`up --embedded\` in ${checkout}.`,
+  ),
 };

@@ -47,6 +47,8 @@ export interface UpOptions extends CommonOptions, TrustOptions {
   open: boolean;
   /** The API server is this session's own and is gone after it: kube-apiserver calls this machine by its egress, and nothing is restored. */
   embedded?: EmbeddedServer;
+  /** Whether the data of its API server stays for the next session. */
+  keep?: boolean;
 }
 
 export interface EmbeddedServer {

@@ -30,6 +30,8 @@ interface Wanted {
   egress?: string;
   /** Used if it is free. */
   port?: number;
+  /** Where etcd keeps its data; below `directory`, which is removed with it, unless this is set. */
+  data?: string;
 }
 
 type Program = 'etcd' | 'kube-apiserver';
@@ -57,7 +59,10 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
   };
   const etcdUrl = `http://${LOOPBACK}:${await freePort()}`;
   const port = await portFor(wanted.port);
-  const etcd = start('etcd', etcdArguments(join(directory, 'etcd'), etcdUrl));
+  const etcd = start(
+    'etcd',
+    etcdArguments(wanted.data ?? join(directory, 'etcd'), etcdUrl, wanted.data !== undefined),
+  );
   const { args, kubeconfig: file } = await apiServerFiles({ directory, name, etcd: etcdUrl, port, egress });
   const server = start('kube-apiserver', args);
   const ended = Promise.race([endOf('etcd', etcd), endOf('kube-apiserver', server)]);
@@ -128,7 +133,10 @@ function endedAlone({ how, lines }: Ended): DevloopError {
 }
 
 function withLines(message: string, lines: string[]): string {
-  return lines.length === 0 ? `${message}.` : `${message}:\n${lines.slice(-MOST_LINES).join('\n')}`;
+  // What a Go program prints after that is a trace.
+  const panic = lines.findIndex((line) => /^(panic|fatal error): /.test(line));
+  const shown = panic < 0 ? lines.slice(-MOST_LINES) : lines.slice(panic, panic + 1);
+  return shown.length === 0 ? `${message}.` : `${message}:\n${shown.join('\n')}`;
 }
 
 function cleanEnv(env: Record<string, string | undefined>): Record<string, string> {

@@ -12,7 +12,7 @@ const LEFT_OUT: Record<string, string> = {
 };
 /** devloop signs certificates itself. */
 const CERT_MANAGER = /^cert-manager\.io\//;
-const CRD = 'CustomResourceDefinition';
+export const CRD = 'CustomResourceDefinition';
 /** What others are in comes first, and webhooks when everything else exists. */
 const FIRST = ['Namespace'];
 const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
@@ -93,7 +93,7 @@ interface ClientConfig {
   caBundle?: string;
 }
 
-function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
+export function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
   return objects.flatMap((object) => {
     const { webhooks, spec } = object as {
       webhooks?: { clientConfig?: ClientConfig }[];

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { basename, join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine } from '../context/local-machine.ts';
 import { localSessions, type Owner, ownerOf, ownerOfSession } from '../context/local-sessions.ts';
@@ -15,6 +18,10 @@ export interface EmbeddedPlace {
   running: string;
   /** Stays, so that other programs can be configured with it. */
   kubeconfig: string;
+  /** The data of `--keep`. */
+  kept: string;
+  /** A unix socket, at which a session listens while it runs. */
+  egress: string;
   /** Used if it is free. */
   port: number;
 }
@@ -22,10 +29,12 @@ export interface EmbeddedPlace {
 export function placeOf({ stateDirectory }: LocalMachine, checkout: string): EmbeddedPlace {
   const hash = createHash('sha256').update(checkout).digest();
   const id = hash.toString('hex').slice(0, 16);
+  const running = join(stateDirectory, `${PREFIX}${id.slice(0, 8)}`);
+  // A directory with another name would be a session's.
+  const lasting = join(stateDirectory, '.embedded', id);
   return {
-    running: join(stateDirectory, `${PREFIX}${id.slice(0, 8)}`),
-    // A directory with another name would be a session's.
-    kubeconfig: join(stateDirectory, '.embedded', `${id}.kubeconfig`),
+    ...{ running, kubeconfig: `${lasting}.kubeconfig`, kept: `${lasting}.data` },
+    egress: join(running, 'egress.sock'),
     port: PORTS.from + (hash.readUInt32BE() % PORTS.count),
   };
 }
@@ -43,22 +52,56 @@ export async function claimPlace(
 ): Promise<EmbeddedPlace> {
   await endOrphans(machine, emit, 'verify');
   const place = placeOf(machine, checkout);
-  const name = `${PREFIX}${place.running.slice(-8)}`;
-  await claimDirectory(machine, name, { checkout, verifies: true }).catch(async (error: unknown) => {
-    const owner = ownerOf(place.running);
-    throw owner === undefined ? error : await held(machine, owner);
+  const claim = () => claimDirectory(machine, basename(place.running), { checkout, verifies: true });
+  await claim().catch(async (error: unknown) => {
+    if (ownerOf(place.running) === undefined) throw error;
+    const owner = await holderOf(machine, place);
+    if (owner !== undefined) throw await held(machine, owner, place);
+    await rm(place.running, { recursive: true });
+    await claim();
   });
   return place;
 }
 
-async function held(machine: LocalMachine, owner: Owner): Promise<DevloopError> {
+/** The process that has the checkout's API server, unless it is gone. Another machine with the same home directory is believed. */
+export async function holderOf(
+  machine: LocalMachine,
+  { running, egress }: EmbeddedPlace,
+): Promise<Owner | undefined> {
+  const owner = ownerOf(running);
+  if (owner === undefined) return undefined;
+  const isAlive = owner.host !== machine.host || ((await isRunning(owner)) ?? (await answers(egress)));
+  return isAlive ? owner : undefined;
+}
+
+/** In another container with the same files, a process cannot be seen, but its socket can be reached. */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path }, () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+/** The session that a process of this machine runs, unless it is only starting. */
+export async function sessionOf(machine: LocalMachine, pid: number): Promise<string | undefined> {
+  const sessions = await localSessions(machine);
+  return sessions.find(({ id }) => ownerOfSession(machine, id)?.pid === pid)?.id;
+}
+
+async function held(machine: LocalMachine, owner: Owner, { running }: EmbeddedPlace): Promise<DevloopError> {
   const { pid, host, checkout } = owner;
-  const session = (await localSessions(machine)).find(({ id }) => ownerOfSession(machine, id)?.pid === pid);
   const isHere = (await isRunning(owner)) === true;
-  const who = `${session ? `Session ${session.id}` : 'A devloop that is starting'} (pid ${pid}${isHere ? '' : ` on ${host}`})`;
+  const session = isHere ? await sessionOf(machine, pid) : undefined;
+  const who = `${session ? `Session ${session}` : 'Another devloop'} (pid ${pid}${isHere ? '' : ` on ${host}`})`;
   return new DevloopError(
     'session.held',
     `${who} already runs the operator of ${checkout} in an API server of its own.`,
-    { hint: isHere ? `Stop it with Ctrl-C in its terminal, or: kill ${pid}` : 'devloop down --embedded' },
+    { hint: isHere ? `Stop it with Ctrl-C in its terminal, or: kill ${pid}` : ifOver(running) },
   );
+}
+
+/** The last resort for what another machine seems to have. */
+export function ifOver(running: string): string {
+  return `If it is over: rm -r ${shellWord(running)}`;
 }

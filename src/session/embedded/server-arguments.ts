@@ -7,9 +7,10 @@ import { kubeconfigOf } from '../../cluster/api/kubeconfig.ts';
 export const LOOPBACK = '127.0.0.1';
 const CERTIFICATE_DAYS = 365;
 
-export function etcdArguments(data: string, urls: string): string[] {
+/** `isKept`: the data outlives the machine's next crash. */
+export function etcdArguments(data: string, urls: string, isKept: boolean): string[] {
   return [
-    ...['--data-dir', data, '--unsafe-no-fsync'],
+    ...['--data-dir', data, ...(isKept ? [] : ['--unsafe-no-fsync'])],
     ...['--listen-client-urls', urls, '--advertise-client-urls', urls],
     ...['--listen-peer-urls', `http://${LOOPBACK}:0`],
   ];

@@ -75,8 +75,10 @@ const ROOMS = {
     'config debugger languages local machine operator operator/manifests session/context',
     'session/route session/start',
   ].join(' '),
-  'session/embedded':
-    'certificates checkout cluster/api controller controller/watch machine session/context session/generated',
+  'session/embedded': [
+    'certificates checkout cluster/api cluster/takeover controller controller/watch machine session/context',
+    'session/generated',
+  ].join(' '),
   'session/end': [
     'checkout cluster cluster/api cluster/marks cluster/relay cluster/takeover',
     'cluster/takeover/pause controller local machine operator route session/context',

@@ -1,0 +1,52 @@
+import { access, rm } from 'node:fs/promises';
+import { DevloopError } from '../errors.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { checkoutRoot } from './context/checkout.ts';
+import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import type { Io } from './context/options.ts';
+import { endOrphans, reportOrphans } from './context/session-directories.ts';
+import { type EmbeddedPlace, holderOf, ifOver, placeOf, sessionOf } from './embedded/place.ts';
+import { stopLocalSession } from './end/stop-local.ts';
+
+/** Removes what `up --embedded` keeps of this checkout, and ends its session before. */
+export async function downEmbedded({ dryRun }: { dryRun: boolean }, io: Io): Promise<void> {
+  const root = await checkoutRoot(io.cwd);
+  const machine = await thisMachine(io.env);
+  const place = placeOf(machine, root);
+  await (dryRun ? reportOrphans : endOrphans)(machine, io.emit, 'verify');
+  if (!dryRun) await endSession(machine, place, io);
+  const removed: boolean[] = [];
+  for (const [what, path] of [
+    ['data', place.kept],
+    ['kubeconfig', place.kubeconfig],
+  ] as const) {
+    if (!(await exists(path))) continue;
+    if (!dryRun) await rm(path, { recursive: true, force: true });
+    io.emit(notice('embedded.removed', { what, path, dryRun }));
+    removed.push(true);
+  }
+  if (removed.length === 0) io.emit(notice('embedded.nothing', { checkout: root }));
+}
+
+/** Throws 'session.held' if there is a session that cannot be ended from here. */
+async function endSession(machine: LocalMachine, place: EmbeddedPlace, io: Io): Promise<void> {
+  const owner = await holderOf(machine, place);
+  if (owner === undefined) return await rm(place.running, { recursive: true, force: true });
+  const { pid, host } = owner;
+  const sessionId = host === machine.host ? await sessionOf(machine, pid) : undefined;
+  const holder = { ...owner, user: machine.user, since: '', route: '', targets: [], health: '' };
+  const found = { sessionId: sessionId ?? '', identity: '', holder, alive: true, local: true };
+  if (sessionId !== undefined && (await stopLocalSession(found, machine, io))) return;
+  throw new DevloopError(
+    'session.held',
+    `The API server of this checkout belongs to pid ${pid} on ${host}, which is only starting, or cannot be ended from here.`,
+    { hint: host === machine.host ? `kill ${pid}` : ifOver(place.running) },
+  );
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
