@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FaultSummary } from '../report/fault.ts';
+import { Missed } from './missed.ts';
 import { type FaultRule, isAbout, isAboutAnswered, isAboutEvents, type Subject } from './rule.ts';
 
 /** What happens to one call, event or review. */
@@ -14,6 +15,7 @@ export interface Injected {
 interface Running extends FaultSummary {
   parsed: FaultRule;
   addedAt: number;
+  missed: Missed;
 }
 
 /** More rules than anybody writes; each call is compared with all of them. */
@@ -43,6 +45,7 @@ export class Injector {
         ...counts,
         parsed,
         addedAt: this.#now(),
+        missed: new Missed(),
       });
     }
     return this.list();
@@ -50,7 +53,10 @@ export class Injector {
 
   list(): FaultSummary[] {
     for (const rule of this.#rules) this.#isOver(rule);
-    return this.#rules.map(({ parsed, addedAt, ...state }) => state);
+    return this.#rules.map(({ parsed, addedAt, missed, ...state }) => ({
+      ...state,
+      ...(state.seen === 0 && parsed.resource && missed.summary(parsed)),
+    }));
   }
 
   /** Removes these rules, or all. Returns the ids that it does not have. */
@@ -98,10 +104,7 @@ export class Injector {
     const injected: Injected = { by: [], delayMs: 0 };
     for (const rule of this.#rules) {
       const { parsed } = rule;
-      if (!applies(parsed) || this.#isOver(rule) || !isAbout(parsed, subject)) continue;
-      rule.seen += 1;
-      if (parsed.nth !== undefined && rule.seen !== parsed.nth) continue;
-      if (!isChosen(parsed.share, rule.seen)) continue;
+      if (!applies(parsed) || this.#isOver(rule) || !isMet(rule, subject)) continue;
       rule.met += 1;
       injected.by.push(rule.rule);
       if (parsed.effect.do === 'delay') injected.delayMs += parsed.effect.ms;
@@ -118,6 +121,17 @@ export class Injector {
     rule.isOver ||= rule.seen >= nth || rule.met >= count || this.#now() - rule.addedAt >= forMs;
     return rule.isOver;
   }
+}
+
+/** Counts what the rule is about, and keeps what it is not about as long as it was about nothing. */
+function isMet(rule: Running, subject: Subject): boolean {
+  const { parsed, missed } = rule;
+  if (!isAbout(parsed, subject)) {
+    if (rule.seen === 0 && parsed.resource) missed.note(parsed, subject);
+    return false;
+  }
+  rule.seen += 1;
+  return (parsed.nth === undefined || rule.seen === parsed.nth) && isChosen(parsed.share, rule.seen);
 }
 
 /** The choice depends on the seed and on which one it is, so other rules and other calls do not change it. */

@@ -72,20 +72,29 @@ export function isAboutAnswered({ effect }: FaultRule): boolean {
   return effect.do === 'crash' && effect.when === 'after';
 }
 
-export function isAbout(
-  { verbs, resource, namespace, name }: Omit<FaultRule, 'text' | 'effect'>,
+type Which = Omit<FaultRule, 'text' | 'effect'>;
+
+export function isAbout(rule: Which, subject: Subject): boolean {
+  return whyNotAbout(rule, subject) === undefined;
+}
+
+/** What of a call the rule is not about; undefined if it is about the call. */
+export function whyNotAbout(
+  { verbs, resource, namespace, name }: Which,
   subject: Subject,
-): boolean {
-  if (verbs === undefined ? subject.verb === REVIEW : !verbs.includes(subject.verb)) return false;
-  if (resource && !isOfResource(resource, subject)) return false;
-  return fits(namespace, subject.namespace) && fits(name, subject.name);
+): 'verb' | 'resource' | 'group' | 'namespace' | 'name' | undefined {
+  if (verbs === undefined ? subject.verb === REVIEW : !verbs.includes(subject.verb)) return 'verb';
+  if (resource && !isOfResource(resource, subject)) return 'resource';
+  if (resource?.group !== undefined && resource.group !== subject.group) return 'group';
+  if (!fits(namespace, subject.namespace)) return 'namespace';
+  return fits(name, subject.name) ? undefined : 'name';
 }
 
 function isOfResource(
-  { plural, group, subresource }: NonNullable<FaultRule['resource']>,
+  { plural, subresource }: NonNullable<FaultRule['resource']>,
   subject: Subject,
 ): boolean {
-  if (plural !== subject.resource || (group !== undefined && group !== subject.group)) return false;
+  if (plural !== subject.resource) return false;
   const isSub = Boolean(subject.subresource);
   return subresource === '*' ? isSub : (subresource ?? '') === (subject.subresource ?? '');
 }

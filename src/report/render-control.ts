@@ -1,6 +1,6 @@
 import { counted, firstOf, shellWord } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
-import type { FaultSummary } from './fault.ts';
+import { type FaultSummary, missedFacts } from './fault.ts';
 import { oneLine, type Paint, paintedRow, row } from './text.ts';
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
@@ -63,10 +63,12 @@ function followedText(files: string[]): string {
   return oneLine(`changed files again; changed in between: ${firstOf(files)}`);
 }
 
-function faultLine({ id, rule, seen, met, isOver }: FaultSummary, paint: Paint): string {
+function faultLine(fault: FaultSummary, paint: Paint): string {
+  const { id, rule, seen, met, isOver } = fault;
   const facts = [
     seen === met ? `met ${counted(met, 'time')}` : `met ${met} of ${seen}`,
     ...(isOver ? ['over'] : []),
+    ...missedFacts(fault),
   ];
   const text = `${oneLine(rule)}  ${paint('dim', `(${facts.join(', ')})`)}`;
   return paintedRow(paint, 'yellow', `fault ${id}`, text);

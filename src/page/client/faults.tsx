@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { FaultSummary } from '../../report/fault.ts';
+import { type FaultSummary, missedFacts } from '../../report/fault.ts';
 import type { PageFaultChange } from '../protocol.ts';
 import { changeFaults, hasKey } from './api.ts';
 import { EXAMPLES } from './fault-examples.ts';
@@ -49,6 +49,7 @@ export function FaultsPane({ store }: { store: Store }) {
             <Switch isOn={!fault.isOver} label={fault.rule} flip={() => void off(fault)} />
             <span class="note">
               {fault.isOver ? 'over, ' : ''}met {fault.met} of {fault.seen}
+              {missedFacts(fault).map((fact) => `, ${fact}`)}
             </span>
           </li>
         ))}

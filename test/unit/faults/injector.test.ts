@@ -126,3 +126,27 @@ test('a crash after a write is met when the write has succeeded, one before it w
   expect(made.meetAnswered(UPDATE)).toMatchObject({ end: { do: 'crash', when: 'after' } });
   expect(made.meetAnswered(UPDATE)).toBeUndefined();
 });
+
+test('a rule that was about nothing yet says what was seen of its resource instead, until it is about something', () => {
+  const { made } = injector('409 patch deployments name=web-1', '409 update deployment', '503 list');
+  const seen = (subject: Partial<Subject>, times: number) => {
+    for (let count = 0; count < times; count++) made.meet({ ...UPDATE, ...subject });
+  };
+  seen({}, 3);
+  seen({ subresource: 'status' }, 2);
+  seen({ verb: 'patch', name: 'other' }, 1);
+  seen({ verb: 'review' }, 1);
+  seen({ resource: 'pods' }, 9);
+  const [patch, typo, list] = made.list();
+  expect(patch).toMatchObject({
+    instead: [
+      { verb: 'update', resource: 'deployments', times: 3 },
+      { verb: 'update', resource: 'deployments/status', times: 2 },
+      { verb: 'patch', resource: 'deployments', times: 1, but: 'name' },
+    ],
+  });
+  expect(typo).toMatchObject({ instead: [], meant: 'deployments' });
+  expect(list).not.toHaveProperty('instead');
+  seen({ verb: 'patch' }, 1);
+  expect(made.list()[0]).not.toHaveProperty('instead');
+});
