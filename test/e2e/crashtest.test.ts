@@ -1,4 +1,4 @@
-/** A controller that is killed after each of its writes shows whether it needs a second write that it never makes then. */
+/** A command runs against the local code, and a controller that is killed after each of its writes shows whether it needs a second write that it never makes then. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -38,6 +38,12 @@ it('a controller that skips its second write once the first is made is found, an
   const missing = await runDevloop([...words, '--', 'kubectl', 'apply', '-f', `${file}.none`], here);
   expect(missing.code, missing.log).toBe(2);
   expect(missing.log).toContain('crashtest.scenario');
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+
+  const suite = `kubectl apply -f ${file} && kubectl delete -f ${file} && exit 5`;
+  const tested = await runDevloop(['test', '--yes', '--', 'sh', '-c', suite], here);
+  expect(tested.code, tested.log).toBe(5);
+  expect(tested.events.at(-1)).toMatchObject({ type: 'test.done', exitCode: 5, reviews: { denied: 0 } });
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 
   const safe = await runDevloop([...words, ...command], here);
