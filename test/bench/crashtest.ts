@@ -5,10 +5,12 @@ import { startCluster } from '../cluster/cluster.ts';
 import { runDevloop } from '../support/devloop.ts';
 import { application, checkoutSample, deploySample } from '../support/sample-operator.ts';
 import { note, report } from './figures.ts';
+import { median } from './measure.ts';
+import { testFigure } from './test-command.ts';
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
-/** A run of `crashtest` with a crash, against a start of the controller and a run without a crash: the command, its reconciles and the quiet time. */
+/** `devloop test` without anything to do; and a run of `crashtest` with a crash, against a start of the controller and a run without a crash: the command, its reconciles and the quiet time. */
 export async function crashtestFigures(): Promise<void> {
   await using cluster = await startCluster({ log: (line) => console.error(line) });
   await deploySample(cluster);
@@ -16,6 +18,7 @@ export async function crashtestFigures(): Promise<void> {
   const { directory: cwd } = checkout;
   await writeFile(join(cwd, 'web.yaml'), application('web', 'example.com/shop:1'));
   const env = { KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' };
+  await testFigure(cluster, { cwd, env });
   const command = ['kubectl', 'apply', '-f', 'web.yaml'];
   const { code, events, log } = await runDevloop(['crashtest', '--yes', '--', ...command], { cwd, env });
   if (code !== 0) throw new Error(`devloop crashtest ended with ${code}:\n${log}`);
@@ -32,8 +35,4 @@ export async function crashtestFigures(): Promise<void> {
     anchor: { name: 'start + a run without a crash', value: start + alone },
     goal: { most: 1.2 },
   });
-}
-
-function median(values: number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!;
 }
