@@ -92,6 +92,13 @@ export function levelOf(coloured: string): LogLevel | undefined {
   return undefined;
 }
 
+const IN_A_STACK = /^\s|^[\w./*()[\]-]+\.[\w./*()[\]-]+$/;
+
+/** Whether a line without a level looks like one of a stack trace of Go. */
+export function isOfStack(line: string): boolean {
+  return IN_A_STACK.test(line);
+}
+
 /** pino and bunyan write 10 for trace to 60 for fatal. winston writes 0 for errors and 1 for warnings; its other numbers mean different things. */
 function levelNamed(found: string | number): LogLevel | undefined {
   if (typeof found === 'string') return LEVELS.get(/^[a-z]*/.exec(found.toLowerCase())![0]);

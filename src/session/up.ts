@@ -103,7 +103,8 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const work: Work = { api: context.api, sessionId, emit, signal };
   const identity = followers.use(createIdentity(session, work));
   const answered = followers.use(createAnswered(session, work, identity));
-  const seen = { ...answered, upstream: identity.upstream, signal };
+  const reported = { begun: () => log.reportsReconciles(), ended() {} };
+  const seen = { ...answered, upstream: identity.upstream, signal, reported };
   const observed = followers.use(await observeCalls(callsOf(session), seen, emit));
   const calls = guest ? { ...observed, hooks: guest.hooks(observed.hooks) } : observed;
   const faults = createFaults(session, emit);

@@ -1,6 +1,7 @@
 import type { ControllerLogChoice } from '../../config/choices.ts';
 import { levelOf } from '../../controller/log-level.ts';
 import type { DevloopEvent } from '../../report/events.ts';
+import { createToldFailures } from './told-failures.ts';
 
 /** Which lines of the controller's log are shown, and at the end, which of its calls. */
 export interface ControllerLog {
@@ -8,6 +9,8 @@ export interface ControllerLog {
   shown(event: DevloopEvent): DevloopEvent[];
   /** Shows all lines from now on, or no longer. Returns what is shown after this call. */
   toggle(): ControllerLogChoice;
+  /** The controller that runs reports its reconciles, so a row tells of each that fails. */
+  reportsReconciles(): void;
 }
 
 /** How many of the last lines are shown whole. */
@@ -30,11 +33,12 @@ export function createControllerLog(
   let last: DevloopEvent[] = [];
   /** Since when the controller has been starting; undefined while it answers. */
   let startsSince: number | undefined;
+  let toldFailures: ReturnType<typeof createToldFailures> | undefined;
   const isShown = (event: DevloopEvent): boolean => {
     if (!OF_CONTROLLER.has(event.type) || choice === 'all') return true;
     if (!mayWrite()) return false;
     if (event.type !== 'controller.output') return true;
-    return choice === 'warnings' && levelOf(event.line) !== 'detail';
+    return choice === 'warnings' && levelOf(event.line) !== 'detail' && !toldFailures?.isTold(event);
   };
   const isWhole = (event: DevloopEvent): boolean => {
     if (choice === 'all' || event.type === 'controller.silent') return true;
@@ -44,7 +48,7 @@ export function createControllerLog(
   };
   return {
     shown(event) {
-      if (event.type === 'controller.started') [last, startsSince] = [[], now()];
+      if (event.type === 'controller.started') [last, startsSince, toldFailures] = [[], now(), undefined];
       if (event.type === 'controller.ready') startsSince = undefined;
       const isLine = event.type === 'controller.output';
       if (isWhole(event)) {
@@ -55,6 +59,9 @@ export function createControllerLog(
       const shown = isShown(event);
       if (isLine && (last.length > 0 || !shown)) last = [...last, event].slice(-LAST_LINES);
       return shown ? [event] : [];
+    },
+    reportsReconciles() {
+      toldFailures ??= createToldFailures();
     },
     toggle() {
       if (choice === 'all') choice = chosen === 'all' ? 'warnings' : chosen;

@@ -10,6 +10,7 @@ import type { Checkout } from '../../checkout/files.ts';
 import { isKubeconfigFlag } from '../../checkout/flags.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { controllerSettings, type Settings } from '../../config/merge.ts';
+import { isOfStack } from '../../controller/log-level.ts';
 import { answersTls } from '../../controller/readiness.ts';
 import { createSupervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
@@ -56,7 +57,6 @@ const REGISTERED_MS = 2_000;
 /** How many lines of a manager that never serves are shown. */
 const MOST_LINES = 10;
 /** A line of a stack as Go prints it: a function, or below it the file. */
-const IN_A_STACK = /^\s|^[\w./*()[\]-]+\.[\w./*()[\]-]+$/;
 /** A log line can contain a whole stack. */
 const LONGEST_LINE = 300;
 /** The share of the time to get ready that a manager gets after the stand-in has refused it something. */
@@ -81,7 +81,7 @@ export async function startManager(
   const said: string[] = [];
   const emit: Emit = (event) => {
     if (event.type === 'controller.started') build = event.build;
-    if (event.type === 'controller.output' && !IN_A_STACK.test(event.line)) said.push(event.line);
+    if (event.type === 'controller.output' && !isOfStack(event.line)) said.push(event.line);
     said.splice(0, said.length - MOST_LINES);
     // A manager whose API server is empty logs errors about that again and again.
     if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);

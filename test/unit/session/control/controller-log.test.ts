@@ -105,3 +105,26 @@ it('shows nothing of what a controller says and does when it may not write any m
     ...['controller.started', 'controller.ready', 'controller.output', 'controller.exited'],
   ]);
 });
+
+it('of a controller whose failed reconciles have rows, says nothing of a failure again, but all when it exits', () => {
+  const log = createControllerLog('warnings');
+  const failed = ERROR('Reconciler error\t{"reconcileID": "18c529d1", "error": "forbidden"}');
+  const stack = [
+    line('sigs.k8s.io/controller-runtime/pkg.(*Controller[...]).Start'),
+    line('\t/go/controller.go:4'),
+  ];
+  const own = ERROR('no Service\t{"reconcileID": "18c529d1", "error": "x"}');
+  const panic = ERROR('Observed a panic\t{"reconcileID": "18c529d1", "panic": "y"}');
+  const other = ERROR('watch failed\t{"error": "z"}');
+  const seen = (events: DevloopEvent[]) => events.flatMap((event) => log.shown(event));
+  const all = [failed, ...stack, own, ...stack, panic, ...stack, other, ...stack];
+  expect(seen([STARTED, READY, ...all])).toEqual([STARTED, READY, ...all]);
+  log.reportsReconciles();
+  expect(seen(all)).toEqual([own, panic, ...stack, other, ...stack]);
+  expect(seen([exited(false)])).toEqual([...all, exited(false)]);
+  // The next one has to report them, too.
+  expect(seen([STARTED, READY, failed])).toContain(failed);
+  log.reportsReconciles();
+  log.toggle();
+  expect(seen([failed, ...stack])).toEqual(expect.arrayContaining([failed, ...stack]));
+});
