@@ -6,7 +6,7 @@ export const GENERATED = {
   /** The checkout's manifests are missing or older than its code, so the session uses what controller-gen writes now. Nothing of the checkout is changed. */
   'manifests.generated': note<{ missing: string[]; old: string[]; command: string }>(
     ({ missing, old, command }) =>
-      `${staleText(missing, old)}. devloop uses controller-gen's output in this session and leaves the checkout as it is; to write it there: ${command}`,
+      `${staleText(missing, old)}. This session uses what controller-gen writes now, and leaves the checkout as it is (to write it there: ${command})`,
   ),
   /** The checkout does not have a manifest that its code asks for. In a cluster, devloop applies none. */
   'manifests.missing': warning<{ file: string; command: string }>(
@@ -52,8 +52,8 @@ export const GENERATED = {
 
 function staleText(missing: string[], old: string[]): string {
   const parts = [
-    ...(missing.length === 0 ? [] : [`The checkout has no ${firstOf(missing)}`]),
-    ...(old.length === 0 ? [] : [`${firstOf(old)} ${old.length === 1 ? 'is' : 'are'} older than the code`]),
+    ...(missing.length === 0 ? [] : [`Not in the checkout: ${firstOf(missing)}`]),
+    ...(old.length === 0 ? [] : [`Older than the code: ${firstOf(old)}`]),
   ];
-  return parts.join(', and ');
+  return parts.join('. ');
 }

@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { reportWhileWaiting } from '../../async.ts';
 import { runGeneration } from '../../controller/generate.ts';
 import { DevloopError } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, Generating } from '../generated/generate.ts';
-import { type Rendered, renderCheckout } from './render.ts';
+import { type Rendered, renderCheckout, sourceOf } from './render.ts';
 
 export interface Place {
   root: string;
@@ -32,14 +33,18 @@ export class CheckoutManifests {
   }
 
   static async of(place: Place, io: Io): Promise<CheckoutManifests> {
-    return new CheckoutManifests(place, io, place.generate ? undefined : await Generating.of(place.root));
+    const { is } = await sourceOf(place.root);
+    const isGenerated = !place.generate && (is === 'overlay' || is === 'files');
+    return new CheckoutManifests(place, io, isGenerated ? await Generating.of(place.root) : undefined);
   }
 
   /** Throws 'embedded.manifests' if they are missing, and cannot be generated. */
   async first(): Promise<Rendered> {
     const generating = this.#generating;
     const { generate, root } = this.#place;
-    const failed = generate && (await runGeneration({ command: generate, cwd: root }, this.#io.signal));
+    const running = generate && runGeneration({ command: generate, cwd: root }, this.#io.signal);
+    const waiting = { for: `\`${generate?.join(' ')}\`` };
+    const failed = running && (await reportWhileWaiting(running, waiting, this.#io.emit));
     if (failed) throw notGenerated(failed.output);
     const { isMissing, old } = generating?.age() ?? { isMissing: false, old: [] };
     const isStale = isMissing || old.length > 0;
@@ -85,7 +90,8 @@ export class CheckoutManifests {
       if (types.length > 0) emit(notice('manifests.maybe-old', { directories, why: found.why, command }));
       return found.why;
     }
-    await this.#run(generating, found.command).catch((error) => {
+    const running = this.#run(generating, found.command);
+    await reportWhileWaiting(running, { for: 'controller-gen' }, emit).catch((error) => {
       if (isMissing || !(error instanceof DevloopError)) throw error;
       emit(notice('manifests.not-generated', { cause: error.message, command }));
     });

@@ -68,7 +68,11 @@ export async function followCheckout(
     if (!isOver) next(async () => true);
   };
   const watched = await watchDirectories(
-    { directories: [join(root, rendered.watched)], recursive: true, isOutside: () => false },
+    {
+      directories: rendered.watched.map((place) => join(root, place)),
+      recursive: true,
+      isOutside: () => false,
+    },
     { onPath: () => void onPath(), onBack: () => void onPath(), onError: () => {} },
     signal,
   );

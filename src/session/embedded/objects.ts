@@ -17,6 +17,8 @@ export const CRD = 'CustomResourceDefinition';
 const FIRST = ['Namespace'];
 const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 
+/** What a program such as envsubst would fill in. */
+const VARIABLE = /\$\{\w+[^}]*\}/;
 const HOOK = 'helm.sh/hook';
 /** These are there without being created. */
 const BUILT_IN = /^(?:default|kube-.*)$/;
@@ -42,11 +44,18 @@ export function serverNames(declared: readonly Declared[]): string[] {
 /** What of the manifests is created, with one key pair for all Services in place of what cert-manager would issue. */
 export function toInstall(declared: readonly Declared[], pair: KeyPair | undefined): Installed {
   const own = definedKinds(declared);
+  const services = new Set(
+    declared.filter(({ kind }) => kind === 'Service').map(({ metadata }) => keyOf(metadata)),
+  );
   const whyNot = (object: Declared): string | undefined => {
     const { kind = '', apiVersion = '', metadata } = object;
     const { annotations } = metadata as { annotations?: Record<string, unknown> };
     if (annotations && HOOK in annotations) return 'it is a hook of Helm';
     if (own.has(`${apiVersion.split('/')[0]} ${kind}`)) return 'apply it when the controller runs';
+    const [variable] = VARIABLE.exec(`${metadata.name} ${metadata.namespace}`) ?? [];
+    if (variable !== undefined) return `its name needs a value for ${variable}`;
+    const lost = clientConfigs([object]).find(({ service }) => service && !services.has(keyOf(service)));
+    if (lost && isWebhookConfiguration(object)) return `no manifest has its Service ${keyOf(lost.service!)}`;
     return LEFT_OUT[kind];
   };
   const leftOut = declared.flatMap((object) => {

@@ -10,14 +10,15 @@ import type { Io } from '../context/options.ts';
 import { type Generated, overlay } from '../generated/generate.ts';
 import { chartOf, renderChart } from './chart.ts';
 import { type Declared, isWebhookConfiguration } from './objects.ts';
+import { plainObjects } from './plain.ts';
 import { objectsIn } from './yaml.ts';
 
 export interface Rendered {
   objects: Declared[];
   /** `config/default`, or what else was read. */
   from: string;
-  /** What of the checkout the objects are made of: a directory, or a file. */
-  watched: string;
+  /** What of the checkout the objects are made of: directories, or a file. */
+  watched: string[];
 }
 
 export interface RenderedFrom {
@@ -40,18 +41,35 @@ const LONGEST_ERROR = 4_000;
 /** The objects that `make deploy` would create. Throws 'embedded.manifests'. */
 export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Rendered> {
   const { root } = from;
-  const directory = await kustomization(root);
-  if (directory !== undefined)
-    return { objects: await kustomized(directory, from, io), from: directory, watched: topOf(directory) };
-  const bundle = await readTextFile(join(root, BUNDLE));
-  if (bundle !== '') return { objects: await objectsIn(bundle), from: BUNDLE, watched: BUNDLE };
-  const chart = chartOf(root);
-  if (chart) return { objects: await renderChart(root, chart, io), from: chart, watched: chart };
+  const source = await sourceOf(root);
+  const { name } = source;
+  if (source.is === 'overlay')
+    return { objects: await kustomized(name, from, io), from: name, watched: [topOf(name)] };
+  if (source.is === 'chart')
+    return { objects: await renderChart(root, name, io), from: name, watched: [name] };
+  if (source.is === 'bundle') {
+    const text = await readTextFile(join(root, name));
+    return { objects: await objectsIn(text), from: name, watched: [name] };
+  }
+  const { objects, places } = await plainObjects(root, from.generated?.directory);
+  if (objects.length > 0)
+    return { objects, from: `the YAML files below ${places.join(', ')}`, watched: places };
   throw new DevloopError(
     'embedded.manifests',
-    `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} nor a chart in this checkout, so devloop does not know what the operator consists of.`,
+    `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} nor a chart nor a plain manifest in this checkout, so devloop does not know what the operator consists of.`,
     { hint: 'For a project of kubebuilder: make manifests generate, or make build-installer' },
   );
+}
+
+/** What of the checkout is rendered. A bundle and a chart are made from manifests that controller-gen has written before. */
+export async function sourceOf(
+  root: string,
+): Promise<{ is: 'overlay' | 'bundle' | 'chart' | 'files'; name: string }> {
+  const directory = await kustomization(root);
+  if (directory !== undefined) return { is: 'overlay', name: directory };
+  if (isFile(join(root, BUNDLE))) return { is: 'bundle', name: BUNDLE };
+  const chart = chartOf(root);
+  return chart === undefined ? { is: 'files', name: '' } : { is: 'chart', name: chart };
 }
 
 async function kustomization(root: string): Promise<string | undefined> {

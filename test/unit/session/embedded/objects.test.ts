@@ -27,6 +27,7 @@ const MANIFESTS = [
   }),
   object('Certificate', 'serving', { spec: { secretName: 'issued' } }, 'cert-manager.io/v1'),
   object('Issuer', 'self', {}, 'cert-manager.io/v1'),
+  object('Service', 'hooks'),
   object('Job', 'migrate'),
   object('Namespace', 'shop'),
 ];
@@ -52,10 +53,39 @@ test('what others need comes before them, and what cannot be here is named', () 
   expect(objects.map((stage) => stage.map(({ kind }) => kind))).toEqual([
     ['Namespace'],
     ['CustomResourceDefinition'],
-    ['Deployment', 'Secret', 'Secret'],
+    ['Deployment', 'Service', 'Secret', 'Secret'],
     ['ValidatingWebhookConfiguration'],
   ]);
   expect(leftOut).toMatchObject([{ object: { kind: 'Job' }, why: 'nothing runs Pods here' }]);
+});
+
+test('what needs something that nothing here has is left out, and a namespace that is only used is created', () => {
+  const shops = { group: 'example.com', names: { kind: 'Shop' } };
+  const unset = object('ConfigMap', 'settings');
+  const variable = '$' + '{NAMESPACE}';
+  unset.metadata.namespace = variable;
+  const hook = object('ServiceAccount', 'migrate');
+  Object.assign(hook.metadata, { annotations: { 'helm.sh/hook': 'pre-install' } });
+  const { objects, leftOut } = toInstall(
+    [
+      object('CustomResourceDefinition', 'shops.example.com', { spec: shops }),
+      object('Shop', 'first', {}, 'example.com/v1'),
+      object('ValidatingWebhookConfiguration', 'v', { webhooks: [called] }),
+      unset,
+      hook,
+    ],
+    PAIR,
+  );
+  expect(leftOut.map(({ why }) => why)).toEqual([
+    'apply it when the controller runs',
+    'no manifest has its Service shop/hooks',
+    `its name needs a value for ${variable}`,
+    'it is a hook of Helm',
+  ]);
+  expect(objects.flat().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+    'Namespace shop',
+    'CustomResourceDefinition shops.example.com',
+  ]);
 });
 
 test('a Secret that the checkout has is its own, and without calls nothing is signed', () => {

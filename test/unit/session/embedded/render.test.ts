@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { Io } from '../../../../src/session/context/options.ts';
+import { renderCheckout } from '../../../../src/session/embedded/render.ts';
+import { partly } from '../../../support/partly.ts';
+import { directoryWith } from '../../controller/support/places.ts';
+
+const object = (kind: string, name: string, more = '') =>
+  `kind: ${kind}\napiVersion: v1\nmetadata: {name: ${name}${more}}\n`;
+
+/** What is rendered of a checkout with these files: `Kind namespace/name` of each object, and where it is from. */
+async function rendered(files: Record<string, string>) {
+  const root = await directoryWith(files);
+  const io = partly<Io>({
+    cwd: root,
+    env: process.env,
+    signal: new AbortController().signal,
+    emit: () => {},
+  });
+  const { objects, from, watched } = await renderCheckout(
+    { root, generated: undefined, assets: '', scratch: root },
+    io,
+  );
+  const names = objects.map(
+    ({ kind, metadata: { namespace = '-', name } }) => `${kind} ${namespace}/${name}`,
+  );
+  return { names, from, watched };
+}
+
+test('a bundle that the checkout has built is enough', async () => {
+  const files = { 'dist/install.yaml': `${object('Service', 'a')}---\n---\n${object('ConfigMap', 'b')}` };
+  expect(await rendered(files)).toEqual({
+    names: ['Service -/a', 'ConfigMap -/b'],
+    from: 'dist/install.yaml',
+    watched: ['dist/install.yaml'],
+  });
+});
+
+test('without a bundle, the YAML files of an operator are, without samples, tests and templates', async () => {
+  const files = {
+    'deploy/a.yaml': `${object('Deployment', 'manager')}---\n${object('Shop', 'own')}`,
+    'deploy/copy.yaml': object('Deployment', 'manager'),
+    'deploy/samples/b.yaml': object('ConfigMap', 'sample'),
+    'deploy/template.yaml': `${object('ConfigMap', 'template')}data: {a: "{{ .Values.a }}"}\n`,
+    'crds/c.yaml': object('CustomResourceDefinition', 'shops.example.com'),
+    'internal/testing/d.yaml': object('ConfigMap', 'test'),
+  };
+  expect(await rendered(files)).toEqual({
+    names: ['CustomResourceDefinition -/shops.example.com', 'Deployment -/manager'],
+    from: 'the YAML files below crds, deploy',
+    watched: ['crds', 'deploy'],
+  });
+});
+
+test('with none of these, the error says what is looked for; a chart needs helm', async () => {
+  await expect(rendered({})).rejects.toMatchObject({ code: 'embedded.manifests' });
+  await expect(rendered({})).rejects.toThrow('config/default/kustomization.yaml');
+});
