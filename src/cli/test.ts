@@ -14,7 +14,7 @@ export function testCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('test')
     .summary('run a command, such as a test suite, against the local code')
     .description(
-      "Takes the operator over as `up` does, runs COMMAND while the local code answers, and restores everything. COMMAND gets KUBECONFIG for the session's cluster, and with --embedded KUBEBUILDER_ASSETS. The exit code is that of COMMAND; 125 if devloop failed first, 126 if COMMAND cannot be executed, 127 if it was not found, and 4 if it passed and not everything could be restored.",
+      "Takes the operator over as `up` does, runs COMMAND while the local code answers, and restores everything. COMMAND gets the variables that `devloop env` prints: KUBECONFIG for the session's cluster, and KUBEBUILDER_ASSETS. The exit code is that of COMMAND; 125 if devloop failed first, 126 if COMMAND cannot be executed, 127 if it was not found, and 4 if it passed and not everything could be restored.",
     )
     .usage('[options] -- COMMAND...');
   addCommonFlags(addSettingFlags(addTakeOverFlags(command), 'others')).action(

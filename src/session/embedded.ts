@@ -58,7 +58,7 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
     io.emit(notice('embedded.started', { kubeconfig }));
     if (kept) io.emit(notice('embedded.kept', { directory: place.kept, isNew: !kept.isOld }));
     const given = { ...options.given, context: CONTEXT };
-    const own = { ...options, given, kubeconfig, embedded: { assets, ended }, yes: true };
+    const own = { ...options, given, kubeconfig, embedded: { ended }, yes: true };
     await using following = await followCheckout({ root, manifests, rendered, installation }, io);
     await up(own, { ...io, emit: quietly(io.emit, following) }, guest);
   } catch (error) {

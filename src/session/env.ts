@@ -2,6 +2,7 @@ import { DevloopError } from '../errors.ts';
 import type { Io } from './context/options.ts';
 import { sessionHere } from './context/session-here.ts';
 import { askSession } from './control/client.ts';
+import { variablesOf } from './control/environment.ts';
 
 const LIMIT_MS = 10_000;
 
@@ -16,11 +17,10 @@ export async function env({ existingCluster, session: wanted }: EnvOptions, io: 
   const { emit, signal } = io;
   const chosen = await sessionHere(io, { wanted });
   const found = await askSession(chosen, 'environment', {}, { emit, signal, limitMs: LIMIT_MS });
-  const { context, kubeconfig, assets, isEmbedded } = found;
+  const { context, isEmbedded } = found;
   if (existingCluster && !isEmbedded) throw notEmbedded(chosen.id, context);
   const variables = {
-    ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }),
-    ...(assets !== undefined && { KUBEBUILDER_ASSETS: assets }),
+    ...variablesOf(found),
     ...(existingCluster && { USE_EXISTING_CLUSTER: 'true' }),
   };
   emit({ type: 'environment', session: chosen.id, context, isEmbedded, variables });

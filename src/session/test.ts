@@ -8,8 +8,8 @@ import { runTool, type ToolResult } from '../machine/tool.ts';
 import { shellWord } from '../phrases.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
-import { commandEnv } from './command-env.ts';
 import type { Io } from './context/options.ts';
+import { commandEnv } from './control/environment.ts';
 import type { Guest, RunningSession } from './running.ts';
 import { isWork, Tally } from './test-tally.ts';
 

@@ -52,8 +52,6 @@ export interface UpOptions extends CommonOptions, TrustOptions {
 }
 
 export interface EmbeddedServer {
-  /** The directory of its programs. */
-  assets: string;
   /** Resolves if it ends before the session, with the error that says so. */
   ended: Promise<DevloopError>;
 }

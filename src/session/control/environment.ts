@@ -43,6 +43,22 @@ export async function environmentOf({
   };
 }
 
+/** What of it is set for such programs. */
+export function variablesOf({
+  kubeconfig,
+  assets,
+}: Pick<SessionEnvironment, 'kubeconfig' | 'assets'>): Record<string, string> {
+  return {
+    ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }),
+    ...(assets !== undefined && { KUBEBUILDER_ASSETS: assets }),
+  };
+}
+
+/** The environment of a command of the user that `test` or `crashtest` runs. */
+export async function commandEnv(session: Described): Promise<NodeJS.ProcessEnv> {
+  return { ...session.io.env, ...variablesOf(await environmentOf(session)) };
+}
+
 async function pinnedFiles(
   { pinned, kubeconfigFiles }: Described['context']['api'],
   directory: string,

@@ -38,7 +38,7 @@ async function run(command: string[], { end, during = [], printsAll = false, end
         for (const one of during) emit({ ...one, at: new Date().toISOString() } as DevloopEvent);
     };
     const session = partly<RunningSession>({
-      context: { api: { kubeconfigFiles: [] } },
+      context: { root: cwd, api: { kubeconfigFiles: [] } },
       ...{ files: { directory: cwd }, options: {}, standing: {}, io: own, work: { emit, signal } },
     });
     await guest.attend(session);
