@@ -8,7 +8,9 @@ import type { Io } from '../session/context/options.ts';
 
 /** The only session that this server starts and ends: a devloop of its own, which ends when the server does, however that ends. */
 export interface EmbeddedSession extends AsyncDisposable {
-  /** Where its API server is, while it runs. */
+  /** Whether it was started, and has not ended. */
+  isStarted(): boolean;
+  /** Where its API server is, while it is ready. */
   cluster(): Cluster | undefined;
   /** Starts it, or goes on waiting for it. Emits what is new. Throws the error with which it has ended. */
   start(waitMs: number, io: Pick<Io, 'emit' | 'signal'>): Promise<void>;
@@ -48,6 +50,8 @@ interface Child {
   started: PromiseWithResolvers<void>;
   ended: Promise<unknown>;
   hasEnded: boolean;
+  /** Set once somebody has asked it to end. */
+  ending?: Promise<void>;
   stderr: string;
 }
 
@@ -59,16 +63,12 @@ export function createEmbeddedSession(
   let child: Child | undefined;
   const tellOf = ({ events }: Child, emit: Emit): void =>
     events.splice(0).forEach((event) => void emit(event));
-  const end = async (running: Child): Promise<void> => {
-    running.process.kill('SIGTERM');
-    const timer = setTimeout(() => running.process.kill('SIGKILL'), END_MS);
-    await running.ended;
-    clearTimeout(timer);
-    child = undefined;
-  };
   return {
+    isStarted: () => child !== undefined && !child.hasEnded,
     cluster: () => (child?.isReady && !child.hasEnded ? child.cluster : undefined),
     async start(waitMs, { emit, signal }) {
+      await child?.ending;
+      if (child?.ending) child = undefined;
       child ??= startChild(program, { cwd, env });
       const running = child;
       const waited = new AbortController();
@@ -88,6 +88,7 @@ export function createEmbeddedSession(
       if (child === undefined) throw noneStarted();
       const ending = child;
       await end(ending);
+      if (child === ending) child = undefined;
       tellOf(ending, emit);
       emit(notice('mcp.ended', {}));
     },
@@ -104,6 +105,20 @@ export function createEmbeddedSession(
   };
 }
 
+/**
+ * A signal could be the second one, after that of a terminal or of an earlier call, and the second one ends a devloop before it has cleaned
+ * up. That its parent leaves counts only once.
+ */
+async function end(child: Child): Promise<void> {
+  child.ending ??= (async () => {
+    if (child.process.connected) child.process.disconnect();
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), END_MS);
+    await child.ended;
+    clearTimeout(timer);
+  })();
+  await child.ending;
+}
+
 function startChild([command, ...args]: string[], { cwd, env }: Pick<Io, 'cwd' | 'env'>): Child {
   const started = spawn(command!, [...args, 'up', '--embedded', '--json'], {
     ...{ cwd, env },
@@ -114,7 +129,12 @@ function startChild([command, ...args]: string[], { cwd, env }: Pick<Io, 'cwd' |
     ...{ process: started, events: [], isReady: false, hasEnded: false, stderr: '' },
     cluster: { kubeconfig: '', context: '' },
     started: Promise.withResolvers(),
-    ended: once(started, 'close').catch((error) => (child.stderr = String(error))),
+    // Node emits no `close` for a process that its parent has disconnected.
+    ended: Promise.all([
+      once(started, 'exit'),
+      once(started.stdout!, 'close'),
+      once(started.stderr!, 'close'),
+    ]).catch((error) => (child.stderr = String(error))),
   };
   child.ended = child.ended.finally(() => (child.hasEnded = true));
   let rest = '';

@@ -21,7 +21,7 @@ export const SESSION_TOOLS: Tool[] = [
     input: { seconds },
     ...{ annotations: CHANGES, command: 'up', keeps: 'last', ask: SHELL },
     async run({ seconds }, io, own) {
-      if (own.cluster() === undefined) await requireNone(io);
+      if (!own.isStarted()) await requireNone(io);
       await own.start(seconds * 1000, io);
     },
   }),
