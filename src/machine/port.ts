@@ -1,13 +1,21 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type ListenOptions,
+  type Server,
+  type Socket,
+} from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { pollUntil } from '../async.ts';
-import { DevloopError } from '../errors.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import type { End } from './linux.ts';
 import { sessionListensOn } from './process.ts';
 import { type PortOwner, peerUser, portOwner } from './system.ts';
 
 const POLL_MS = 50;
+const LOOPBACK_MS = 5_000;
 
 /** Whether this port is in use on any address of this machine. */
 export async function isPortBusy(port: number): Promise<boolean> {
@@ -52,6 +60,20 @@ export async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** Why programs on this machine cannot reach each other at 127.0.0.1; undefined if they can. */
+export async function loopbackProblem(): Promise<string | undefined> {
+  await using server = createServer((socket) => socket.destroy());
+  try {
+    const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
+    const socket = connect({ host: '127.0.0.1', port });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(LOOPBACK_MS) });
+    socket.destroy();
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /**

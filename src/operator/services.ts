@@ -64,7 +64,8 @@ function notInstalled(service: WebhookService): DevloopError {
 /** Where an operator runs that is not deployed. */
 export const WITHOUT_CLUSTER = 'Without a cluster: devloop up --embedded';
 
-export const DEPLOY = 'Deploy the operator first (its image need not exist), usually with: make deploy IMG=…';
+export const DEPLOY =
+  'Deploy the operator first (its image need not exist), usually with: make deploy IMG=any/name:tag';
 
 export function fullName({ namespace, name }: WebhookService): string {
   return `${namespace}/${name}`;

@@ -17,6 +17,7 @@ import { listenForEgress } from './embedded/egress.ts';
 import { type Following, followCheckout } from './embedded/follow.ts';
 import { install } from './embedded/install.ts';
 import { doesNotOpen, openKept } from './embedded/kept.ts';
+import { createPodsNotice } from './embedded/no-pods.ts';
 import { claimPlace } from './embedded/place.ts';
 import type { Guest } from './running.ts';
 import { up } from './up.ts';
@@ -69,9 +70,11 @@ export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Pro
 
 /** What is changed in an API server that nobody else uses is of no interest, and it follows the checkout. */
 function quietly(emit: Emit, following: Following): Emit {
+  const noticePods = createPodsNotice(emit);
   return (event, ...rest) => {
     following.observe(event);
     if (event.type !== 'change' && event.type !== 'manifest') emit(event, ...rest);
+    noticePods(event);
   };
 }
 

@@ -37,16 +37,20 @@ import { recoverSessions } from './start/recover.ts';
 import type { Proposal, Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
 import { reportUnready, unreadyManagers } from './start/unready.ts';
+import { orWithoutCluster } from './start/without-cluster.ts';
 import { takeOver } from './take-over.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts or the guest is done, and restores everything. */
 export async function up(options: UpOptions, io: Io, guest?: Guest): Promise<void> {
   const startedAt = performance.now();
-  await using context = await openContext(options, io);
+  const orElse = (error: unknown): never => {
+    throw options.embedded ? error : orWithoutCluster(error);
+  };
+  await using context = await openContext(options, io).catch(orElse);
   const machine = await thisMachine(io.env);
   const prepared = await prepareProgram({ context, options }, io);
   const command: UpCommand = { startedAt, context, options, io, machine, prepared };
-  const discovered = await unlessInterrupted(consider(command), io.signal);
+  const discovered = await unlessInterrupted(consider(command).catch(orElse), io.signal);
   const { question } = discovered;
   if (options.dryRun) {
     options.questions?.push(question);

@@ -40,6 +40,8 @@ it('a checkout that was never deployed has its first review answered, its reconc
   expect(review).toMatchObject({ operation: 'CREATE', object: { name: 'web', namespace: 'default' } });
   const reconcile = await first.waitFor('reconcile', ({ calls }) => calls.length > 2);
   expect(reconcile).toMatchObject({ kind: 'Application', name: 'web', result: 'success' });
+  const unrun = await first.waitFor('note', ({ code }) => code === 'embedded.no-pods');
+  expect(unrun.values).toEqual({ kind: 'Deployment', namespace: 'default', name: 'web' });
   expect(first.log()).not.toContain('identity.as-user');
   const second = await runDevloop(['up', '--embedded'], { cwd, env });
   expect(second.code, second.log).toBe(4);

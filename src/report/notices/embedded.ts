@@ -1,3 +1,4 @@
+import { shellWord } from '../../phrases.ts';
 import { note, warning } from './notice.ts';
 
 /** `up --embedded`. */
@@ -18,6 +19,15 @@ export const EMBEDDED = {
       : 'It has the objects of the last session, and keeps them for';
     return `${what} the next \`up --embedded --keep\`, in ${directory}. To remove them: devloop down --embedded`;
   }),
+  /** The controller has written a workload for the first time in this session. */
+  'embedded.no-pods': note<{ kind: string; namespace?: string | undefined; name: string }>(
+    ({ kind, namespace, name }) => {
+      const place = namespace ? ` -n ${shellWord(namespace)}` : '';
+      const quoted = `${shellWord(kind.toLowerCase())} ${shellWord(name)}${place}`;
+      const where = namespace ? `${namespace}/` : '';
+      return `${kind} ${where}${name} is stored, but nothing in this API server runs its Pods or sets its status. If the controller waits for that: kubectl edit --subresource=status ${quoted}`;
+    },
+  ),
   /** `down --embedded` has removed something of this checkout, or would. */
   'embedded.removed': note<{ what: 'data' | 'kubeconfig'; path: string; dryRun: boolean }>(
     ({ what, path, dryRun }) =>

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
@@ -6,7 +7,7 @@ import { describeExit } from '../../controller/exit-cause.ts';
 import { recordStarted } from '../../controller/orphan.ts';
 import { type ControllerProcess, startController } from '../../controller/process.ts';
 import { DevloopError } from '../../errors.ts';
-import { freePort, isPortBusy } from '../../machine/port.ts';
+import { freePort, isPortBusy, loopbackProblem } from '../../machine/port.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
 import { apiServerFiles, etcdArguments, LOOPBACK } from './server-arguments.ts';
@@ -57,6 +58,7 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
     started.defer(async () => void (await running.stop({ graceMs: 0 })));
     return running;
   };
+  await requireLoopback();
   const etcdUrl = `http://${LOOPBACK}:${await freePort()}`;
   const port = await portFor(wanted.port);
   const etcd = start(
@@ -65,12 +67,13 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
   );
   const { args, kubeconfig: file } = await apiServerFiles({ directory, name, etcd: etcdUrl, port, egress });
   const server = start('kube-apiserver', args);
-  const ended = Promise.race([endOf('etcd', etcd), endOf('kube-apiserver', server)]);
+  const ended = Promise.race([endOf('etcd', etcd, directory), endOf('kube-apiserver', server, directory)]);
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
   const waiting = { for: "envtest's API server", limitSeconds: READY_SECONDS };
   const first = await reportWhileWaiting(Promise.race([servesCrds(api, io.signal), ended]), waiting, io.emit);
   if (first !== true) {
     io.signal.throwIfAborted();
+    if (first !== false && first.shortage !== undefined) throw noRoom(first.shortage);
     throw first === false
       ? notStarted(assets, `did not start within ${READY_SECONDS} s`, server.lastLines())
       : notStarted(assets, `did not start: ${first.how}`, first.lines);
@@ -81,6 +84,16 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
     ended: ended.then(endedAlone),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function requireLoopback(): Promise<void> {
+  const problem = await loopbackProblem();
+  if (problem === undefined) return;
+  throw new DevloopError(
+    'cluster.unreachable',
+    `An API server on this machine listens on ${LOOPBACK}, which does not work here: ${problem}.`,
+    { hint: 'Check the loopback interface (on Linux: ip address show dev lo).' },
+  );
 }
 
 async function portFor(wished: number | undefined): Promise<number> {
@@ -108,17 +121,22 @@ function servesCrds(api: ClusterApi, signal: AbortSignal): Promise<boolean> {
 }
 
 interface Ended {
-  program: Program;
+  /** Set if there is no room for their files. */
+  shortage: string | undefined;
   /** Such as `was killed by SIGKILL`. */
   how: string;
   lines: string[];
 }
 
-async function endOf(program: Program, { pid, exited, lastLines }: ControllerProcess): Promise<Ended> {
+async function endOf(
+  program: Program,
+  { pid, exited, lastLines }: ControllerProcess,
+  directory: string,
+): Promise<Ended> {
   const exit = await exited;
   const how = `${program}${pid === undefined ? '' : ` (pid ${pid})`} ${describeExit(exit)}`;
   // Of a program that was killed, they explain nothing.
-  return { program, how, lines: exit.signal === null ? lastLines() : [] };
+  return { how, lines: exit.signal === null ? lastLines() : [], shortage: await shortageIn(directory) };
 }
 
 function notStarted(assets: string, why: string, lines: string[]): DevloopError {
@@ -127,9 +145,25 @@ function notStarted(assets: string, why: string, lines: string[]): DevloopError 
   });
 }
 
-function endedAlone({ how, lines }: Ended): DevloopError {
-  const message = withLines(`The session has ended, because its ${how}`, lines);
+function endedAlone({ how, lines, shortage }: Ended): DevloopError {
+  const message = withLines(`The session has ended, because its ${how}`, shortage ? [shortage] : lines);
   return new DevloopError('embedded.ended', message, { hint: 'devloop up --embedded' });
+}
+
+function noRoom(shortage: string): DevloopError {
+  return new DevloopError('files.not-written', `The API server cannot write its files: ${shortage}.`, {
+    hint: 'Make room there, or choose another directory: XDG_STATE_HOME=DIR devloop up --embedded',
+  });
+}
+
+const NEEDED_MB = 128;
+
+/** Their own words about a full disk are a trace. */
+async function shortageIn(directory: string): Promise<string | undefined> {
+  const found = await statfs(directory).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const free = Math.floor((found.bavail * found.bsize) / 2 ** 20);
+  return free >= NEEDED_MB ? undefined : `${free} MB are left in ${directory}, and etcd needs ${NEEDED_MB}`;
 }
 
 function withLines(message: string, lines: string[]): string {
