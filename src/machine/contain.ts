@@ -21,12 +21,13 @@ const KILLED_MS = 1_000;
 const POLL_MS = 20;
 
 /**
- * Waits for the program's pid, and then for the line that says that nothing is left to do. The kernel closes the pipe in place of that if
- * devloop is killed. Without /proc, only the program's group ends. A process of another user cannot be killed, so the attempts are counted.
+ * Waits for the program's pid, which may not come any more when the program runs, and then for the line that says that nothing is left to do.
+ * The kernel closes the pipe in place of that if devloop is killed. Without /proc, only the program's group ends. A process of another user cannot be killed, so the attempts are counted.
  */
 const GUARD = `
-read -r leader && ! read -r done || exit 0
-kill -s KILL -- "-$leader"
+leader=
+while read -r line; do [ "$line" != done ] || exit 0; leader=$line; done
+[ -z "$leader" ] || kill -s KILL -- "-$leader"
 for attempt in 1 2 3 4 5; do
   found=$(grep -lsF -e "$1" /proc/[0-9]*/environ)
   [ -n "$found" ] || exit 0
@@ -54,7 +55,7 @@ export function contain(): Containment {
     hold: (leader) => void guard.stdin.write(`${leader}\n`),
     async end(leader) {
       if (leader === undefined) {
-        guard.stdin.end();
+        guard.stdin.end('done\n');
         return false;
       }
       const hasFinished = await pollUntil(isGone(leader, false), { everyMs: POLL_MS, limitMs: FINISH_MS });

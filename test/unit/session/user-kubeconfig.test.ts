@@ -44,7 +44,8 @@ it('up prints the variable once reviews can arrive', async () => {
   const emit = (event: DevloopEvent): void => void events.push(event);
   const target = { services: [], namespace: 'shop' };
   const context = { root: '/nowhere', settings: settingsOf() };
-  const session = { context, target, plan: { pause: [] }, facts: { groups: new Set() }, files: {} };
+  const facts = { groups: new Set() };
+  const session = { context, target, plan: { pause: [] }, facts, files: {}, options: {}, io: {} };
   const work = { emit, signal: ended };
   const serving = { work, pairs: new Map(), called: () => [], kubeconfig: ['/s/kubeconfig', '/my config'] };
   await serve(session as never, serving as never);
