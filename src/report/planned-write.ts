@@ -25,8 +25,11 @@ export interface PlannedWrite {
 
 /** How a controller shows that it waits for what nothing has stored. */
 export interface PlanWait {
-  /** reconcile: it reconciles an object again and again, each time unfinished. object: it asks for what it wrote. repeated: it repeats the write. */
-  for: 'reconcile' | 'object' | 'repeated';
+  /**
+   * reconcile: it reconciles an object again and again, each time unfinished. object: it asks for what it wrote. written: it writes to what it
+   * has created. repeated: it repeats the write.
+   */
+  for: 'reconcile' | 'object' | 'written' | 'repeated';
   /** How often after the write. */
   times: number;
   /** The object that it reconciles. */

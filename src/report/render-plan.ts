@@ -64,6 +64,7 @@ function headOf(write: PlannedWrite, paint: Paint, more: string[]): string {
 function waitText({ for: how, times, of, error }: PlanWait): string {
   const what = {
     object: `it asked for the object ${times} times`,
+    written: `it went on to write to the object, ${counted(times, 'time')}`,
     repeated: `it repeated this write ${times} times`,
     reconcile: `it reconciled ${of && objectText(of)} ${times} times without anything new`,
   }[how];

@@ -1,7 +1,7 @@
 import { type CallRecord, isCall, type ReconcileRecord } from '../../calls/record.ts';
 import type { PlannedWrite } from '../../report/planned-write.ts';
 import { objectDiff, yaml } from '../../reviews/objects.ts';
-import { type FailedReconcile, failedReconciles, waitsOf } from './waits.ts';
+import { type FailedReconcile, failedReconciles, isConsequence, waitsOf } from './waits.ts';
 
 /** A write of a plan, and the object after it without what the API server sets. */
 export interface Planned {
@@ -36,7 +36,8 @@ export function plannedRun(
   const waits = waitsOf(records, sent, again);
   const writes = calls.flatMap((record) => {
     const write = plannedWrite(record);
-    if (write === undefined || (write.action === 'refused' && isAcceptedIn(sent, record))) return [];
+    if (write === undefined) return [];
+    if (write.action === 'refused' && (isAcceptedIn(sent, record) || isConsequence(record, sent))) return [];
     const object = [record.group, record.resource?.split('/')[0], record.namespace, record.name].join(' ');
     const isLater = written.has(object);
     written.add(object);

@@ -20,9 +20,8 @@ export function waitsOf(
   const last = new Map<string, CallRecord>();
   const reconciled = reconciledBy(records);
   for (const write of writes) {
-    const at = records.indexOf(write);
-    const reads = records.slice(at + 1).filter((one) => isCall(one) && isReadOf(one, write)).length;
-    if (reads >= OFTEN) found.set(write.id, { for: 'object', times: reads });
+    const needed = neededAfter(write, records);
+    if (needed) found.set(write.id, needed);
     const of = reconciled.get(write.reconcile ?? '');
     if (of !== undefined) last.set(of, write);
     else if (again(write) >= OFTEN) found.set(write.id, { for: 'repeated', times: again(write) });
@@ -42,6 +41,16 @@ export function waitsOf(
     });
   }
   return found;
+}
+
+/** What the controller does with the object after a write that nothing has stored. */
+function neededAfter(write: CallRecord, records: (CallRecord | ReconcileRecord)[]): PlanWait | undefined {
+  const calls = records.slice(records.indexOf(write) + 1).filter(isCall);
+  const later = calls.filter((one) => isOfSame(one, write));
+  const reads = later.filter(({ verb }) => verb === 'get').length;
+  if (reads >= OFTEN) return { for: 'object', times: reads };
+  const writes = later.filter(isOfMissing).length;
+  return writes > 0 && isCreation(write) ? { for: 'written', times: writes } : undefined;
 }
 
 /** A reconcile that fails, and whose object has no write that shows why. */
@@ -77,12 +86,25 @@ function objectOf({ controller, namespace, name }: ReconcileRecord): string {
   return `${controller} ${namespace}/${name}`;
 }
 
-function isReadOf(read: CallRecord, write: CallRecord): boolean {
-  const isSame = (key: 'group' | 'namespace' | 'name'): boolean => read[key] === write[key];
+/** Whether a write fails only because nothing has stored what these writes have created. */
+export function isConsequence(call: CallRecord, writes: CallRecord[]): boolean {
+  return isOfMissing(call) && writes.some((write) => isCreation(write) && isOfSame(call, write));
+}
+
+function isOfMissing({ isDryRun, code }: CallRecord): boolean {
+  return isDryRun === true && code === 404;
+}
+
+function isCreation({ verb, objectBefore }: CallRecord): boolean {
+  return (verb === 'create' || verb === 'apply') && objectBefore === undefined;
+}
+
+function isOfSame(call: CallRecord, write: CallRecord): boolean {
+  const isSame = (key: 'group' | 'namespace' | 'name'): boolean => call[key] === write[key];
   const plural = (resource = ''): string => resource.split('/')[0]!;
-  if (read.verb !== 'get' || write.name === undefined) return false;
   return (
-    plural(read.resource) === plural(write.resource) &&
+    write.name !== undefined &&
+    plural(call.resource) === plural(write.resource) &&
     (['group', 'namespace', 'name'] as const).every(isSame)
   );
 }

@@ -84,3 +84,18 @@ it('leaves out a refusal of a write that is accepted later, such as a conflict',
     ['refused', 'y'],
   ]);
 });
+
+it('says of a write to what only the plan has created that it follows from that, and not that it is refused', () => {
+  const missing = { code: 404, message: 'configmaps "x" not found' };
+  const records = [
+    dry('create', 'x'),
+    dry('update', 'x', missing),
+    dry('update', 'x', { ...missing, resource: 'configmaps/status' }),
+    dry('update', 'y', missing),
+  ];
+  const { writes } = plannedRun(records, never);
+  expect(writes.map(({ write }) => [write.action, write.name, write.waits])).toEqual([
+    ['create', 'x', { for: 'written', times: 2 }],
+    ['refused', 'y', undefined],
+  ]);
+});
