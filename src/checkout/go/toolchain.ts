@@ -30,6 +30,9 @@ const DOWNLOAD = 'go, which downloads the toolchain that go.mod asks for';
 const NEEDS_TIDY =
   /missing go\.sum entry|updates to go\.(mod|sum) needed|go mod tidy|no required module provides package/;
 
+/** controller-gen writes these methods of the types. */
+const NEEDS_DEEP_COPY = /missing method DeepCopy\w*\)|\.DeepCopy\w* undefined \(/;
+
 const NEWER_GO = /requires go >= ([\w.]*\w)/;
 
 /** Throws 'controller.no-toolchain' if the go tool refused because go.mod requires a newer one: then it cannot build anything. */
@@ -44,6 +47,7 @@ export function requireNewEnough(output: string): void {
 /** The command or advice that fixes what the go tool complains about; undefined if none is known. */
 export function goAdvice(output: string): string | undefined {
   if (NEEDS_TIDY.test(output)) return 'go mod tidy';
+  if (NEEDS_DEEP_COPY.test(output)) return 'make generate';
   const version = NEWER_GO.exec(output)?.[1];
   if (version !== undefined)
     return `Install Go ${version} from https://go.dev/dl, or let go download it: go env -w GOTOOLCHAIN=auto`;

@@ -46,7 +46,7 @@ export class CheckoutManifests {
     const waiting = { for: `\`${generate?.join(' ')}\`` };
     const failed = running && (await reportWhileWaiting(running, waiting, this.#io.emit));
     if (failed) throw notGenerated(failed.output);
-    const { isMissing, old } = generating?.age() ?? { isMissing: false, old: [] };
+    const { isMissing, old } = (await generating?.age()) ?? { isMissing: false, old: [] };
     const isStale = isMissing || old.length > 0;
     const whyNot = generating && isStale ? await this.#generate(generating, isMissing, old) : undefined;
     return await this.render().catch((error: unknown) => {
@@ -67,7 +67,7 @@ export class CheckoutManifests {
   /** Generates again if the code says something else to a generator. Returns whether it does. */
   async regenerate(): Promise<boolean> {
     const generating = this.#generating;
-    if (!generating?.sources.haveChanged()) return false;
+    if (generating === undefined || !(await generating.sources.haveChanged())) return false;
     const found = await generating.program(this.#io);
     if ('why' in found) return false;
     await this.#run(generating, found.command);

@@ -35,14 +35,16 @@ export async function install(
   const pair = names.length > 0 ? await selfSignedPair(names, { days: CERTIFICATE_DAYS }) : undefined;
   const installer = new Installer(api, io);
   const first = toInstall(declared, pair);
-  for (const { object, why } of first.leftOut) installer.say(object, why);
+  installer.sayOnce(first.leftOut);
   await installer.create(first.objects);
   let before = first.objects.flat();
   return {
     async update(declared) {
       const services = serverNames(declared).filter((name) => !names.includes(name));
       if (services.length > 0) io.emit(notice('manifests.new-service', { services }));
-      const { objects } = toInstall(declared, pair);
+      names.push(...services);
+      const { objects, leftOut } = toInstall(declared, pair);
+      installer.sayOnce(leftOut);
       const known = new Map(before.map((object) => [keyOf(object), JSON.stringify(object)]));
       const isNew = (object: Declared): boolean =>
         known.get(keyOf(object)) !== JSON.stringify(object) && !TAKEN_OVER.has(object.kind ?? '');
@@ -65,6 +67,7 @@ class Installer {
   readonly #api: ClusterApi;
   readonly #io: Pick<Io, 'emit' | 'signal'>;
   readonly #kinds: Kinds;
+  readonly #said = new Set<string>();
 
   constructor(api: ClusterApi, io: Pick<Io, 'emit' | 'signal'>) {
     this.#api = api;
@@ -74,6 +77,14 @@ class Installer {
 
   say(object: Declared, why: string): void {
     this.#io.emit(notice('embedded.left-out', { kind: object.kind ?? '', name: object.metadata.name, why }));
+  }
+
+  sayOnce(leftOut: { object: Declared; why: string }[]): void {
+    for (const { object, why } of leftOut) {
+      const said = `${keyOf(object)} ${why}`;
+      if (!this.#said.has(said)) this.say(object, why);
+      this.#said.add(said);
+    }
   }
 
   /** One stage after the other. */

@@ -21,7 +21,7 @@ const WORDS: Record<ManifestDifference['is'], string> = {
  */
 export async function noticeStale(place: Place, io: StaleIo): Promise<void> {
   const generating = await Generating.of(place.root);
-  const { isMissing, old } = generating?.age() ?? { isMissing: false, old: [] };
+  const { isMissing, old } = (await generating?.age()) ?? { isMissing: false, old: [] };
   // Other code with markers is edited all the time, and `devloop rbac` compares roles.
   const types = old.filter(({ generator }) => generator === 'crd').map(({ directory }) => directory);
   if (generating === undefined || (!isMissing && types.length === 0)) return;

@@ -428,6 +428,13 @@ test('the hint for a missing module is go mod tidy', async () => {
   });
 });
 
+test('the hint for a type without its DeepCopy methods is make generate', async () => {
+  const { cwd, supervisor } = await goSubject();
+  const types = 'type object interface{ DeepCopyObject() }\n\ntype shop struct{}\n';
+  await put(cwd, 'cmd/main.go', `package main\n\n${types}\nvar _ object = &shop{}\n\nfunc main() {}\n`);
+  await expect(supervisor.build()).rejects.toMatchObject({ hint: 'make generate' });
+});
+
 test('a first start that fails throws and leaves no process', async () => {
   const plan = await nodePlan(
     program('exits-at-once.mjs', 4, 'unable to find leader election namespace: not running in-cluster'),

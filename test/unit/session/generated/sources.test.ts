@@ -44,12 +44,12 @@ test('manifests are missing if the code has markers for them, and old if they ar
     'config/rbac/role.yaml': { text: 'a: 1', ago: 5 },
   });
   const sources = new ManifestSources(root);
-  expect(sources.age(CALLS)).toMatchObject({
+  expect(await sources.age(CALLS)).toMatchObject({
     isMissing: false,
     old: [{ generator: 'crd', directory: 'config/crd' }],
   });
   await write('internal/hook.go', { text: '\t// +kubebuilder:webhook:path=/a\n', ago: 9 });
-  expect(sources.age(CALLS)).toMatchObject({ isMissing: true });
+  expect(await sources.age(CALLS)).toMatchObject({ isMissing: true });
 });
 
 test('the code says something new to a generator with a marker or a type, and not with a function', async () => {
@@ -58,15 +58,16 @@ test('the code says something new to a generator with a marker or a type, and no
     'internal/shop.go': { text: '// +kubebuilder:rbac:groups=a,verbs=get\n', ago: 9 },
   });
   const sources = new ManifestSources(root);
+  await sources.age(CALLS);
   const says = async (name: string, text: string, ago: number) => {
     await write(name, { text, ago });
-    return sources.haveChanged();
+    return await sources.haveChanged();
   };
-  expect(sources.haveChanged()).toBe(false);
+  expect(await sources.haveChanged()).toBe(false);
   expect(await says('internal/shop.go', '// +kubebuilder:rbac:groups=a,verbs=get\nfunc a() {}\n', 8)).toBe(
     false,
   );
   expect(await says('internal/shop.go', '// +kubebuilder:rbac:groups=a,verbs=list\n', 7)).toBe(true);
   expect(await says('api/v1/more.go', 'package v1\n\ntype Price struct{}\n', 6)).toBe(true);
-  expect(sources.haveChanged()).toBe(false);
+  expect(await sources.haveChanged()).toBe(false);
 });

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { ClusterApi } from '../../../../src/cluster/api/client.ts';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { install } from '../../../../src/session/embedded/install.ts';
+import type { Declared } from '../../../../src/session/embedded/objects.ts';
+import { partly } from '../../../support/partly.ts';
+
+const object = (kind: string, name: string, more: object = {}): Declared =>
+  ({ apiVersion: 'v1', kind, metadata: { name, namespace: 'shop' }, ...more }) as Declared;
+const service = (name: string) => object('Service', name);
+const hook = (name: string, path = '/a') =>
+  object('ValidatingWebhookConfiguration', `of-${name}`, {
+    webhooks: [{ clientConfig: { service: { name, namespace: 'shop', path } } }],
+  });
+
+/** The writes to an API server that serves these kinds, as `PATCH resource/name`, and what is said. */
+async function installed(declared: Declared[]) {
+  const writes: string[] = [];
+  const codes: string[] = [];
+  const resources = ['Namespace', 'Service', 'Deployment', 'ConfigMap', 'ValidatingWebhookConfiguration'].map(
+    (kind) => ({ kind, name: kind.toLowerCase(), namespaced: false }),
+  );
+  const call = async (method: string, path: string) => {
+    if (method === 'GET') return { resources };
+    writes.push(`${method} ${path.replace('/api/v1/', '')}`);
+  };
+  const { update } = await install(partly<ClusterApi>({ call: call as ClusterApi['call'] }), declared, {
+    signal: new AbortController().signal,
+    emit: (event: DevloopEvent) => void ('code' in event && codes.push(`${event.code}`)),
+  });
+  const take = <T>(list: T[]): T[] => list.splice(0);
+  return { update, writes: () => take(writes), codes: () => take(codes) };
+}
+
+test('only what has changed is written again, what is gone is deleted, and what is taken over stays', async () => {
+  const settings = (a: string) => object('ConfigMap', 'settings', { data: { a } });
+  const { update, writes } = await installed([
+    service('hooks'),
+    hook('hooks'),
+    settings('1'),
+    object('ConfigMap', 'old'),
+  ]);
+  expect(writes()).toEqual([
+    'PATCH namespace/shop',
+    'PATCH service/hooks',
+    'PATCH configmap/settings',
+    'PATCH configmap/old',
+    'PATCH validatingwebhookconfiguration/of-hooks',
+  ]);
+  const changed = { ...service('hooks'), spec: { selector: { a: 'b' } } };
+  expect(await update([changed, hook('hooks'), settings('2')])).toEqual([
+    'ConfigMap settings',
+    'ConfigMap old',
+  ]);
+  expect(writes()).toEqual(['PATCH configmap/settings', 'DELETE configmap/old']);
+  expect(await update([changed, hook('hooks', '/b'), settings('2')])).toEqual([
+    'ValidatingWebhookConfiguration of-hooks',
+  ]);
+});
+
+test('a Service that is new, and what is left out, is said once', async () => {
+  const { update, codes } = await installed([service('hooks'), hook('hooks'), object('Job', 'a')]);
+  expect(codes()).toEqual(['embedded.left-out']);
+  const all = [
+    service('hooks'),
+    hook('hooks'),
+    service('more'),
+    hook('more'),
+    object('Job', 'a'),
+    object('Job', 'b'),
+  ];
+  await update(all);
+  expect(codes()).toEqual(['manifests.new-service', 'embedded.left-out']);
+  await update(all);
+  expect(codes()).toEqual([]);
+});
