@@ -25,10 +25,13 @@ export interface EmbeddedSession extends AsyncDisposable {
 /** How long its end may take: it stops the controller and its API server. */
 const END_MS = 30_000;
 const MOST_EVENTS = 300;
-/** They are asked for one by one, or are many, or are the error of a tool. */
+/** They are asked for one by one, or are many, or are the answer of another tool. */
 const NOT_TOLD = new Set<string>([
   'build.failed',
   'controller.output',
+  'faults.listed',
+  'reviews.held',
+  'reviews.released',
   'waiting',
   'review',
   'call',

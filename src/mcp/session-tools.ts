@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DevloopError } from '../errors.ts';
 import { durationMs } from '../phrases.ts';
+import type { DevloopEvent } from '../report/events.ts';
 import { checkoutRoot } from '../session/context/checkout.ts';
 import { thisMachine } from '../session/context/local-machine.ts';
 import { localSessions } from '../session/context/local-sessions.ts';
@@ -120,8 +121,13 @@ function waitTool(name: 'wait' | 'restart', title: string, description: string):
     ...{ annotations: name === 'wait' ? READS : INTERRUPTS, command: name, keeps: 'last', ask: SHELL },
     async run({ seconds, session }, io, own) {
       const { wait } = await import('../session/wait.ts');
-      const waiting = wait({ limitMs: seconds * 1000, restarts: name === 'restart', session }, io);
-      await waiting.finally(() => own.tell(io.emit));
+      const answers: DevloopEvent[] = [];
+      const emit = (event: DevloopEvent): void => void answers.push(event);
+      const options = { limitMs: seconds * 1000, restarts: name === 'restart', session };
+      await wait(options, { ...io, emit }).finally(() => {
+        own.tell(io.emit);
+        answers.forEach((event) => void io.emit(event));
+      });
     },
   });
 }
