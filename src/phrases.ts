@@ -34,6 +34,12 @@ export function durationMs(text: string): number | undefined {
   return ms === undefined ? undefined : Number(number) * ms;
 }
 
+/** `4 h`, `90 min`, `30 s` */
+export function timeText(seconds: number): string {
+  if (seconds % 3_600 === 0) return `${seconds / 3_600} h`;
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
+}
+
 /** Cuts a text to `most` characters; `…` shows that there was more. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;

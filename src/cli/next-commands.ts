@@ -28,7 +28,7 @@ export interface ChosenCluster {
 }
 
 /** These flags choose how the answer is printed, not what the command does. */
-const OUTPUT = ['--json', '--quiet', '--verbose'];
+const OUTPUT = ['--json', '--quiet', '--verbose', '--detached'];
 
 /** The flags among these words, by their long names, and whether there are other words. */
 export function typedFlags(words: string[], options: readonly Option[]): Pick<Typed, 'flags' | 'hasWords'> {

@@ -2,8 +2,9 @@ import { Command } from 'commander';
 import { flagName } from '../config/flags.ts';
 import { type Given, KEYS, rowOf } from '../config/table.ts';
 import { documentPath } from '../errors.ts';
-import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
+import { DEBUG_PORT, type Io, type UpOptions } from '../session/context/options.ts';
 import { addCommonFlags, addExamples, outputOptions, present } from './common.ts';
+import { addDetachFlags, type DetachFlags, idleOf, runDetachable } from './detach.ts';
 import { FLAG_GROUPS } from './flag-groups.ts';
 import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
@@ -11,7 +12,7 @@ import { addTakeOverFlags, embedded, type TakeOverFlags, takeOverOptions } from 
 import { invalid } from './usage.ts';
 import { parsePort } from './values.ts';
 
-interface UpFlags extends TakeOverFlags {
+interface UpFlags extends TakeOverFlags, DetachFlags {
   controller: boolean;
   dryRun?: true;
   keep?: true;
@@ -35,6 +36,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .optionsGroup(FLAG_GROUPS.takeOver)
     .option('--dry-run', 'print what would change, and stop')
     .option('--keep', 'with --embedded: keep the objects there for the next --embedded --keep');
+  addDetachFlags(command);
   addDebugFlags(addReviewFlags(addControllerFlags(addTakeOverFlags(command))));
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
@@ -46,7 +48,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     };
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, given, shell.name);
     if (deployments.length > 1) requireSeparable(flags, given, shell.name);
-    await shell.run(outputOptions(flags, !options.dryRun && !flags.embedded), async (io) => {
+    const idleMs = idleOf(flags, deployments, `${shell.name} up`);
+    const run = async (io: Io): Promise<void> => {
       const { keep = false } = flags;
       if (flags.embedded) return await embedded({ ...options, keep }, { ...flags, deployments }, io);
       if (keep) throw invalid('--keep needs --embedded.', `${shell.name} up --embedded --keep`);
@@ -62,11 +65,14 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       await upEach(deployments, io, (deployment, own) =>
         up({ ...all, given: { ...given, deployment } }, own),
       );
-    });
+    };
+    const restores = !options.dryRun && !flags.embedded && !flags.detach;
+    await shell.run(outputOptions(flags, restores), (io) => runDetachable({ ...flags, idleMs }, io, run));
   });
   return addExamples(command, `${shell.name} up`, [
     ['', 'Discover everything from this checkout and the current context'],
     ['--embedded', 'The same without a cluster'],
+    ['--embedded --detach', 'In the background: returns when it is ready'],
     ['--dry-run', 'Show what would change in the cluster'],
     ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
     ['--debug', 'Stop at breakpoints in webhooks'],

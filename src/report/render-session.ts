@@ -64,12 +64,15 @@ function readyText({
   ms,
   alone,
   embedded,
+  detached,
   oldPods = 0,
 }: Extract<DevloopEvent, { type: 'session.ready' }>): string {
-  if (embedded) return `the controller runs, and its webhooks are called; press Ctrl-C to end`;
-  if (alone) return `${ALONE}; ${LEAVE}`;
+  const leave = detached ? 'it runs in the background' : LEAVE;
+  if (embedded)
+    return `the controller runs, and its webhooks are called; ${detached ? leave : 'press Ctrl-C to end'}`;
+  if (alone) return `${ALONE}; ${leave}`;
   const old = oldPods === 0 ? '' : `; ${counted(oldPods, 'old Pod')} may still answer some reviews`;
-  return `taken over in ${duration(ms)}${old}; ${LEAVE}`;
+  return `taken over in ${duration(ms)}${old}; ${leave}`;
 }
 
 function servingText({ session, build, ms }: Extract<DevloopEvent, { type: 'session.serving' }>): string {

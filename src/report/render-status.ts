@@ -1,4 +1,4 @@
-import { inNamespaces } from '../phrases.ts';
+import { counted, inNamespaces } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { ObjectName } from './object-name.ts';
 import type { SessionStatus } from './session-status.ts';
@@ -26,7 +26,7 @@ export function renderStatus(
 }
 
 function statusBlock(status: SessionStatus, paint: Paint): string {
-  const { session, holder, since, route, targets, state, health, account, objects } = status;
+  const { session, holder, since, route, targets, state, health, account, faults, objects } = status;
   const changedRow = (object: ObjectName, index: number): [string, string] => [
     index === 0 ? 'changed' : '',
     objectText(object),
@@ -39,6 +39,9 @@ function statusBlock(status: SessionStatus, paint: Paint): string {
     ['route', oneLine(route)],
     ['session', oneLine(session)],
     ['account', oneLine(account ?? (state === 'live' ? "the holder's own" : 'unknown'))],
+    ...(faults === undefined
+      ? []
+      : [['faults', `${counted(faults, 'fault')}; see \`devloop fault\``] as [string, string]]),
     ...objects.map(changedRow),
   ];
   return [

@@ -12,6 +12,8 @@ export interface SessionStatus {
   health: string;
   /** The ServiceAccount as which the controller works, as the API server calls it; absent if it works with the account of whoever started it. */
   account?: string;
+  /** How many faults can still be met; absent if none can. */
+  faults?: number;
   /** What the session changed or created, except Leases. */
   objects: ObjectName[];
 }

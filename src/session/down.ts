@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { noCheckoutFacts } from '../checkout/facts.ts';
 import { undefinedIfForbidden } from '../cluster/api/errors.ts';
 import { isWorkload } from '../cluster/api/kinds.ts';
@@ -18,6 +19,7 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { describe } from '../report/object-name.ts';
 import { type CommandContext, openContext } from './context/context.ts';
+import { embeddedHere } from './context/embedded-here.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
@@ -26,6 +28,8 @@ import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
+import { askSession } from './control/client.ts';
+import { endEmbedded } from './embedded-down.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { printRestore } from './end/dry-run.ts';
 import { warnOf } from './end/outcome.ts';
@@ -36,6 +40,8 @@ import { refuseUnfinished, reportKept } from './end/unfinished.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
+  const own = await embeddedHere(options, io);
+  if (own !== undefined) return await endEmbedded(own, options, io);
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
@@ -162,9 +168,12 @@ async function endSession(
   const restored = (changes: number): void =>
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
   if (holder) {
+    const asked = restoredBy(sessionId, command);
     if (!(await stopLocalSession(holder, machine, io))) throw heldBy(holder, undefined);
     if ((await look()).marked.length === 0) {
-      restored(changesOf(objects));
+      const own = await asked;
+      if (own) emit(own);
+      else restored(changesOf(objects));
       return { left: [] };
     }
   }
@@ -177,6 +186,15 @@ async function endSession(
   reportKept(result, emit);
   restored(result.changes);
   return { left: result.left, notStarted: result.notStarted };
+}
+
+/** What the session itself says when it has restored everything; undefined if it cannot be asked. */
+async function restoredBy(
+  id: string,
+  { machine, io: { signal } }: DownCommand,
+): Promise<DevloopEvent | undefined> {
+  const session = { id, directory: join(machine.stateDirectory, id) };
+  return await askSession(session, 'restored', {}, { emit() {}, signal }).catch(() => undefined);
 }
 
 /** Of several workloads, the Services' Pods show which is the manager; the others are what the session paused besides. */

@@ -1,10 +1,14 @@
 import { access, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import type { LocalSession } from './context/local-sessions.ts';
+import { ENDING } from './context/observed.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
+import { askSession } from './control/client.ts';
 import { type EmbeddedPlace, holderOf, ifOver, placeOf, sessionOf } from './embedded/place.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 
@@ -28,13 +32,25 @@ export async function downEmbedded({ dryRun }: { dryRun: boolean }, io: Io): Pro
   if (removed.length === 0) io.emit(notice('embedded.nothing', { checkout: root }));
 }
 
+/** Ends a session with an API server of its own, and keeps what is kept. Throws 'session.held' if it cannot be ended from here. */
+export async function endEmbedded(
+  session: LocalSession,
+  { dryRun }: { dryRun: boolean },
+  io: Io,
+): Promise<void> {
+  const machine = await thisMachine(io.env);
+  if (!dryRun) await endSession(machine, placeOf(machine, session.checkout), io);
+  io.emit(notice('embedded.ended', { session: session.id, dryRun }));
+}
+
 /** Throws 'session.held' if there is a session that cannot be ended from here. */
 async function endSession(machine: LocalMachine, place: EmbeddedPlace, io: Io): Promise<void> {
   const owner = await holderOf(machine, place);
   if (owner === undefined) return await rm(place.running, { recursive: true, force: true });
   const { pid, host } = owner;
   const sessionId = host === machine.host ? await sessionOf(machine, pid) : undefined;
-  const holder = { ...owner, user: machine.user, since: '', route: '', targets: [], health: '' };
+  const health = sessionId !== undefined && (await isEnding(machine, sessionId, io)) ? ENDING : '';
+  const holder = { ...owner, user: machine.user, since: '', route: '', targets: [], health };
   const found = { sessionId: sessionId ?? '', identity: '', holder, alive: true, local: true };
   if (sessionId !== undefined && (await stopLocalSession(found, machine, io))) return;
   throw new DevloopError(
@@ -43,6 +59,17 @@ async function endSession(machine: LocalMachine, place: EmbeddedPlace, io: Io): 
     { hint: host === machine.host ? `kill ${pid}` : ifOver(place.running) },
   );
 }
+
+/** A second signal would end it at once, and leave its processes behind. */
+async function isEnding(machine: LocalMachine, id: string, { emit, signal }: Io): Promise<boolean> {
+  const session = { id, directory: join(machine.stateDirectory, id) };
+  return await askSession(session, 'state', {}, { emit, signal, limitMs: ANSWER_MS }).then(
+    ({ phase }) => phase === 'ending',
+    () => false,
+  );
+}
+
+const ANSWER_MS = 5_000;
 
 function exists(path: string): Promise<boolean> {
   return access(path).then(

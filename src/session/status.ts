@@ -11,6 +11,7 @@ import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { SessionStatus } from '../report/session-status.ts';
 import { type CommandContext, openContext } from './context/context.ts';
+import { inEmbedded } from './context/embedded-here.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { allTaken, namedSessions, namesGiven, namesIn, type ObjectNames } from './context/named.ts';
@@ -24,7 +25,7 @@ const LOOK_EVERY_MS = 2_000;
 /** Lists who has taken over what, according to the labels and Leases in the cluster. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: withoutDiscoveries(io.emit) };
-  await using context = await openContext(options, quiet, 'optional');
+  await using context = await openContext(await inEmbedded(options, io), quiet, 'optional');
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
   const named = namesGiven(options.given);
   let last = '';
@@ -105,6 +106,7 @@ async function sessionStatus(sessionId: string, marked: MarkedObject[], look: Lo
     state,
     health: state === 'stale' ? GONE : (holder?.health ?? 'unknown'),
     ...(holder?.account !== undefined && { account: holder.account }),
+    ...(holder?.faults !== undefined && { faults: holder.faults }),
     objects,
   };
 }

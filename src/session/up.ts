@@ -19,6 +19,7 @@ import { type ControllerLog, createControllerLog } from './control/controller-lo
 import { environmentOf } from './control/environment.ts';
 import { keepOutput } from './control/kept-output.ts';
 import { offerControl } from './control/keys.ts';
+import { Restored } from './control/restored.ts';
 import { endUp, type RunningParts } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createFaults, type SessionFaults } from './faults/session-faults.ts';
@@ -68,7 +69,9 @@ export async function up(options: UpOptions, io: Io, guest?: Guest): Promise<voi
   await endOrphans(machine, io.emit);
   const sessionId = newSessionId();
   const operator = operatorName(found.target);
-  const checkout = { checkout: context.root, operator };
+  const { kubeconfig, given } = options;
+  const embedded = options.embedded && { kubeconfig: kubeconfig!, context: given.context! };
+  const checkout = { checkout: context.root, operator, ...(embedded && { embedded }) };
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
   const moved = new Map<number, number>();
@@ -95,7 +98,7 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const ending = new AbortController();
   void options.embedded?.ended.then((error) => ending.abort(error));
   const facts = new Facts(target.services.map(serviceName));
-  const leases = followers.use(createSessionLeases(target, facts));
+  const leases = followers.use(createSessionLeases(target, facts, () => faults.active()));
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const since = timeOfAbort(signal);
   const mayWrite = (): boolean => leases.state() !== 'ended';
@@ -122,14 +125,15 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const kept = { checkout: context.root, session: sessionId };
   listeners.push(followers.use(await keepOutput(session.machine, kept, io.emit)));
   listeners.push(...inOrder(session, { log, facts, leases, errors, answered, calls, control, page, work }));
-  if (guest) listeners.push(guest);
+  const restored = new Restored();
+  listeners.push(restored, ...(guest ? [guest] : []));
   faults.change({ add: context.settings.faults.value ?? [] });
   if (options.open) void page.open();
   const { directory } = session.files;
   if (io.onSuspend)
     followers.use(io.onSuspend(() => standing.route && emit(notice('session.suspended', {}))));
   const actions = actionsOf({ api: context.api, identity, control, log, emit, openPage: page.open });
-  followers.use(await offerControl({ control, actions, emit }, { directory, io }));
+  followers.use(await offerControl({ control, actions, restored, emit }, { directory, io }));
   const called = target.services;
   const seenParts = { answered, calls, faults, identity, guest };
   const parts = { work, leases, ...seenParts, standing, called, followers, writers, ending };

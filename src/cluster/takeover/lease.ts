@@ -37,6 +37,8 @@ export interface Holder {
   health: string;
   /** The ServiceAccount as which the controller works, as the API server calls it; absent while it works as the user. */
   account?: string | undefined;
+  /** How many faults can still be met; absent if none can. */
+  faults?: number | undefined;
 }
 
 /** `outdated`: not renewed in time, so others see the session as dead, and one of them may have taken the Lease. */
@@ -98,6 +100,7 @@ function isHolder(value: unknown): value is Holder {
     Number.isSafeInteger(holder.pid) &&
     holder.pid! > 0 &&
     typeof (holder.account ?? '') === 'string' &&
+    Number.isSafeInteger(holder.faults ?? 0) &&
     areTargets(holder.targets) &&
     areTargets(holder.unready ?? [])
   );

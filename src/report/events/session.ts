@@ -45,10 +45,18 @@ export type SessionEvent =
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /**
    * The take-over is complete. `oldPods`: how many Pods of the in-cluster manager have not ended yet. kube-apiserver can go on calling them over
-   * open connections; `manager.gone` follows when it cannot. `embedded`: the API server is the session's own. `alone`: nothing in the cluster matches, so nothing was taken over, and the
+   * open connections; `manager.gone` follows when it cannot. `embedded`: the API server is the session's own. `detached`: the session runs in the background. `alone`: nothing in the cluster matches, so nothing was taken over, and the
    * controller just runs here.
    */
-  | { type: 'session.ready'; session: string; ms: number; oldPods?: number; alone?: true; embedded?: true }
+  | {
+      type: 'session.ready';
+      session: string;
+      ms: number;
+      oldPods?: number;
+      alone?: true;
+      embedded?: true;
+      detached?: true;
+    }
   /**
    * All Pods that the session has ended are gone, so all reviews are answered here. It follows `session.ready`, unless the pause ends no Pod.
    * `oldPods`: as in `session.ready`.

@@ -33,6 +33,12 @@ export const EMBEDDED = {
     ({ what, path, dryRun }) =>
       `${dryRun ? 'Would remove' : 'Removed'} the ${what} of this checkout's API server: ${path}`,
   ),
+  /** `down` has ended the session of `up --embedded` in this checkout, or would. */
+  'embedded.ended': note<{ session: string; dryRun: boolean }>(({ session, dryRun }) =>
+    dryRun
+      ? `Would end session ${session}, and with it its own API server.`
+      : `Session ${session} has ended, and with it its own API server.`,
+  ),
   /** `down --embedded` has found nothing to remove. */
   'embedded.nothing': note<{ checkout: string }>(
     ({ checkout }) => `Nothing is left of \`up --embedded\` in ${checkout}.`,

@@ -1,4 +1,4 @@
-import { withNames } from '../../phrases.ts';
+import { timeText, withNames } from '../../phrases.ts';
 import { type ActionName, keysHelp } from '../actions.ts';
 import { describe, type ObjectName } from '../object-name.ts';
 import { note, warning } from './notice.ts';
@@ -50,6 +50,20 @@ export const SESSION = {
   ),
   /** `devloop logs`: no session of this checkout runs, so this is the output of one that has ended. */
   'output.of-ended': note<{ session: string }>(({ session }) => `session ${session}, which has ended`),
+  /** `up --detach`: the session is ready, and goes on in the background. `file`: where its process prints to. */
+  'session.detached': note<{ session: string; pid: number; file: string; idleSeconds: number }>(
+    ({ session, pid, file, idleSeconds }) =>
+      [
+        `session ${session} goes on in the background (pid ${pid}), and ends after ${timeText(idleSeconds)} without a save, a review or a command`,
+        'to see it: devloop logs -f, or devloop status',
+        'to end it: devloop down',
+        `its output: ${file}`,
+      ].join('\n'),
+  ),
+  /** A session of `up --detach` ends, because nobody has used it for so long. */
+  'session.idle': note<{ seconds: number }>(
+    ({ seconds }) => `this session ends after ${timeText(seconds)} without a save, a review or a command`,
+  ),
   /** Somebody pressed the key that lists the keys. */
   'session.keys': note(keysHelp),
   /** A session does not do now what a key, the page or a command asks for. */

@@ -14,6 +14,8 @@ export interface Owner {
   checkout: string;
   /** The manager that the session takes over; one checkout can have several. */
   operator?: string;
+  /** How programs reach the API server of a session that has one of its own. */
+  embedded?: EmbeddedCluster;
   /** Set if the directory belongs to `reviews verify`, which runs a manager of its own, and not to a session. */
   verifies?: true;
 }
@@ -35,6 +37,11 @@ function namesIn(directory: string): string[] {
   }
 }
 
+export interface EmbeddedCluster {
+  kubeconfig: string;
+  context: string;
+}
+
 /** A session that was started on this machine. */
 export interface LocalSession {
   id: string;
@@ -42,6 +49,8 @@ export interface LocalSession {
   checkout: string;
   /** The manager that it took over, if that is known. */
   operator?: string;
+  /** Set if its API server is its own. */
+  embedded?: EmbeddedCluster;
   /** Its process is gone without having ended it. Its recording stays until `down` or the next `up` removes it. */
   hasCrashed?: true;
 }
@@ -60,9 +69,9 @@ export async function withCrashed(machine: LocalMachine): Promise<LocalSession[]
       if (owner === undefined || owner.verifies || owner.host !== machine.host) return [];
       const runs = await isRunning(owner);
       if (runs === undefined) return [];
-      const { checkout, operator } = owner;
+      const { checkout, operator, embedded } = owner;
       const state = runs ? {} : { hasCrashed: true as const };
-      return [{ id, directory, checkout, operator, ...state }];
+      return [{ id, directory, checkout, operator, ...(embedded && { embedded }), ...state }];
     });
   return (await Promise.all(found)).flat();
 }

@@ -148,6 +148,8 @@ export interface Io {
   attend?: (session: AttendedSession) => Promise<Disposable>;
   /** Calls the listener before Ctrl-Z suspends this process, until disposed. */
   onSuspend?: (listener: () => void) => Disposable;
+  /** Called when another process asks something of the session. */
+  onAsked?: () => void;
   /** Called with the context and kubeconfig that the user chose, if any, before the command uses the cluster. */
   onCluster?: (chosen: { context?: string; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */

@@ -22,7 +22,7 @@ export function newSessionId(): string {
 export async function claimDirectory(
   machine: LocalMachine,
   sessionId: string,
-  of: Pick<Owner, 'checkout' | 'operator' | 'verifies'>,
+  of: Pick<Owner, 'checkout' | 'operator' | 'verifies' | 'embedded'>,
 ): Promise<string> {
   const { host, processStart } = machine;
   const owner: Owner = { host, pid: process.pid, processStart, ...of };

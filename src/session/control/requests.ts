@@ -8,6 +8,7 @@ import type { FaultChange } from '../faults/session-faults.ts';
 import type { Actions } from './actions.ts';
 import type { Control, ReplayFacts } from './control.ts';
 import type { SessionEnvironment } from './environment.ts';
+import type { Restored, RestoredEvent } from './restored.ts';
 
 /**
  * What another process of this user can ask of a running session, and what it gets. Over the socket, a request is one line of JSON
@@ -24,6 +25,8 @@ interface Questions {
   faults: { asked: FaultChange; answer: FaultSummary[] };
   /** What programs beside the session need to reach its API server. */
   environment: { asked: object; answer: SessionEnvironment };
+  /** Answered when the session has restored everything. */
+  restored: { asked: object; answer: RestoredEvent };
   /** Answered when the newest source serves, or with what failed in its build or start. */
   wait: { asked: { limitMs: number }; answer: SessionState };
 }
@@ -44,7 +47,7 @@ export type Handlers = {
   ) => Requests[Name]['answer'] | Promise<Requests[Name]['answer']>;
 };
 
-export function handlersOf(control: Control, actions: Actions): Handlers {
+export function handlersOf(control: Control, actions: Actions, restored: Restored): Handlers {
   const done = (name: ActionName) => async (): Promise<SessionState> => {
     await actions[name]();
     return control.state();
@@ -59,6 +62,7 @@ export function handlersOf(control: Control, actions: Actions): Handlers {
     waiting: () => control.waiting(),
     faults: (asked) => control.faults(asked),
     environment: () => control.environment(),
+    restored: () => restored.event,
     async wait({ limitMs }, { signal }) {
       await control.serving({ limitMs, signal });
       return control.state();

@@ -1,6 +1,7 @@
 import { sleep } from '../../async.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
+import { timeText } from '../../phrases.ts';
 import type { SessionPhase } from '../../report/session-state.ts';
 import type { Facts } from '../context/observed.ts';
 
@@ -87,7 +88,7 @@ function failure({ error = '', message, hint }: Failed['problem']): DevloopError
 }
 
 function tooLate(limitMs: number, what: string): DevloopError {
-  const message = `The newest code did not serve within ${limitMs / 1000} s. devloop still waits for: ${what}.`;
+  const message = `The newest code did not serve within ${timeText(limitMs / 1000)}. devloop still waits for: ${what}.`;
   return new DevloopError('wait.timeout', message, {
     hint: 'To see what the controller prints: devloop logs',
   });

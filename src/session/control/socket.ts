@@ -1,5 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { listenOn } from '../../machine/port.ts';
 import type { Emit } from '../../report/events.ts';
@@ -20,11 +21,13 @@ export async function openSocket(
   directory: string,
   handlers: Partial<Handlers>,
   emit: Emit,
+  onAsked?: () => void,
 ): Promise<AsyncDisposable> {
   const path = socketPath(directory);
   const connections = new Set<Socket>();
   const server = createServer((connection) => {
     connections.add(connection);
+    onAsked?.();
     connection.once('close', () => connections.delete(connection));
     connection.on('error', () => connection.destroy());
     void serve(connection, handlers);
@@ -42,6 +45,8 @@ export async function openSocket(
   }
   return {
     async [Symbol.asyncDispose]() {
+      // What is known by now is still answered.
+      await setImmediate();
       for (const connection of connections) connection.destroy();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },

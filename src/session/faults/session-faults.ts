@@ -18,6 +18,8 @@ export interface FaultChange {
 
 export interface SessionFaults {
   injector: Injector;
+  /** How many can still be met. */
+  active(): number;
   /** Throws 'fault.invalid'; then nothing is changed. Without a change, it only lists. */
   change(wanted: FaultChange): FaultSummary[];
 }
@@ -39,7 +41,7 @@ export function createFaults({ context, options, sessionId: session }: Session, 
     );
     return faults;
   };
-  return { injector, change };
+  return { injector, active: () => injector.list().filter(({ isOver }) => !isOver).length, change };
 }
 
 function clearIn(injector: Injector, ids: string[]): void {

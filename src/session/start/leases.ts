@@ -18,7 +18,7 @@ export interface SessionLeases extends AsyncDisposable {
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
   /** Renews the Leases, unless they were created just now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
-  /** Called after each event, to write the session's health, and as whom its controller works, if that has changed. */
+  /** Called after each event, to write the session's health, as whom its controller works, and its faults, if that has changed. */
   observe(): void;
   announce(route: Route): Promise<void>;
   /** The worst of all, so that somebody else cannot write at the same time; 'held' if there are none. */
@@ -30,11 +30,17 @@ export interface SessionLeases extends AsyncDisposable {
 /** A Lease that was created this recently is not renewed. A renewal gains nothing: somebody could also take the Lease right after it. */
 const JUST_HELD_MS = 1_000;
 
-export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): SessionLeases {
+/** `faults`: how many can still be met. */
+export function createSessionLeases(
+  target: Target,
+  facts: Pick<Facts, 'now'>,
+  faults: () => number = () => 0,
+): SessionLeases {
   const held = new AsyncDisposableStack();
   const leases: HeldLease[] = [];
   const losses: Promise<void>[] = [];
-  let shown = shownOf(facts.now);
+  const shownNow = (): Shown => shownOf(facts.now, faults());
+  let shown = shownOf(facts.now, 0);
   let heldAt = Number.NEGATIVE_INFINITY;
   let hasEnded = false;
   const update = async (change: Partial<Holder>): Promise<void> => {
@@ -59,8 +65,8 @@ export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): 
       await Promise.all(losses);
     },
     observe() {
-      const now = shownOf(facts.now);
-      if (now.health !== shown.health || now.account !== shown.account) void update(now);
+      const now = shownNow();
+      if (KEYS.some((key) => now[key] !== shown[key])) void update(now);
       shown = now;
     },
     end() {
@@ -76,8 +82,11 @@ export function createSessionLeases(target: Target, facts: Pick<Facts, 'now'>): 
   };
 }
 
-function shownOf(facts: Facts['now']): Pick<Holder, 'health' | 'account'> {
-  return { health: healthOf(facts), account: facts.account };
+const KEYS = ['health', 'account', 'faults'] as const;
+type Shown = Pick<Holder, (typeof KEYS)[number]>;
+
+function shownOf(facts: Facts['now'], faults: number): Shown {
+  return { health: healthOf(facts), account: facts.account, faults: faults || undefined };
 }
 
 /** If one Lease cannot be renewed, none can, so each warning is printed once. */

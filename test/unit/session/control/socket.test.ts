@@ -77,6 +77,16 @@ it('cannot be asked without a socket, when the session ends meanwhile, or does n
   await expect(asked).rejects.toMatchObject(refused);
 });
 
+it('sends what it knows when the session ends, as how it has ended', async () => {
+  const ended = Promise.withResolvers<{ waiting: number }>();
+  const socket = await open({ release: () => ended.promise });
+  const asked = ask();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  ended.resolve({ waiting: 7 });
+  await socket[Symbol.asyncDispose]();
+  expect(await asked).toEqual({ waiting: 7 });
+});
+
 it('is not asked for a command that was interrupted before', async () => {
   await using _ = await open({ release: () => new Promise(() => {}) });
   const interrupted = { emit, signal: AbortSignal.abort(new Error('SIGINT')) };

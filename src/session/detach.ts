@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { DevloopError, type ErrorCode } from '../errors.ts';
+import { makePath, requireWritable, writeBelow } from '../machine/own-files.ts';
+import { notice } from '../report/notices/catalogue.ts';
+import { checkoutRoot } from './context/checkout.ts';
+import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import { localSessions } from './context/local-sessions.ts';
+import type { Io } from './context/options.ts';
+import type { DetachedMessage } from './detached.ts';
+
+export interface DetachOptions {
+  /** The command line of the process in the background, without the program. `file`: where its output goes. */
+  command(file: string): string[];
+  idleMs: number;
+}
+
+/**
+ * Runs `up` in a process of its own, in a session of its own, so that neither Ctrl-C nor the end of the terminal reaches it. Passes on what it
+ * prints until it is ready, and throws what it fails with. An interruption until then ends it, and waits until it has restored everything.
+ */
+export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Promise<void> {
+  const root = await checkoutRoot(io.cwd);
+  const machine = await thisMachine(io.env);
+  const file = await outputFile(machine, root);
+  const isAlone = (await localSessions(machine)).every(({ checkout }) => checkout !== root);
+  await using output = await openOutput(machine, file, isAlone ? 'w' : 'a');
+  // Through bin/devloop.js, an older Node would start this one with an IPC channel, whose end ends the session.
+  const child = spawn(process.execPath, command(file), {
+    cwd: io.cwd,
+    env: io.env,
+    detached: true,
+    stdio: ['ignore', output.fd, output.fd, 'pipe'],
+  });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  exited.catch(() => {});
+  const stop = (): void => void child.kill('SIGTERM');
+  io.signal.addEventListener('abort', stop, { once: true });
+  try {
+    const ready = await untilReady(child.stdio[3] as Readable, io);
+    if (ready === undefined) throw endedBefore(file, await exited);
+    const values = { pid: child.pid!, file, idleSeconds: idleMs / 1000 };
+    io.emit(notice('session.detached', { session: ready.session, ...values }));
+  } finally {
+    io.signal.removeEventListener('abort', stop);
+    child.unref();
+  }
+  io.signal.throwIfAborted();
+}
+
+async function outputFile(machine: LocalMachine, root: string): Promise<string> {
+  const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  // A directory with another name would be a session's.
+  const directory = join(machine.stateDirectory, '.detached');
+  await requireWritable(directory);
+  await makePath(directory);
+  return join(directory, `${name}.log`);
+}
+
+function openOutput({ stateDirectory }: LocalMachine, file: string, how: 'w' | 'a'): Promise<FileHandle> {
+  return writeBelow(stateDirectory, async () => {
+    // Always appended to, so that the process itself can shorten it.
+    if (how === 'w') await (await open(file, 'w', 0o600)).close();
+    return await open(file, 'a', 0o600);
+  });
+}
+
+/** Passes on its events. Returns undefined if it ends before it is ready, and throws its error. */
+async function untilReady(
+  pipe: Readable,
+  { emit }: Io,
+): Promise<Extract<DetachedMessage, { is: 'ready' }> | undefined> {
+  for await (const line of createInterface({ input: pipe })) {
+    const message = JSON.parse(line) as DetachedMessage;
+    switch (message.is) {
+      case 'event':
+        emit(message.event);
+        break;
+      case 'ready':
+        pipe.destroy();
+        return message;
+      case 'failed': {
+        const { code, message: text, hint, isSummary } = message;
+        throw new DevloopError(code as ErrorCode, text, { ...(hint !== undefined && { hint }), isSummary });
+      }
+      default:
+        message satisfies never;
+    }
+  }
+  return undefined;
+}
+
+function endedBefore(file: string, [code, signal]: [number | null, NodeJS.Signals | null]): DevloopError {
+  const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+  return new DevloopError('session.not-ready', `The session in the background ${how} before it was ready.`, {
+    hint: `See what it printed: ${file}`,
+  });
+}
