@@ -1,12 +1,12 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { sleep } from '../async.ts';
-import { withoutSecrets } from '../calls/redacted.ts';
 import { DevloopError, messageOf, originOf } from '../errors.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import type { Io } from '../session/context/options.ts';
 import { createEmbeddedSession, type EmbeddedSession } from './embedded-session.ts';
 import { RECORDED_TOOLS } from './recorded-tools.ts';
+import { redacted } from './redacted.ts';
 import { type Answer, resultOf } from './result.ts';
 import { SESSION_TOOLS } from './session-tools.ts';
 import type { Tool } from './tool.ts';
@@ -90,17 +90,6 @@ async function answerOf(one: Tool, input: unknown, { own, complete, io }: Ports)
     return { events, error };
   }
 }
-
-/** A person's own terminal shows what the controller prints as it is; what an agent reads goes elsewhere. */
-function redacted(event: DevloopEvent): DevloopEvent {
-  if (event.type === 'output.line') return { ...event, line: safe({ line: event.line })?.line ?? TOO_LONG };
-  if (event.type === 'error')
-    return { ...event, message: safe({ message: event.message })?.message ?? TOO_LONG };
-  return event;
-}
-
-const safe = <T>(value: T): T | undefined => withoutSecrets(value, false, []);
-const TOO_LONG = '(left out: too long to be searched for secrets)';
 
 function failureOf(error: unknown): Omit<NonNullable<Answer['error']>, 'type'> {
   if (!(error instanceof DevloopError)) return { code: 'bug', message: messageOf(error), exitCode: 1 };
