@@ -1,6 +1,6 @@
 /** Projects as kubebuilder makes them, without generated manifests and without a cluster. */
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { hashOf } from '../cluster/cache.ts';
@@ -12,7 +12,7 @@ const BUILT_MS = 240_000;
 const CRD = 'config/crd/bases/shop.example.com_guestbooks.yaml';
 const HOOKS = 'config/webhook/manifests.yaml';
 const DEFAULT = 'config/default/kustomization.yaml';
-const SOURCES = ['**/*.go', '**/*.yaml', 'Makefile', 'PROJECT'];
+const SOURCES = ['{api,cmd,config,internal}/**/*.{go,yaml}', 'Makefile', 'PROJECT'];
 
 it('a new project has its webhooks called and its CRDs follow its types, and nothing of it is written', async () => {
   await using checkout = await kubebuilderProject('new');
@@ -77,8 +77,10 @@ async function withAssets(cwd: string): Promise<{ cwd: string; env: Record<strin
   await mkdir(assets, { recursive: true });
   for (const name of ['etcd', 'kube-apiserver'])
     await writeFile(join(assets, name), `#!/bin/sh\nexec ${cluster} ${name} "$@"\n`, { mode: 0o755 });
-  const state = join(dirname(cwd), `.state-${process.pid}`);
-  return { cwd, env: { XDG_STATE_HOME: state, KUBECONFIG: join(cwd, 'none'), KUBEBUILDER_ASSETS: '' } };
+  return {
+    cwd,
+    env: { XDG_STATE_HOME: join(cwd, '.state'), KUBECONFIG: join(cwd, 'none'), KUBEBUILDER_ASSETS: '' },
+  };
 }
 
 /** The first objects that somebody applies: one is admitted, the other is refused by the code. */
