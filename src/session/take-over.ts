@@ -56,10 +56,9 @@ export async function takeOver(session: RunningSession): Promise<void> {
   await supervisor?.prepare();
   // By now, everything that can be checked before a write has been checked.
   announceStart(session);
-  const replanning = createReplanning(session, work, { pairs, proxy: starts?.access, planned, supervisor });
-  const watched = guardedObjects(session, followManager(work, replanning)).map((one) =>
-    watchedObject(one, session.sessionId),
-  );
+  const dependent = { pairs, proxy: starts?.access, planned, supervisor };
+  const replanning = session.followers.use(createReplanning(session, work, dependent));
+  const watched = guardedObjects(session, followManager(work, replanning));
   session.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
   await allOrNone([firstBuild(session), holdAndOpen(session)], ending);
@@ -184,10 +183,10 @@ const HELD_FIRST_MS = 150;
 
 /** The objects for the guard. When the guard writes a Service again, it has to write the endpoints again, too, as in the cut-over. */
 function guardedObjects(
-  { plan, target, work, standing }: RunningSession,
+  { plan, target, work, standing, sessionId }: RunningSession,
   onManager: NonNullable<GuardedObject['onObject']>,
-): GuardedObject[] {
-  return plan.guarded.map((guarded) => {
+): GuardedScope[] {
+  const withReaction = (guarded: GuardedObject): GuardedObject => {
     if (guarded.isOptional) return guarded;
     if (isManager(guarded.ref, target)) return { ...guarded, onObject: onManager };
     if (guarded.ref.kind !== 'Service') return guarded;
@@ -197,7 +196,8 @@ function guardedObjects(
       if (route && point) await point.apply(work, route);
     };
     return { ...guarded, again };
-  });
+  };
+  return plan.guarded.map((one) => watchedObject(withReaction(one), sessionId));
 }
 
 function isManager(ref: ObjectRef, { manager }: Target): boolean {

@@ -38,7 +38,8 @@ export interface Replanned {
 /** A new version of the manager, or another way to read its settings with the program as it is. */
 export type NewSettings = { manager: TargetManager } | { api: ClusterApi; emit: Emit };
 
-export interface Replanning {
+/** Disposal waits for what is being written: when a session has ended, its files are removed. */
+export interface Replanning extends AsyncDisposable {
   /** The manager as it was planned last. */
   readonly manager: TargetManager | undefined;
   /**
@@ -93,6 +94,9 @@ export function createReplanning(
       const run = last.then(() => replan(settings));
       last = run.catch(() => {});
       return run;
+    },
+    async [Symbol.asyncDispose]() {
+      await last;
     },
   };
 }
