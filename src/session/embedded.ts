@@ -10,6 +10,7 @@ import { checkoutRoot } from './context/checkout.ts';
 import { findAssets, inspectAssets, installCommand } from './context/envtest-assets.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
+import { keepingWarnings } from './context/page-warnings.ts';
 import { readyAgain } from './embedded/again.ts';
 import { CheckoutManifests } from './embedded/checkout-manifests.ts';
 import { startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
@@ -28,7 +29,8 @@ const CONTEXT = 'devloop-embedded';
  * `up` without a cluster: an API server of this session's own, in which everything is created that the checkout would deploy, is taken over like
  * any cluster. It is gone at the end, so nothing is restored; with `keep`, its data stays for the next one.
  */
-export async function upEmbedded(options: UpOptions, io: Io, guest?: Guest): Promise<void> {
+export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest): Promise<void> {
+  const io = keepingWarnings(terminal);
   const root = await checkoutRoot(io.cwd);
   await using started = new AsyncDisposableStack();
   const place = await claimPlace(await thisMachine(io.env), root, io.emit);

@@ -14,8 +14,8 @@ import type { Recorder } from '../reviews/recorder.ts';
 import type { ObservedCalls } from './calls/observed-calls.ts';
 import { namespacesOf } from './context/holders.ts';
 import { type Facts, healthOf, type SessionFacts } from './context/observed.ts';
+import type { PageWarnings } from './context/page-warnings.ts';
 import type { Control } from './control/control.ts';
-import type { PageWarnings } from './page-warnings.ts';
 import type { Session } from './start/session.ts';
 
 /** What the page shows and controls. */
@@ -24,12 +24,13 @@ export interface PageParts {
   control: Control;
   recorder: Recorder;
   calls: Pick<ObservedCalls, 'onRecord' | 'written'>;
+  warnings: PageWarnings;
 }
 
 export function shown(
   session: Session,
   work: Work,
-  { facts, control, recorder, calls, warnings }: PageParts & { warnings: PageWarnings },
+  { facts, control, recorder, calls, warnings }: PageParts,
 ): PageSession {
   const { directory } = session.files;
   return {

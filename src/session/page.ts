@@ -6,7 +6,6 @@ import type { PageServer } from '../page/server.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { type PageParts, shown } from './page-session.ts';
-import { createPageWarnings } from './page-warnings.ts';
 import type { Session } from './start/session.ts';
 
 /** The page of a session. It is loaded and served only when somebody opens it. */
@@ -21,11 +20,10 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   const { io } = session;
   let serving: Promise<PageServer> | undefined;
   let server: PageServer | undefined;
-  const warnings = createPageWarnings(() => new Date());
   parts.calls.onRecord((recorded) => server?.called(recorded));
   const serve = async (): Promise<PageServer> => {
     const { startPageServer } = await import('../page/server.ts');
-    const shownNow = shown(session, work, { ...parts, warnings });
+    const shownNow = shown(session, work, parts);
     server = await startPageServer(shownNow, join(import.meta.dirname, 'page'));
     return server;
   };
@@ -38,7 +36,6 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
     observe(event) {
       if (event.type === 'review') server?.reviewed(event);
       if (event.type === 'review.late') server?.answeredLate({ id: event.id, late: event.late });
-      if (event.type === 'warning') warnings.add(event);
     },
     async open() {
       serving ??= serve();

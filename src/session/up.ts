@@ -12,6 +12,7 @@ import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
 import { Facts } from './context/observed.ts';
 import type { Io, UpOptions } from './context/options.ts';
+import { keepingWarnings } from './context/page-warnings.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { actionsOf } from './control/actions.ts';
 import { type ControlledParts, createControl } from './control/control.ts';
@@ -42,7 +43,8 @@ import { orWithoutCluster } from './start/without-cluster.ts';
 import { takeOver } from './take-over.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts or the guest is done, and restores everything. */
-export async function up(options: UpOptions, io: Io, guest?: Guest): Promise<void> {
+export async function up(options: UpOptions, given: Io, guest?: Guest): Promise<void> {
+  const io = keepingWarnings(given);
   const startedAt = performance.now();
   const orElse = (error: unknown): never => {
     throw options.embedded ? error : orWithoutCluster(error);
@@ -119,8 +121,9 @@ async function run(session: Session, guest: Guest | undefined): Promise<void> {
   const standing: RunningParts = { mayHaveChanged: false, recorder, leases, unready: session.unready };
   const controlled = controlledOf(session, standing, answered, faults);
   const name = operatorName(target) ?? sessionId;
+  const { warnings } = keepingWarnings(io);
   const control = createControl({ session: sessionId, name, facts, controlled, emit, signal });
-  const page = followers.use(createPage(session, work, { facts, control, recorder, calls }));
+  const page = followers.use(createPage(session, work, { facts, control, recorder, calls, warnings }));
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   const kept = { checkout: context.root, session: sessionId };
   listeners.push(followers.use(await keepOutput(session.machine, kept, io.emit)));

@@ -3,6 +3,7 @@ import type { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import type { AttendedSession } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
+import type { PageWarnings } from './page-warnings.ts';
 import type { Question } from './question.ts';
 
 export interface CommonOptions {
@@ -152,6 +153,8 @@ export interface Io {
   onAsked?: () => void;
   /** Called with the context and kubeconfig that the user chose, if any, before the command uses the cluster. */
   onCluster?: (chosen: { context?: string; kubeconfig?: string | undefined }) => void;
+  /** The warnings so far, for the page; absent until they are kept. */
+  warnings?: PageWarnings;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   env: Record<string, string | undefined>;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { notice } from '../../../src/report/notices/catalogue.ts';
-import { createPageWarnings } from '../../../src/session/page-warnings.ts';
+import { createPageWarnings, keepingWarnings } from '../../../src/session/context/page-warnings.ts';
 
 const refused = (times: number, name = 'web') =>
   notice('calls.conflicts', {
@@ -24,4 +24,19 @@ it('keeps the newest fifty', () => {
   for (let number = 1; number <= 60; number++) warnings.add(refused(5, `web-${number}`));
   expect(warnings.list().map(({ object }) => object?.name)).toHaveLength(50);
   expect(warnings.list()[0]!.object?.name).toBe('web-11');
+});
+
+it('has each warning that is printed, also one that no part of the session gets, and from before there is a session', () => {
+  const printed: unknown[] = [];
+  const given = { emit: (event: unknown) => void printed.push(event), signal: new AbortController().signal };
+  const io = keepingWarnings({ ...given, env: {}, cwd: '/' });
+  io.emit(notice('embedded.left-out', { kind: 'Pod', name: 'web', why: 'no node' }));
+  const later = keepingWarnings(io);
+  later.emit(notice('controller.repeats-error', { times: 10, logged: 'boom' }));
+  later.emit(notice('controller.still-answering', {}));
+  expect(printed).toHaveLength(3);
+  expect(later.warnings.list().map(({ code }) => code)).toEqual([
+    'embedded.left-out',
+    'controller.repeats-error',
+  ]);
 });

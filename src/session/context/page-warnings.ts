@@ -1,6 +1,6 @@
-import type { PageWarning } from '../page/protocol.ts';
-import type { DevloopEvent } from '../report/events.ts';
-import type { ObjectName } from '../report/object-name.ts';
+import type { PageWarning } from '../../page/protocol.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import type { ObjectName } from '../../report/object-name.ts';
 
 /** The newest warnings of a session. One that says the same of the same object again, as with a higher count, replaces the earlier one. */
 export interface PageWarnings {
@@ -30,6 +30,25 @@ export function createPageWarnings(now: () => Date): PageWarnings {
       if (warnings.size > MOST) warnings.delete(oldest!);
     },
     list: () => [...warnings.values()],
+  };
+}
+
+interface Printing {
+  emit: Emit;
+  warnings?: PageWarnings;
+}
+
+/** Keeps each warning that is printed, also those before there is a page. */
+export function keepingWarnings<T extends Printing>(io: T): T & { warnings: PageWarnings } {
+  const { emit, warnings = createPageWarnings(() => new Date()) } = io;
+  if (io.warnings) return { ...io, warnings };
+  return {
+    ...io,
+    warnings,
+    emit(event, ...rest) {
+      if (event.type === 'warning') warnings.add(event);
+      emit(event, ...rest);
+    },
   };
 }
 
