@@ -45,7 +45,7 @@ export function callRecord(
   const listed = isFailure || call.verb !== 'list' ? [] : itemsOf(said);
   const reconcile = headers['devloop-reconcile'];
   const refused = isFailure && call.verb === 'create' ? refusedName(said) : {};
-  const { kind, ...what } = { ...subjectOf(call), ...refused, ...nameOf(written) };
+  const { kind, ...what } = { ...subjectOf(call), ...refused, ...kindOf(call, versions), ...nameOf(written) };
   const record: CallRecord = {
     v: CALLS_VERSION,
     ...{ id, at: new Date(at).toISOString(), verb: call.verb, ...what, ...ofMany(served, said) },
@@ -189,6 +189,13 @@ function subjectOf({
 function refusedName(status: unknown): Pick<CallRecord, 'name'> {
   const { details } = (status ?? {}) as { details?: { name?: unknown } | null };
   return typeof details?.name === 'string' && details.name !== '' ? { name: details.name } : {};
+}
+
+/** What a write was about also if it was refused, and so has no object in its answer. */
+function kindOf(call: ApiCall, versions: Versions): Pick<CallRecord, 'kind'> {
+  const { resource } = call;
+  const kind = resource && isWrite(call) && isVersion(call) ? versions.kindOf(resource) : undefined;
+  return kind === undefined ? {} : { kind };
 }
 
 /** A created object may get its name only from the API server. */

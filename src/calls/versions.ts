@@ -1,5 +1,6 @@
 import type { CalledResource } from '../api-proxy/api-call.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
+import { keepNewest } from './newest.ts';
 
 /** The limit for all remembered objects, in characters of their JSON. */
 const MOST_CHARACTERS = 16 * 2 ** 20;
@@ -7,7 +8,7 @@ const MOST_CHARACTERS = 16 * 2 ** 20;
 /** One version of an object. */
 export interface Version {
   /** What was asked for when it passed. */
-  of: Pick<CalledResource, 'resource'> | undefined;
+  of: (Pick<CalledResource, 'resource'> & { group?: string }) | undefined;
   object: KubeObject;
   /** When it passed the proxy, in milliseconds since 1970. */
   at: number;
@@ -23,6 +24,7 @@ interface Kept {
 
 /** How many versions of an object can pass between a call and the work on its answer. */
 const MOST_VERSIONS = 8;
+const MOST_KINDS = 1_000;
 /** An older version is kept only if it is the newest. */
 const KEPT_MS = 30_000;
 
@@ -33,6 +35,7 @@ const KEPT_MS = 30_000;
 export class Versions {
   #kept = new Map<string, Kept[]>();
   #characters = 0;
+  #kinds = new Map<string, string>();
 
   /**
    * Returns the version that was the newest at the time `since`; undefined if there is none. `since`: when the call arrived whose answer this
@@ -41,6 +44,9 @@ export class Versions {
   add({ of, object, at }: Version, since = at): KubeObject | undefined {
     const { uid, resourceVersion: version = '' } = object.metadata;
     const key = keyOfObject(of, object);
+    // An object of which only the metadata was asked for is of another group.
+    if (object.kind && of?.group === groupOf(object))
+      keepNewest(this.#kinds, MOST_KINDS, `${of.group}/${of.resource}`, object.kind);
     const before = this.#kept.get(key) ?? [];
     // Different objects can have the same name one after the other.
     const all = before.at(-1)?.uid === uid ? before : [];
@@ -72,6 +78,11 @@ export class Versions {
     return this.#kept.has(pathKey(of));
   }
 
+  /** The kind of the resource's objects, if one of them has passed. */
+  kindOf({ group, resource }: CalledResource): string | undefined {
+    return this.#kinds.get(`${group}/${resource}`);
+  }
+
   /** The version that was the newest at this time. */
   at(of: CalledResource, at: number): KubeObject | undefined {
     return newestAt(this.#kept.get(pathKey(of)) ?? [], at);
@@ -86,6 +97,10 @@ function newestAt(all: Kept[], at: number): KubeObject | undefined {
 /** Of all objects of a resource, versions are growing numbers. */
 function isNewer(version: string, than = ''): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
+}
+
+function groupOf({ apiVersion = '' }: KubeObject): string {
+  return apiVersion.includes('/') ? apiVersion.split('/')[0]! : '';
 }
 
 function sizeOf(kept: Kept[]): number {

@@ -108,6 +108,32 @@ test('what is done again and again is counted from when something else begins', 
   expect([await warned(false), await warned(true)]).toEqual([['calls.unchanged'], []]);
 });
 
+test('a write that was refused has the kind of its object, if one of them has passed', async () => {
+  const { calls, end } = await recorder();
+  const status = { kind: 'Status', message: 'no', details: { name: 'web' } };
+  calls.hooks.served(served(`PUT ${APPS}/web`, 409, status));
+  const partial = {
+    apiVersion: 'meta.k8s.io/v1',
+    kind: 'PartialObjectMetadataList',
+    items: [deployment(1, 1)],
+  };
+  delete (partial.items[0] as Partial<KubeObject>).kind;
+  delete (partial.items[0] as Partial<KubeObject>).apiVersion;
+  calls.hooks.served(served(`GET ${APPS}`, 200, partial));
+  calls.hooks.served(served(`PUT ${APPS}/web`, 409, status));
+  calls.hooks.watched(watchLine('MODIFIED', deployment(2, 2)), now(), WATCH);
+  for (const line of [`PUT ${APPS}/web`, `POST ${APPS}`, `PUT ${APPS}/web/scale`])
+    calls.hooks.served(served(line, 409, status));
+  const records = (await end()) as CallRecord[];
+  expect(records.filter(({ code }) => code === 409).map(({ verb, kind }) => [verb, kind])).toEqual([
+    ['update', undefined],
+    ['update', undefined],
+    ['update', 'Deployment'],
+    ['create', 'Deployment'],
+    ['update', undefined],
+  ]);
+});
+
 test('the write that removes the last finalizer of a deleted object changes it, although its version stays', async () => {
   const { calls, end, of } = await recorder();
   const deleted = (finalizers: string[]): KubeObject =>
