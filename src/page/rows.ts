@@ -86,6 +86,7 @@ export function runsOf(all: Row[], marked: ReadonlySet<number> = new Set()): Run
 
 /** The fields of metadata, as YAML has them, that differ after each write. */
 const QUIET = /^ {2}(generation|resourceVersion):/;
+export const LAST_APPLIED_NAME = 'last-applied-configuration';
 const LAST_APPLIED = /^( +)kubectl\.kubernetes\.io\/last-applied-configuration:/;
 
 function withQuiet(rows: Row[]): Row[] {
@@ -101,15 +102,15 @@ function withQuiet(rows: Row[]): Row[] {
 }
 
 /** For each line, the quiet field of which it is a part. */
-function quietLines(lines: (string | undefined)[]): (string | undefined)[] {
+export function quietLines(lines: (string | undefined)[]): (string | undefined)[] {
   let indent = -1;
   return lines.map((line) => {
     if (line === undefined) return undefined;
     // The value of the annotation is a block of its own.
-    if (indent >= 0 && line.startsWith(' '.repeat(indent + 1))) return 'last-applied-configuration';
+    if (indent >= 0 && line.startsWith(' '.repeat(indent + 1))) return LAST_APPLIED_NAME;
     const [, spaces] = LAST_APPLIED.exec(line) ?? [];
     indent = spaces?.length ?? -1;
-    return spaces === undefined ? QUIET.exec(line)?.[1] : 'last-applied-configuration';
+    return spaces === undefined ? QUIET.exec(line)?.[1] : LAST_APPLIED_NAME;
   });
 }
 

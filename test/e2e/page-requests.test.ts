@@ -225,6 +225,50 @@ it('shows which field was refused, folds what says nothing, and shows what is pr
   expect(await tab.evaluate(`document.querySelectorAll('.timing meter')[1].value`)).toBeCloseTo(0.23, 1);
 });
 
+it('shows an object that was refused as its YAML is, with its fields marked and without what kubectl keeps for itself', async () => {
+  const message = `Application.shop "application-sample" is invalid: spec.image: ${REFUSED}`;
+  session.review = async (id) => ({
+    ...{ review: session.recorded.find((one) => one.id === id)!, redacted: 0 },
+    parts: [
+      {
+        name: 'object',
+        text: [
+          'metadata:',
+          '  annotations:',
+          "    kubectl.kubernetes.io/last-applied-configuration: '{}'",
+          '  name: web',
+          'spec:',
+          '  port: 80',
+          '',
+        ].join('\n'),
+      },
+    ],
+    causes: [{ field: 'spec.image', message: REFUSED }],
+  });
+  session.recorded.push(review(1, 0, { verdict: 'denied', code: 422, message }));
+  await openPage();
+  // The row has the name already.
+  expect(await text('#r-000001 .said')).toBe(`spec.image: ${REFUSED}`);
+  await tab.click('#r-000001');
+  await tab.until(`document.querySelector('#part pre .marked') !== null`);
+  const lines = await tab.evaluate<string>(`document.querySelector('#part pre').innerText`);
+  expect(lines).toContain(`spec: ← spec.image: ${REFUSED}\n  port: 80`);
+  expect(lines).toContain('annotations:\nShow last-applied-configuration\n  name: web');
+  const left = (line: number): Promise<number> =>
+    tab.evaluate(`(() => {
+      const range = document.createRange();
+      const text = document.querySelectorAll('#part pre .line')[${line}].firstChild;
+      const at = text.data.search(/\\S/);
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      return range.getBoundingClientRect().left;
+    })()`);
+  expect((await left(4)) - (await left(3))).toBeGreaterThan(10);
+  await tab.click('#part .fold');
+  await until('#part pre', "last-applied-configuration: '{}'");
+  await expectAccessible(tab);
+});
+
 it('shows the timeline of an object, and reads it again when something happens', async () => {
   apply();
   const asked: unknown[] = [];
