@@ -71,17 +71,21 @@ function ofCall(record: CallRecord): Entry {
   return { at: record.at, event: { type: 'calls.listed', call: callSummary(record) } };
 }
 
-/** What was logged in it follows: of the object's own reconcile all, of one that has written it what names it. */
+/** What was logged in it follows what it did: of the object's own reconcile all, of one that has written it what names it. */
 function ofReconcile(record: ReconcileRecord, name: string, isWanted: (one: Named) => boolean): Entry[] {
   const { at, reconcile, calls, log = [] } = record;
   const isOwn = isWanted(record);
   const isAbout = (line: string): boolean => isOwn || line.split(/[^\w.-]+/).includes(name);
+  const end = new Date(Date.parse(at) + record.ms).toISOString();
   const lines = isOwn || calls.some(isWanted) ? log.filter(isAbout) : [];
   return [
     ...(isOwn
       ? [{ at, event: { type: 'reconciles.listed' as const, reconcile: reconcileSummary(record) } }]
       : []),
-    ...lines.map((line) => ({ at, event: { type: 'timeline.logged' as const, at, reconcile, line } })),
+    ...lines.map((line) => ({
+      at: end,
+      event: { type: 'timeline.logged' as const, at: end, reconcile, line },
+    })),
   ];
 }
 

@@ -54,6 +54,11 @@ export function clock(at: string): string {
   return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`;
 }
 
+/** `10:15:02.114` in local time. */
+export function clockMs(at: string): string {
+  return `${clock(at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`;
+}
+
 function twoDigits(part: number): string {
   return part < 10 ? `0${part}` : `${part}`;
 }

@@ -110,7 +110,7 @@ it('lists all in the order of time, follows what arrives, and only the rows that
   expect(rows.at(-1)).toBe('r-000300');
   expect(rows.length).toBeLessThan(60);
   expect(await text('#r-000300')).toMatch(
-    /CREATE Application default\/web-300\s+denied\s+vapplication\s+ann\s+spec\.image: Required value\s+701 ms\s+[\d:]+\s+r-000300/,
+    /CREATE Application default\/web-300\s+denied\s+vapplication\s+ann\s+spec\.image: Required value\s+701 ms\s+[\d:.]+\s+r-000300/,
   );
   expect(await text('#r-000299 .type')).toBe('mutating');
   server.reviewed(reviewOf(301));

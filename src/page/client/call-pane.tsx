@@ -1,6 +1,6 @@
 import type { CallSummary } from '../../report/call.ts';
 import { amountOf, causeWords, changesText } from '../../report/call-words.ts';
-import { clock } from '../../report/review-words.ts';
+import { clockMs } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { CallDetail } from '../protocol.ts';
 import { exportRecorded, readCall } from './api.ts';
@@ -64,7 +64,7 @@ function Facts({ call, store }: { call: CallSummary; store: Store }) {
         </p>
       ))}
       <p class="from">
-        {id} at <time dateTime={at}>{clock(at)}</time>,{' '}
+        {id} at <time dateTime={at}>{clockMs(at)}</time>,{' '}
         {[...amountOf(call), `took ${duration(ms)}`].join(', ')}
         {build === undefined ? '' : `, build ${build}`}
         {made && (

@@ -1,11 +1,12 @@
 import { counted } from '../../phrases.ts';
 import type { CallSummary, ReconcileSummary, RetriedReconcile } from '../../report/call.ts';
 import { causeWords, retryWords, writeWords } from '../../report/call-words.ts';
-import { clock } from '../../report/review-words.ts';
+import { clockMs } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import { isCall, isReconcile } from '../entry.ts';
 import { repetitionsOf } from '../groups.ts';
 import { exportRecorded, readReconcile } from './api.ts';
+import { LogLine } from './log.tsx';
 import { Copies, Head, Link, TimelineButton, Title, useAnswer } from './parts.tsx';
 import type { Store } from './store.ts';
 import { wordsOf } from './words.ts';
@@ -29,7 +30,7 @@ export function ReconcilePane({ id, store }: { id: string; store: Store }) {
     <>
       <Head shown={reconcile}>{error === undefined ? '' : `: ${error}`}</Head>
       <p class="from">
-        {id} at <time dateTime={at}>{clock(at)}</time>, controller {controller}, took {duration(ms)}
+        {id} at <time dateTime={at}>{clockMs(at)}</time>, controller {controller}, took {duration(ms)}
         {requeueAfterMs === undefined ? '' : `, again in ${duration(requeueAfterMs)}`}
         {build === undefined ? '' : `, build ${build}`}
         <br />
@@ -60,7 +61,7 @@ function After({ of, store }: { of: ReconcileSummary; store: Store }) {
           {after.map((event, index) => (
             <tr key={index}>
               <td>
-                <time dateTime={event.at}>{clock(event.at)}</time>
+                <time dateTime={event.at}>{clockMs(event.at)}</time>
               </td>
               <td class="text">{causeWords(event, of)}</td>
             </tr>
@@ -75,7 +76,7 @@ function Retried({ of, store }: { of: RetriedReconcile; store: Store }) {
   const { at, error } = (store.entry(of.id) ?? {}) as Partial<ReconcileSummary>;
   return (
     <tr>
-      <td>{at && <time dateTime={at}>{clock(at)}</time>}</td>
+      <td>{at && <time dateTime={at}>{clockMs(at)}</time>}</td>
       <td class="text">
         {retryWords(of).replace(of.id, '')}
         <Link id={of.id} store={store} />
@@ -100,7 +101,7 @@ function Repetitions({ of: { id }, store }: { of: ReconcileSummary; store: Store
       <ul class="attempts">
         {last.map((one) => (
           <li key={one.id}>
-            <Link id={one.id} store={store} /> <time dateTime={one.at}>{clock(one.at)}</time>
+            <Link id={one.id} store={store} /> <time dateTime={one.at}>{clockMs(one.at)}</time>
           </li>
         ))}
       </ul>
@@ -158,8 +159,9 @@ function Log({ lines }: { lines: string[] }) {
   return (
     <section aria-label="Log">
       <h3>Log</h3>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long texts scroll, also by keys. */}
-      <pre tabIndex={0}>{lines.join('\n')}</pre>
+      {lines.map((line, index) => (
+        <LogLine key={index} line={line} />
+      ))}
     </section>
   );
 }

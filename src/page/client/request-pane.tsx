@@ -1,4 +1,4 @@
-import { clock } from '../../report/review-words.ts';
+import { clockMs } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import { type Below, type Group, isRequest } from '../groups.ts';
 import type { Request } from '../requests-of-clients.ts';
@@ -26,7 +26,7 @@ export function RequestPane({ id, store }: { id: string; store: Store }) {
       <Head shown={request}>{said.length > 0 ? `: ${said.join(' · ')}` : ''}</Head>
       <p class="from">
         {by === '' ? 'By nobody who is known' : `By ${by}`}, at{' '}
-        <time dateTime={request.at}>{clock(request.at)}</time>
+        <time dateTime={request.at}>{clockMs(request.at)}</time>
       </p>
       <div class="tools">
         <TimelineButton shown={request} store={store} />

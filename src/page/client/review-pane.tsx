@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import type { ReviewSummary } from '../../report/review.ts';
-import { changesIn, clock, lateWords, prunedWords } from '../../report/review-words.ts';
+import { changesIn, clockMs, lateWords, prunedWords } from '../../report/review-words.ts';
 import type { FieldCause, ReviewDetail, ReviewPart } from '../protocol.ts';
 import { exportReview, hasKey, readReview } from './api.ts';
 import { type Mark, Marked, marksOf } from './marked.tsx';
@@ -70,7 +70,7 @@ function Facts({ review, store }: { review: ReviewSummary; store: Store }) {
         </p>
       ))}
       <p class="from">
-        {id} at <time dateTime={at}>{clock(at)}</time>, webhook {webhook}
+        {id} at <time dateTime={at}>{clockMs(at)}</time>, webhook {webhook}
         {user === undefined ? '' : `, by ${user}`}
         {build === undefined ? '' : `, answered by build ${build}`}
       </p>

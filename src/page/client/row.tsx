@@ -11,13 +11,13 @@ import { share, wordsOf } from './words.ts';
 /** What a bar means without a limit. */
 const DEFAULT_LIMIT_MS = 10_000;
 
-const HEADINGS: [kind: string, text: string][] = [
+const HEADINGS: [kind: string, text: string, title?: string][] = [
   ['subject', 'Name'],
   ['status', 'Status'],
   ['via', 'Handled by'],
   ['user', 'User'],
   ['said', 'What it did'],
-  ['took', 'Time'],
+  ['took', 'Time', 'The bars are logarithmic'],
   ['at', 'At'],
   ['id', 'ID'],
 ];
@@ -27,10 +27,10 @@ export function Headings() {
     // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
     // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
     <div class="row headings" role="row" aria-rowindex={1}>
-      {HEADINGS.map(([kind, text]) => (
+      {HEADINGS.map(([kind, text, title]) => (
         // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
         // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
-        <span key={kind} class={kind} role="columnheader">
+        <span key={kind} class={kind} role="columnheader" title={title}>
           {text}
         </span>
       ))}
@@ -89,7 +89,10 @@ export function Row({ row, index, top, store }: RowProps) {
         {duration(words.ms)}
       </Cell>
       <Cell kind="at" title={at}>
-        <time dateTime={at}>{clock(at)}</time>
+        <time dateTime={at}>
+          {clock(at)}
+          <span class="ms">.{at.slice(20, 23)}</span>
+        </time>
       </Cell>
       <Cell kind="id" title={id}>
         {/^g-/.test(id) ? '' : id}

@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { causeWords } from '../../report/call-words.ts';
 import { describe, type ObjectName } from '../../report/object-name.ts';
-import { clock } from '../../report/review-words.ts';
+import { clockMs } from '../../report/review-words.ts';
 import { type Entry, isReconcile } from '../entry.ts';
+import { type Folded, foldedIn } from '../folded.ts';
 import type { ObjectTimeline, TimelineEntry } from '../protocol.ts';
 import { readTimeline } from './api.ts';
+import { LogLine } from './log.tsx';
 import { Link, Title } from './parts.tsx';
+import { Again, Type } from './row.tsx';
 import type { Store } from './store.ts';
 import { objectOf, wordsOf } from './words.ts';
 
@@ -61,8 +64,8 @@ function Lines({ timeline: { entries, left }, store }: { timeline: ObjectTimelin
           </tr>
         </thead>
         <tbody>
-          {entries.map((entry, index) => (
-            <Line key={index} entry={entry} store={store} />
+          {foldedIn(entries).map(({ entry, again }, index) => (
+            <Line key={index} entry={entry} again={again} store={store} />
           ))}
         </tbody>
       </table>
@@ -70,15 +73,20 @@ function Lines({ timeline: { entries, left }, store }: { timeline: ObjectTimelin
   );
 }
 
-function Line({ entry, store }: { entry: TimelineEntry; store: Store }) {
-  const { at, status, tone, text, id } = lineOf(entry);
+function Line({ entry, again, store }: Folded & { store: Store }) {
+  const { at, status, tone, type, text, id } = lineOf(entry);
   return (
     <tr class={entry.type.replace('.', '-')}>
       <td>
-        <time dateTime={at}>{clock(at)}</time>
+        <time dateTime={at}>{clockMs(at)}</time>
       </td>
-      <td class={tone}>{status}</td>
-      <td class="text">{text}</td>
+      <td class={tone}>
+        {status}
+        {again.length > 0 && <Again of={again} />}
+      </td>
+      <td class="text">
+        <Type type={type} /> {entry.type === 'timeline.logged' ? <LogLine line={entry.line} /> : text}
+      </td>
       <td>{id !== undefined && <Link id={id} store={store} />}</td>
     </tr>
   );
@@ -88,6 +96,7 @@ interface Shown {
   at: string;
   status: string;
   tone: string;
+  type?: string;
   text: string;
   id?: string;
 }
@@ -112,7 +121,7 @@ function lineOf(entry: TimelineEntry): Shown {
 function ofEntry(entry: Entry): Shown {
   const { name, via, type, status, tone, said, by } = wordsOf(entry);
   const what = isReconcile(entry) ? '' : name;
-  const who = [type, via, by === '' ? '' : `by ${by}`].filter(Boolean).join(' ');
+  const who = [via, by === '' ? '' : `by ${by}`].filter(Boolean).join(' ');
   const text = [what, who, ...said].filter(Boolean).join(' · ');
-  return { at: entry.at, status, tone, text, id: entry.id };
+  return { at: entry.at, status, tone, ...(type && { type }), text, id: entry.id };
 }
