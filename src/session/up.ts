@@ -43,8 +43,8 @@ import { orWithoutCluster } from './start/without-cluster.ts';
 import { takeOver } from './take-over.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts or the guest is done, and restores everything. */
-export async function up(options: UpOptions, given: Io, guest?: Guest): Promise<void> {
-  const io = keepingWarnings(given);
+export async function up(options: UpOptions, terminal: Io, guest?: Guest): Promise<void> {
+  const io = keepingWarnings(terminal);
   const startedAt = performance.now();
   const orElse = (error: unknown): never => {
     throw options.embedded ? error : orWithoutCluster(error);
