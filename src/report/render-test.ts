@@ -18,13 +18,15 @@ export function renderTest(event: TestEvent, paint: Paint): string {
   return withHint(paintedRow(paint, passed ? 'green' : 'red', 'tested', text), hint, paint);
 }
 
+/** Of a program that does not tell its reconciles, none are known. */
 function countsOf({ reviews, reconciles }: Done): string {
   const { denied, failed } = reviews;
-  return [
+  const parts = [
     counted(reviews.all, 'review') +
       inParentheses([`${denied} denied`, denied], [`${failed} failed`, failed]),
     counted(reconciles.all, 'reconcile') + inParentheses([`${reconciles.failed} failed`, reconciles.failed]),
-  ].join(', ');
+  ];
+  return parts.slice(0, reconciles.all === 0 ? 1 : 2).join(', ');
 }
 
 function inParentheses(...parts: [text: string, count: number][]): string {
