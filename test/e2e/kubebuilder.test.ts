@@ -1,12 +1,14 @@
 /** Projects as kubebuilder makes them, without generated manifests and without a cluster. */
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { hashOf } from '../cluster/cache.ts';
 import { run } from '../cluster/run.ts';
+import { DapClient, delve } from '../support/delve.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { kubebuilderProject, TYPES } from '../support/kubebuilder.ts';
+import { freePort } from '../support/free-port.ts';
+import { kubebuilderProject, TYPES, WEBHOOK } from '../support/kubebuilder.ts';
 
 const BUILT_MS = 240_000;
 const CRD = 'config/crd/bases/shop.example.com_guestbooks.yaml';
@@ -50,7 +52,7 @@ it('a new project has its webhooks called and its CRDs follow its types, and not
   expect(await up.exited, up.log()).toBe(130);
 });
 
-it('a project whose [WEBHOOK] sections are comments has its webhooks called, too', async () => {
+it('a project whose [WEBHOOK] sections are comments has its webhooks called, too, and they stop at breakpoints', async () => {
   await using checkout = await kubebuilderProject('old');
   const { cwd, env } = await withAssets(checkout.directory);
   const bin = join(cwd, 'tools');
@@ -61,12 +63,22 @@ it('a project whose [WEBHOOK] sections are comments has its webhooks called, too
     .replace('\n- ../webhook', '\n#- ../webhook')
     .replace(/\n(- path: manager_webhook_patch.yaml)\n {2}target:\n {4}kind: Deployment/, '\n#$1');
   await writeFile(kustomization, commented);
-  const PATH = `${bin}:${process.env.PATH}`;
-  await using up = startDevloop(['up', '--embedded'], { cwd, env: { ...env, PATH } });
+  const [dlv, port] = [await delve(), await freePort()];
+  const PATH = `${bin}:${dirname(dlv)}:${process.env.PATH}`;
+  await using up = startDevloop(['up', '--embedded', `--debug=${port}`], { cwd, env: { ...env, PATH } });
   const added = await up.waitFor('warning', ({ code }) => code === 'manifests.webhooks-added', BUILT_MS);
   expect(added.values).toEqual({ directory: 'config/default', webhooks: 'config/webhook' });
-  await answered(up);
+  const { apply } = await answered(up);
   expect(await readFile(kustomization, 'utf8')).toBe(commented);
+  using editor = new DapClient(port);
+  const file = join(cwd, WEBHOOK);
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  const line = lines.findIndex((one) => one.includes('GetName() == "bad"')) + 1;
+  await editor.begin(file, [line]);
+  const applied = apply('stopped');
+  expect(await editor.stoppedAt()).toBe(line);
+  await editor.go('continue');
+  await applied;
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
 });

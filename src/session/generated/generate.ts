@@ -77,7 +77,9 @@ export class Generating {
     const signal = AbortSignal.any([io.signal, AbortSignal.timeout(GENERATE_MS)]);
     for (const { words, outputs } of this.#generation.calls) {
       const places = [...outputs].map(
-        ([generator, below]) => `output:${generator}:artifacts:config=${join(directory, below)}`,
+        // A path can have characters that mean something to controller-gen.
+        ([generator, below]) =>
+          `output:${generator}:artifacts:config=${JSON.stringify(join(directory, below))}`,
       );
       const options = { cwd: this.root, env: io.env, signal };
       const { code, output } = await runTool([...command, ...words, ...places], options);

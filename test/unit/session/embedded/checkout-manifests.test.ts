@@ -23,7 +23,7 @@ const PROJECT = {
 /** Writes what it is given, as the generator of webhooks would. */
 const controllerGen = (version: string, text = HOOK) => `#!/bin/sh
 if [ "$1" = --version ]; then echo "Version: ${version}"; exit; fi
-for word; do case $word in output:webhook:artifacts:config=*) place=\${word#*config=}; esac; done
+for word; do case $word in output:webhook:artifacts:config=*) place=$(echo "$word" | cut -d'"' -f2); esac; done
 mkdir -p "$place" && printf '%s' '${text}' > "$place/manifests.yaml"
 `;
 const FAILS =

@@ -25,7 +25,7 @@ async function said(code: string[], before: string[] | undefined) {
     ...(before && { [FILE]: crd(...before) }),
   });
   const script =
-    'for word; do case $word in output:*) place=$(echo $word | cut -d= -f2); esac; done\nmkdir -p "$place" && cp tools/crd.yaml "$place/shops.yaml"\n';
+    'for word; do case $word in output:*) place=$(echo "$word" | cut -d"\\"" -f2); esac; done\nmkdir -p "$place" && cp tools/crd.yaml "$place/shops.yaml"\n';
   const program = await put(root, 'tools/controller-gen', `#!/bin/sh\n${script}`);
   await chmod(program, 0o755);
   if (before) await utimes(join(root, FILE), new Date(0), new Date(0));
