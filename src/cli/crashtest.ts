@@ -28,7 +28,7 @@ const LIMIT = 30;
 /** `own` is the command that makes the controller work: the words after `--`. */
 export function crashtestCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('crashtest')
-    .summary('kill the controller at each of its writes, and compare how it ends')
+    .summary('kill the controller at each of its writes, and compare the end')
     .description(
       'Takes the operator over as `up` does, and runs COMMAND, such as `kubectl apply` with a sample: twice without a crash, and then once for each write of the controller, which is killed right after the write and starts again. Compares the objects that the controller writes at the end of each run with those of a run without a crash. Before each run, what COMMAND did is taken back. Everything is restored at the end. The exit code is 6 if a run ends differently.',
     )

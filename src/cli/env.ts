@@ -10,7 +10,7 @@ interface EnvFlags {
 
 export function envCommand(shell: Shell): Command {
   const command = new Command('env')
-    .summary("print variables that lead other programs to a session's API server")
+    .summary('print variables with which kubectl and suites use its cluster')
     .description(
       "Prints the variables with which other programs reach the API server of a running session on this machine, for a shell: KUBECONFIG, and KUBEBUILDER_ASSETS if the checkout has envtest's programs. They reach it directly, with the account of the kubeconfig, and not through devloop's proxy. They are valid while the session runs.",
     )

@@ -1,4 +1,4 @@
-import { Command, CommanderError, type Option } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { EXIT_CODES } from '../errors.ts';
 import { callsCommand, reconcilesCommand, timelineCommand } from './calls.ts';
 import { certsCommand } from './certs.ts';
@@ -29,11 +29,37 @@ import { restartCommand, waitCommand } from './wait.ts';
 /** The width of the help when it is not printed to a terminal. */
 const HELP_COLUMNS = 80;
 
-/** The exit codes, for the end of the help. */
-function exitCodesHelp(): string {
-  const rows = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(4)}${meaning}`);
-  return `\nExit codes:\n${rows.join('\n')}`;
+/** All commands fit on a screen: those that most people need with what they do, and the others by their names. */
+function configureHelp(program: Command, shell: Shell): void {
+  program.configureHelp({
+    subcommandTerm: (command) => command.name(),
+    formatHelp(command, helper) {
+      const all = helper.visibleCommands(command);
+      helper.visibleCommands = () => all.filter((one) => one.helpGroup() !== MORE);
+      return Help.prototype.formatHelp.call(helper, command, helper);
+    },
+  });
+  program.addHelpText('after', () => {
+    const more = program.commands.filter((one) => one.helpGroup() === MORE).map((one) => one.name());
+    const codes = Object.entries(EXIT_CODES).map(([code, text]) => `${code} ${text.split(/[,;]/, 1)[0]}`);
+    return [
+      ...[
+        '',
+        MORE,
+        ...inLines(`${more.sort().join(', ')}; \`${shell.name} help COMMAND\` shows what each does`),
+      ],
+      ...['', 'Exit codes (docs/errors.md says more):', ...inLines(codes.join('; '))],
+    ].join('\n');
+  });
+  const inLines = (text: string): string[] =>
+    program
+      .createHelp()
+      .boxWrap(text, (shell.columns ?? HELP_COLUMNS) - INDENT.length)
+      .split('\n')
+      .map((line) => INDENT + line);
 }
+
+const INDENT = '  ';
 
 /** Calls `onTyped`, and then runs the command that the arguments name. Rejects with a DevloopError if the arguments are wrong. */
 export async function runProgram(
@@ -90,31 +116,33 @@ function typedCommand(program: Command, [command = '', ...words]: string[], own:
 
 type Create = (shell: Shell, own?: string[]) => Command;
 
+/** The group of the commands of which the help lists only the names. */
+const MORE = 'More commands:';
+
 /** The commands by their groups in the help, in the order of the help. */
 const COMMANDS: Record<string, Record<string, Create>> = {
-  'Take over and restore:': { up: upCommand, test: testCommand, down: downCommand },
-  'Control a session:': {
+  'Start and end:': {
+    up: upCommand,
+    test: testCommand,
+    down: downCommand,
+    status: statusCommand,
+    doctor: doctorCommand,
+  },
+  'While a session runs:': {
     wait: waitCommand,
     restart: restartCommand,
     logs: logsCommand,
     env: envCommand,
-    hold: holdCommand,
-    release: releaseCommand,
-    fault: faultCommand,
-  },
-  'Inspect:': {
-    plan: planCommand,
-    crashtest: crashtestCommand,
-    status: statusCommand,
     reviews: reviewsCommand,
-    calls: callsCommand,
     reconciles: reconcilesCommand,
-    timeline: timelineCommand,
-    rbac: rbacCommand,
-    doctor: doctorCommand,
-    config: configCommand,
   },
-  'Set up:': { init: initCommand, mcp: mcpCommand, certs: certsCommand, context: contextCommand },
+  'Before you deploy:': { plan: planCommand, rbac: rbacCommand, crashtest: crashtestCommand },
+  [MORE]: {
+    ...{ calls: callsCommand, timeline: timelineCommand },
+    ...{ hold: holdCommand, release: releaseCommand, fault: faultCommand },
+    ...{ init: initCommand, mcp: mcpCommand, certs: certsCommand },
+    ...{ config: configCommand, context: contextCommand },
+  },
 };
 
 /**
@@ -140,7 +168,7 @@ export function createProgram(shell: Shell, own?: string[], only?: string): Comm
       if (only === undefined || only === name) program.addCommand(create(shell, own));
   }
   if (only === undefined) program.addCommand(completionCommand(shell, program));
-  program.addHelpText('after', exitCodesHelp);
+  configureHelp(program, shell);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({
       writeOut: shell.write,
