@@ -101,4 +101,4 @@ function failureOf(error: unknown): Omit<NonNullable<Answer['error']>, 'type'> {
 }
 
 const NO_SESSION =
-  'Call the tool start for a session without a cluster. A session on a cluster is started by a person: ask for it.';
+  'Call the tool start for a session without a cluster. One on a real cluster changes it for everybody, so ask the person to type it in a terminal: devloop up';

@@ -83,10 +83,13 @@ it('an expected failure is an error of the tool with its code and the next step'
     expect(await call(tool), tool).toMatchObject({
       isError: true,
       structuredContent: {
-        error: { code: 'session.not-found', hint: expect.stringContaining('tool start') },
+        error: {
+          code: 'session.not-found',
+          hint: expect.stringMatching(/^Call the tool start .* ask the person .*devloop up$/),
+        },
       },
     });
-  expect(JSON.stringify(await call('hold'))).not.toContain('devloop up');
+  expect(JSON.stringify(await call('hold'))).not.toContain('To start one: devloop up');
   expect(await call('stop')).toMatchObject({ structuredContent: { error: { code: 'session.not-found' } } });
   expect(await call('start')).toMatchObject({ structuredContent: { error: { code: 'embedded.no-assets' } } });
   expect(await call('status')).toMatchObject({
