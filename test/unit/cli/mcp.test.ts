@@ -85,7 +85,7 @@ it('an expected failure is an error of the tool with its code and the next step'
       structuredContent: {
         error: {
           code: 'session.not-found',
-          hint: expect.stringMatching(/^Call the tool start .* ask the person .*devloop up$/),
+          hint: expect.stringMatching(/(?:^|\n)Call the tool start .* ask the person .*devloop up$/),
         },
       },
     });
