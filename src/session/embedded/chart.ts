@@ -54,7 +54,7 @@ export async function renderChart(
       `The chart cannot be rendered (helm template ${chart}):\n${stderr.trim().slice(0, LONGEST_ERROR)}`,
       { hint: `helm template ${chart}` },
     );
-  return (await objectsIn(stdout)).map((object) =>
+  return (await objectsIn(stdout, chart)).map((object) =>
     object.metadata.namespace !== undefined || CLUSTER_WIDE.has(object.kind ?? '')
       ? object
       : { ...object, metadata: { ...object.metadata, namespace } },

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { sleep } from '../../async.ts';
 import { watchDirectories } from '../../controller/watch/directories.ts';
-import { DevloopError, messageOf } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
@@ -42,9 +42,8 @@ export async function followCheckout(
       const changed = await installation.update(objects);
       if (changed.length > 0) emit(notice('manifests.updated', { objects: changed }));
     } catch (error) {
-      if (signal.aborted) return;
-      if (!(error instanceof DevloopError)) throw error;
-      emit(notice('manifests.not-updated', { cause: error.message }));
+      // The session goes on, whatever is in a file of the checkout.
+      if (!signal.aborted) emit(notice('manifests.not-updated', { cause: messageOf(error) }));
     }
   }
 
@@ -57,7 +56,6 @@ export async function followCheckout(
   };
   const next = (isDue: () => Promise<boolean>): void => {
     running = running.then(() => update(isDue));
-    running.catch(() => {});
   };
   let isWaiting = false;
   const onPath = async (): Promise<void> => {
@@ -88,7 +86,7 @@ export async function followCheckout(
     async [Symbol.asyncDispose]() {
       ended.abort();
       await watched[Symbol.asyncDispose]();
-      await running.catch(() => {});
+      await running;
     },
   };
 }

@@ -25,6 +25,9 @@ export interface Installation {
 /** Not changed while the operator is taken over: its Services point to this machine, and its workload is paused. */
 const TAKEN_OVER = new Set(['Namespace', 'Service', 'Deployment', 'StatefulSet', 'DaemonSet']);
 
+/** With a CRD, all objects of its kind would go. */
+const STAYS = new Set([...TAKEN_OVER, CRD]);
+
 /** Creates what the manifests of the checkout declare, as `kubectl apply --server-side` would, and says what it leaves out. */
 export async function install(
   api: ClusterApi,
@@ -50,7 +53,7 @@ export async function install(
         known.get(keyOf(object)) !== JSON.stringify(object) && !TAKEN_OVER.has(object.kind ?? '');
       const changed = objects.map((stage) => stage.filter(isNew));
       const now = new Set(objects.flat().map(keyOf));
-      const gone = before.filter((one) => !now.has(keyOf(one)) && !TAKEN_OVER.has(one.kind ?? ''));
+      const gone = before.filter((one) => !now.has(keyOf(one)) && !STAYS.has(one.kind ?? ''));
       before = objects.flat();
       await installer.create(changed);
       await installer.remove(gone);

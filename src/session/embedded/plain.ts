@@ -27,7 +27,7 @@ export async function plainObjects(
   const places = new Set<string>();
   for (const base of [...(generated ? [generated] : []), root])
     for (const { name, text } of await plainFiles(base))
-      for (const object of (await objectsIn(text)).filter(({ kind = '' }) => KINDS.includes(kind))) {
+      for (const object of (await objectsIn(text, name)).filter(({ kind = '' }) => KINDS.includes(kind))) {
         const { kind, metadata } = object;
         const key = `${kind} ${metadata.namespace} ${metadata.name}`;
         if (!found.has(key)) found.set(key, object);

@@ -49,7 +49,7 @@ export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Render
     return { objects: await renderChart(root, name, io), from: name, watched: [name] };
   if (source.is === 'bundle') {
     const text = await readTextFile(join(root, name));
-    return { objects: await objectsIn(text), from: name, watched: [name] };
+    return { objects: await objectsIn(text, name), from: name, watched: [name] };
   }
   const { objects, places } = await plainObjects(root, from.generated?.directory);
   if (objects.length > 0)
@@ -90,7 +90,7 @@ async function kustomized(directory: string, from: RenderedFrom, io: Io): Promis
   const copy = async (): Promise<string> =>
     copies.adopt(await overlay(from, directory), (place) => rm(place, { recursive: true, force: true }));
   const place = generated === undefined ? root : await copy();
-  const objects = await objectsIn(await kustomize(join(place, directory), assets, io));
+  const objects = await objectsIn(await kustomize(join(place, directory), assets, io), directory);
   const webhooks = join(dirname(directory), 'webhook');
   const isLeftOut =
     !objects.some(isWebhookConfiguration) &&
@@ -99,7 +99,7 @@ async function kustomized(directory: string, from: RenderedFrom, io: Io): Promis
   if (!isLeftOut) return objects;
   const more = generated === undefined ? await copy() : place;
   await addWebhooks(join(more, directory));
-  const all = await objectsIn(await kustomize(join(more, directory), assets, io));
+  const all = await objectsIn(await kustomize(join(more, directory), assets, io), directory);
   io.emit(notice('manifests.webhooks-added', { directory, webhooks }));
   return all;
 }

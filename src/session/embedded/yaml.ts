@@ -1,9 +1,16 @@
+import { DevloopError } from '../../errors.ts';
 import type { Declared } from './objects.ts';
 
-/** The objects of a YAML text; what is no object is left out. */
-export async function objectsIn(text: string): Promise<Declared[]> {
+/** The objects of a YAML text; what is no object is left out. Throws 'embedded.manifests' if it is no YAML, as when it is being written. */
+export async function objectsIn(text: string, from: string): Promise<Declared[]> {
   const { parseAllDocuments } = await import('yaml');
-  const values: unknown[] = parseAllDocuments(text).map((document) => document.toJS());
+  const documents = parseAllDocuments(text, { uniqueKeys: false });
+  const [problem] = documents.flatMap(({ errors }) => errors);
+  if (problem) {
+    const message = `${from} cannot be read: ${problem.message.split('\n', 1)[0]}`;
+    throw new DevloopError('embedded.manifests', message, { hint: `Fix ${from}.` });
+  }
+  const values: unknown[] = documents.map((document) => document.toJS());
   const all = values.flatMap((value) => {
     const { kind, items } = (value ?? {}) as { kind?: unknown; items?: unknown };
     return kind === 'List' && Array.isArray(items) ? items : [value];

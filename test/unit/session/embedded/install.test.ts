@@ -32,13 +32,14 @@ async function installed(declared: Declared[]) {
   return { update, writes: () => take(writes), codes: () => take(codes) };
 }
 
-test('only what has changed is written again, what is gone is deleted, and what is taken over stays', async () => {
+test('only what has changed is written again, what is gone is deleted, and CRDs and what is taken over stay', async () => {
   const settings = (a: string) => object('ConfigMap', 'settings', { data: { a } });
   const { update, writes } = await installed([
     service('hooks'),
     hook('hooks'),
     settings('1'),
     object('ConfigMap', 'old'),
+    object('CustomResourceDefinition', 'old'),
   ]);
   expect(writes()).toEqual([
     'PATCH namespace/shop',

@@ -35,6 +35,11 @@ test('a bundle that the checkout has built is enough', async () => {
   });
 });
 
+test('a bundle that is being written is an error, and not a bundle with less in it', async () => {
+  const files = { 'dist/install.yaml': `${object('Service', 'a')}---\nkind: [` };
+  await expect(rendered(files)).rejects.toMatchObject({ code: 'embedded.manifests' });
+});
+
 test('without a bundle, the YAML files of an operator are, without samples, tests and templates', async () => {
   const files = {
     'deploy/a.yaml': `${object('Deployment', 'manager')}---\n${object('Shop', 'own')}`,
