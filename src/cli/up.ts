@@ -73,8 +73,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     ['', 'Discover everything from this checkout and the current context'],
     ['--embedded', 'The same without a cluster'],
     ['--embedded --detach', 'In the background: returns when it is ready'],
+    ['--dry-run', 'Show what would change in the cluster'],
     ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
-    ['--debug', 'Stop at breakpoints in webhooks'],
   ]);
 }
 

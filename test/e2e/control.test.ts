@@ -6,6 +6,13 @@ import { installAssets } from '../support/assets.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { checkoutSample } from '../support/sample-operator.ts';
 
+const OLDER = `
+  const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  child.on('exit', (code) => process.exit(code));
+`;
+
 it('a session in the background is waited for, restarted, read and ended from other terminals, and ends when nobody uses it', async () => {
   await using checkout = await checkoutSample();
   const cwd = checkout.directory;
@@ -13,6 +20,9 @@ it('a session in the background is waited for, restarted, read and ended from ot
   const env = { XDG_STATE_HOME: state, KUBECONFIG: join(cwd, 'no-kubeconfig'), KUBEBUILDER_ASSETS: '' };
   await installAssets(cwd);
   const run = (...args: string[]) => runDevloop(args, { cwd, env });
+  // As through an older Node, whose end ends the devloop that it has started (bin/devloop.js).
+  const throughOlder = (...args: string[]) =>
+    runDevloop(args, { cwd, env, through: [process.execPath, '-e', OLDER] });
   const sessions = async () =>
     (await readdir(join(state, 'devloop'))).filter((name) => !name.startsWith('.'));
 
@@ -23,7 +33,7 @@ it('a session in the background is waited for, restarted, read and ended from ot
   expect(failed.code, failed.log).toBe(6);
   expect(failed.events.at(-1)).toMatchObject({ type: 'error', code: 'controller.build-failed' });
   await writeFile(main, source);
-  const up = await run('up', '--embedded', '--detach');
+  const up = await throughOlder('up', '--embedded', '--detach');
   expect(up.code, up.log).toBe(0);
   await using _ = { [Symbol.asyncDispose]: async () => void (await run('down')) };
   expect(up.events).toContainEqual(expect.objectContaining({ type: 'session.ready', detached: true }));
