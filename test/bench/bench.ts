@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- start page reviews gateway api plan crashtest loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
+ * `npm run bench [-- start page reviews gateway api plan crashtest embedded loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
  * Exit codes: 0 all goals reached, 1 a goal missed or a measurement failed, 2 not started (README.md).
  */
 
 import { apiFigures } from './api.ts';
 import { crashtestFigures } from './crashtest.ts';
+import { embeddedFigures } from './embedded.ts';
 import { printTable } from './figures.ts';
 import { gatewayFigures } from './gateway.ts';
 import { layoutFigures } from './layouts.ts';
@@ -30,6 +31,7 @@ const PARTS: Record<string, Part> = {
   api: { needs: ['cluster'], measure: apiFigures },
   plan: { needs: ['cluster', 'controller ports'], measure: planFigures },
   crashtest: { needs: ['cluster', 'controller ports'], measure: crashtestFigures },
+  embedded: { needs: ['cluster', 'controller ports'], measure: embeddedFigures },
   loop: { needs: ['cluster', 'controller ports', 'Docker'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },
   tunnel: { needs: ['network', 'autossh'], measure: tunnelFigures },
