@@ -13,7 +13,7 @@ import type { Io, UpOptions } from './context/options.ts';
 import { keepingWarnings } from './context/page-warnings.ts';
 import { readyAgain } from './embedded/again.ts';
 import { CheckoutManifests } from './embedded/checkout-manifests.ts';
-import { startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
+import { type ControlPlane, startControlPlane, untilBootstrapped } from './embedded/control-plane.ts';
 import { listenForEgress } from './embedded/egress.ts';
 import { type Following, followCheckout } from './embedded/follow.ts';
 import { install } from './embedded/install.ts';
@@ -37,16 +37,20 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
   const { running, egress, kubeconfig, port } = place;
   started.defer(() => rm(running, { recursive: true, force: true }));
   started.use(await listenForEgress(egress));
-  const { assets, version } = await requireAssets(root, io);
+  const assets = await requireAssets(root, io);
+  const kept = options.keep ? await openKept(place.kept, await versionOf(root, assets, io)) : undefined;
+  const wanted = { assets, directory: running, name: CONTEXT, egress, port, data: kept?.data };
+  // It takes the longest, so it starts before the manifests are rendered.
+  const starting = begin(wanted, io, started).catch(async (error: unknown) => {
+    if (!(error instanceof DevloopError)) throw error;
+    await versionOf(root, assets, io);
+    throw kept?.isOld ? doesNotOpen(place.kept, error) : error;
+  });
+  starting.catch(() => {});
   const generate = (await loadConfig(io.cwd))?.config.controller?.generate;
   const manifests = await CheckoutManifests.of({ root, assets, scratch: running, generate }, io);
   const rendered = await manifests.first();
-  const kept = options.keep ? await openKept(place.kept, version) : undefined;
-  const wanted = { assets, directory: running, name: CONTEXT, egress, port, data: kept?.data };
-  const starting = startControlPlane(wanted, io).catch((error) => {
-    throw kept?.isOld && error instanceof DevloopError ? doesNotOpen(place.kept, error) : error;
-  });
-  const plane = started.use(await starting);
+  const plane = await starting;
   await mkdir(dirname(kubeconfig), { recursive: true, mode: 0o700 });
   await copyFile(plane.file, kubeconfig);
   const source = `for an API server of its own, by ${assets}`;
@@ -57,11 +61,11 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
     await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, root));
     if (kept?.isOld) await readyAgain(api, rendered.objects, io.signal);
     const installation = await install(api, rendered.objects, io);
-    await untilBootstrapped(api, io);
+    const ready = untilBootstrapped(api, io);
     io.emit(notice('embedded.started', { kubeconfig }));
     if (kept) io.emit(notice('embedded.kept', { directory: place.kept, isNew: !kept.isOld }));
     const given = { ...options.given, context: CONTEXT };
-    const own = { ...options, given, kubeconfig, embedded: { ended }, yes: true };
+    const own = { ...options, given, kubeconfig, embedded: { ended, ready }, yes: true };
     await using following = await followCheckout({ root, manifests, rendered, installation }, io);
     await up(own, { ...io, emit: quietly(io.emit, following) }, guest);
   } catch (error) {
@@ -80,20 +84,42 @@ function quietly(emit: Emit, following: Following): Emit {
   };
 }
 
-/** The directory of etcd and kube-apiserver, and the version of the latter. Throws 'embedded.no-assets'. */
-async function requireAssets(
-  root: string,
-  { env, signal }: Io,
-): Promise<{ assets: string; version: string }> {
+/** Starts the API server, which ends with `started`, even while it starts. */
+async function begin(
+  wanted: Parameters<typeof startControlPlane>[0],
+  io: Io,
+  started: AsyncDisposableStack,
+): Promise<ControlPlane> {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([io.signal, ending.signal]);
+  const starting = startControlPlane(wanted, { ...io, signal });
+  started.defer(async () => {
+    ending.abort();
+    const plane = await starting.catch(() => undefined);
+    await plane?.[Symbol.asyncDispose]();
+  });
+  return await starting;
+}
+
+/** The directory of etcd and kube-apiserver. Throws 'embedded.no-assets'. */
+async function requireAssets(root: string, { env }: Io): Promise<string> {
   const { directory, problems } = await findAssets(root, env);
-  const inspected =
-    directory === undefined ? { problem: problems[0] } : await inspectAssets(directory, signal);
-  if ('version' in inspected) return { assets: directory!, version: inspected.version };
+  if (directory === undefined) throw await noAssets(root, env, problems[0]);
+  return directory;
+}
+
+/** The version of kube-apiserver. Throws 'embedded.no-assets' if the programs cannot print theirs. */
+async function versionOf(root: string, assets: string, { env, signal }: Io): Promise<string> {
+  const inspected = await inspectAssets(assets, signal);
+  if ('problem' in inspected) throw await noAssets(root, env, inspected.problem);
+  return inspected.version;
+}
+
+async function noAssets(root: string, env: Io['env'], problem: string | undefined): Promise<DevloopError> {
   const nowhere =
     "The programs of an API server, etcd and kube-apiserver, are not here: neither in KUBEBUILDER_ASSETS nor in the checkout's bin/k8s nor where setup-envtest installs them.";
-  const { problem } = inspected;
   const message = problem === undefined ? nowhere : `The API server cannot be started: ${problem}.`;
   const install = await installCommand(root);
   const hint = env.KUBEBUILDER_ASSETS ? `unset KUBEBUILDER_ASSETS\nOr: ${install}` : install;
-  throw new DevloopError('embedded.no-assets', message, { hint });
+  return new DevloopError('embedded.no-assets', message, { hint });
 }

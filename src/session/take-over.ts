@@ -39,7 +39,8 @@ export async function takeOver(session: RunningSession): Promise<void> {
   const { work, leases, standing, ending, target, moved } = session;
   const { emit, signal } = work;
   const starts = await openStarts(session);
-  const [parts] = await Promise.all([prepareLocally(session, starts?.access), session.identity.settle()]);
+  const { settled, before } = settleIdentity(session);
+  const [parts] = await Promise.all([prepareLocally(session, starts?.access), before]);
   const { pairs, keyPairDirectories, controller: planned, dlv, kubeconfig } = parts;
   const debug = dlv === undefined ? undefined : await debuggerOf(session, dlv, work);
   standing.debug = debug;
@@ -61,7 +62,7 @@ export async function takeOver(session: RunningSession): Promise<void> {
   const watched = guardedObjects(session, followManager(work, replanning));
   session.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // Steps 5 and 6. The go tool starts first: the calls to the cluster keep this process busy for a while.
-  await allOrNone([firstBuild(session), holdAndOpen(session)], ending);
+  await allOrNone([firstBuild(session), holdAndOpen(session), settled], ending);
   supervisor?.standBy();
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
@@ -89,6 +90,13 @@ export async function takeOver(session: RunningSession): Promise<void> {
   });
   await (session.guest ? attended(session, session.guest, serving) : serving);
   ending.signal.throwIfAborted();
+}
+
+/** `before`: what a change to the cluster waits for. Nothing waits in a server of the session's own, which may still be creating the roles of accounts. */
+function settleIdentity({ identity, options }: RunningSession) {
+  const settled = identity.settle();
+  settled.catch(() => {});
+  return { settled, before: options.embedded ? undefined : settled };
 }
 
 /** What the guest has started has ended before anything is restored. */

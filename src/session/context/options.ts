@@ -55,6 +55,8 @@ export interface UpOptions extends CommonOptions, TrustOptions {
 export interface EmbeddedServer {
   /** Resolves if it ends before the session, with the error that says so. */
   ended: Promise<DevloopError>;
+  /** Resolves when the roles exist that Kubernetes itself creates. Until then, accounts are refused. Never rejects. */
+  ready: Promise<void>;
 }
 
 /** The options of `up` for a command that runs the controller by itself, with nobody beside it. */

@@ -9,8 +9,8 @@ const WRITES = new Set(['create', 'update', 'patch', 'apply']);
 export function createPodsNotice(emit: Emit): (event: DevloopEvent) => void {
   let isSaid = false;
   return (event) => {
-    if (isSaid || event.type !== 'reconcile') return;
-    const write = event.calls.find(isWorkload);
+    if (isSaid || (event.type !== 'reconcile' && event.type !== 'call')) return;
+    const write = (event.type === 'call' ? [event] : event.calls).find(isWorkload);
     if (write === undefined) return;
     isSaid = true;
     const { kind = '', namespace, name = '' } = write;

@@ -69,6 +69,7 @@ export function createIdentity(session: Session, { api, emit, signal }: Omit<Wor
       forwardUpgrade: (request) => (other ?? api).forwardUpgrade(request),
     },
     async settle() {
+      await session.options.embedded?.ready;
       const wanted = wantedAccount(session);
       if (wanted === undefined) return isProxied(session.context) ? beUser() : undefined;
       const causes: Record<string, string> = {};
