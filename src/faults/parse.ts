@@ -34,7 +34,7 @@ export function parseRule(text: string): FaultRule {
   const effect = effectOf(first, take(limits, 'retry-after'));
   const named = verbsOf(places[0]);
   const verbs = named ?? impliedVerbs(effect);
-  const resource = resourceOf(places.slice(named ? 1 : 0));
+  const resource = resourceOf(places.slice(named ? 1 : 0), named !== undefined);
   const share = take(limits, 'share');
   const seed = take(limits, 'seed');
   const rule = {
@@ -123,9 +123,9 @@ function verbsOf(word: string | undefined): readonly string[] | undefined {
   return verbs;
 }
 
-function resourceOf(words: string[]): FaultRule['resource'] {
+function resourceOf(words: string[], hasVerb: boolean): FaultRule['resource'] {
   const [word, more] = words;
-  if (more !== undefined) throw new NoRule(tooMany(word!, more));
+  if (more !== undefined) throw new NoRule(tooMany(word!, more, hasVerb));
   if (word === undefined || word === '*') return undefined;
   const [, plural, group, subresource] = RESOURCE.exec(word) ?? [];
   if (plural === undefined)
@@ -136,10 +136,11 @@ function resourceOf(words: string[]): FaultRule['resource'] {
 }
 
 /** The first of two words is most likely a verb with a typo. */
-function tooMany(word: string, more: string): string {
+function tooMany(word: string, more: string, hasVerb: boolean): string {
+  if (hasVerb) return `"${more}" comes after the resource.`;
   const meant = mostSimilar(word, Object.keys(VERBS));
-  if (meant === undefined) return `"${more}" comes after the resource.`;
-  return `"${word}" is no verb, and "${more}" comes after it. Did you mean ${meant}?`;
+  const instead = meant ? `Did you mean ${meant}?` : `Verbs are ${Object.keys(VERBS).join(', ')}.`;
+  return `"${word}" is no verb, and "${more}" comes after it. ${instead}`;
 }
 
 function limitsIn(words: string[]): Map<string, string> {

@@ -26,7 +26,7 @@ export interface MissedCalls {
 }
 
 /** What a rule that was about nothing yet has missed. */
-export function missedFacts({ instead, meant }: FaultSummary): string[] {
+export function missedFacts({ instead, meant }: Pick<FaultSummary, 'instead' | 'meant'>): string[] {
   if (instead === undefined) return [];
   if (meant !== undefined) return [`nothing of this resource was seen; did you mean ${meant}?`];
   if (instead.length === 0) return [];

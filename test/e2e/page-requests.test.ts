@@ -332,11 +332,19 @@ it('adds faults, and switches them off and on', async () => {
   expect(session.faulty).toMatchObject([{ rule: '409 update share=50%' }]);
   await tab.until(`document.querySelector('#show-faults').innerText === 'Faults 1'`);
   await expectAccessible(tab);
-  await tab.click('[role=switch]');
+  session.faulty.push({ id: '10', rule: 'cut watch', seen: 2, met: 1, isOver: false });
+  await tab.until(`document.querySelectorAll('[role=switch]').length === 2`);
+  await tab.evaluate(`document.querySelector('[role=switch]').focus()`);
+  await tab.press(' ');
   await tab.until(`document.querySelector('[role=switch]')?.ariaChecked === 'false'`);
-  expect(session.faulty).toEqual([]);
-  await tab.click('[role=switch]');
+  expect(session.faulty).toMatchObject([{ rule: 'cut watch' }]);
+  // It is where it was, with the focus, so the next key switches the same one.
+  expect(await tab.evaluate('document.activeElement.innerText.trim()')).toBe('409 update share=50%');
+  await tab.press(' ');
   await tab.until(`document.querySelector('[role=switch]')?.ariaChecked === 'true'`);
+  expect(session.faulty.map(({ rule }) => rule)).toEqual(['cut watch', '409 update share=50%']);
+  await tab.click('.faults li:last-child button:last-child');
+  await tab.until(`document.querySelectorAll('[role=switch]').length === 1`);
   expect(session.faulty).toMatchObject([{ rule: '409 update share=50%' }]);
 });
 

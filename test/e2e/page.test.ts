@@ -143,7 +143,7 @@ it('shows what the controller answered after devloop had, beside it', async () =
   await tab.click('#tab-late');
   await tab.until(`document.querySelector('#part').innerText.includes('allowed: false')`);
   await expectAccessible(tab);
-  await tab.press('Escape');
+  await tab.click('.close');
   await tab.until(
     `document.querySelector('#r-000301 .said').innerText.includes('later: the controller answered denied')`,
   );
@@ -171,7 +171,7 @@ it('filters as devloop reviews list does, and keeps filter and review in its add
   await filter('verdict:denied slow:500 name:web-30');
   await tab.until(`document.querySelectorAll('.rows [role=row]').length === 2`);
   expect(await shown()).toEqual(['r-000030', 'r-000300']);
-  expect(await text('#query-result')).toBe('2 of 300 entries');
+  expect(await text('#query-result')).toBe('2 of 300 lines');
   await tab.click('#r-000030');
   await tab.until(
     `document.querySelector('#detail .answer')?.innerText.includes('spec.image: Required value')`,
@@ -184,9 +184,9 @@ it('filters as devloop reviews list does, and keeps filter and review in its add
   expect(await shown()).toEqual(['r-000030', 'r-000300']);
   await filter('verdict:perhaps');
   await tab.until(
-    `document.querySelector('#query-result').innerText.includes('verdict:perhaps is not one of allowed')`,
+    `document.querySelector('#query-faults').innerText.includes('verdict:perhaps is not one of allowed')`,
   );
-  expect(await text('#query-result mark')).toBe('verdict:perhaps');
+  expect(await text('#query-faults mark')).toBe('verdict:perhaps');
   await tab.click('.kinds button:last-child');
   await tab.until(`document.querySelector('#query').value === 'failed verdict:perhaps'`);
   await tab.until(`document.querySelector('.kinds button:last-child').ariaPressed === 'true'`);
@@ -286,7 +286,8 @@ it('takes the text of the cluster for text', async () => {
 
 it('works by keys alone', async () => {
   await openPage();
-  await tab.evaluate(`document.querySelector('.panes button:last-child').focus()`);
+  await tab.press('/');
+  expect(await tab.evaluate('document.activeElement.id')).toBe('query');
   await tab.press('Tab');
   expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('treegrid');
   for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowDown']) await tab.press(key);
@@ -306,8 +307,12 @@ it('works by keys alone', async () => {
   await tab.press('ArrowRight');
   await tab.until(`document.querySelector('[role=tab][aria-selected=true]').id === 'tab-response'`);
   await tab.press('Escape');
-  await tab.until(`document.querySelector('#detail') === null`);
   expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('treegrid');
+  await tab.until(`${selected}?.id === 'r-000299'`);
+  await tab.press('Escape');
+  await tab.until(`document.querySelector('#detail') === null`);
+  await tab.press('ArrowUp');
+  await tab.until(`${selected}?.id === 'r-000298'`);
 });
 
 it('shows how the session is doing, and offers what it can do', async () => {

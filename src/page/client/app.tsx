@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { Bar } from './bar.tsx';
 import { Build, Comparison } from './cluster.tsx';
 import { Toolbar } from './filter.tsx';
@@ -7,6 +8,16 @@ import { type Store, useStore } from './store.ts';
 
 export function App({ store }: { store: Store }) {
   const { connection, openId, status } = useStore(store);
+  useEffect(() => {
+    const slash = (event: KeyboardEvent): void => {
+      const { key, target, ctrlKey, metaKey, altKey } = event;
+      if (key !== '/' || ctrlKey || metaKey || altKey || target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      document.getElementById('query')?.focus();
+    };
+    addEventListener('keydown', slash);
+    return () => removeEventListener('keydown', slash);
+  }, []);
   if (connection === 'refused') return <Refusal />;
   return (
     <>

@@ -1,32 +1,28 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../../phrases.ts';
-import { isLater } from '../../report/review.ts';
 import { byUser, clock, shortName, subject, timeOf, WAITS } from '../../report/review-words.ts';
+import { Announcer } from '../announcer.ts';
 import { matches } from '../query.ts';
 import type { Store } from './store.ts';
 
 /** The most waiting reviews that are shown: while all reviews are held, many can wait. */
 const MOST_WAITING = 5;
-/** A screen reader that read each of many new reviews aloud would never finish. */
-const AT_MOST_EVERY_MS = 5_000;
+/** A screen reader should not be interrupted more often. */
+const AT_MOST_EVERY_MS = 3_000;
 
-/** Announces new reviews to those who cannot see them. */
-export function Arrivals({ store }: { store: Store }) {
+/** Says what goes wrong to those who cannot see it. */
+export function Announcements({ store }: { store: Store }) {
   const [said, say] = useState('');
-  const known = useRef<string>(undefined);
+  const announcer = useRef(new Announcer());
   useEffect(() => {
     const timer = setInterval(() => {
-      const { reviews, isRead } = store;
-      const last = reviews.at(-1);
-      const fresh = reviews.filter(({ id }) => isLater(id, known.current ?? last?.id ?? ''));
-      if (isRead) known.current = last?.id ?? '';
-      if (fresh.length === 1) say(`${fresh[0]!.verdict} ${subject(fresh[0]!)}`);
-      else if (fresh.length > 1) say(counted(fresh.length, 'new review'));
+      if (!store.isRead) return;
+      const text = announcer.current.next(store);
+      if (text !== '') say(text);
     }, AT_MOST_EVERY_MS);
     return () => clearInterval(timer);
   }, [store]);
   return (
-    <p class="hidden" role="status">
+    <p class="hidden announcements" role="status">
       {said}
     </p>
   );

@@ -1,16 +1,15 @@
 import { useState } from 'preact/hooks';
-import { type FaultSummary, missedFacts } from '../../report/fault.ts';
+import { counted } from '../../phrases.ts';
+import { missedFacts } from '../../report/fault.ts';
 import type { PageFaultChange } from '../protocol.ts';
 import { changeFaults, hasKey } from './api.ts';
 import { EXAMPLES } from './fault-examples.ts';
+import type { ListedFault } from './listed-faults.ts';
 import { Title } from './parts.tsx';
 import type { Store } from './store.ts';
 
-const MOST_OFF = 20;
-
-/** What goes wrong on purpose, and switches for it. A rule that is switched off can be switched on again. */
+/** What goes wrong on purpose, and switches for it. A rule that is switched off keeps its place, and can be switched on again. */
 export function FaultsPane({ store }: { store: Store }) {
-  const { faults, switchedOff } = store;
   const [rule, setRule] = useState('');
   const [problem, setProblem] = useState('');
   const change = async (wanted: PageFaultChange): Promise<boolean> => {
@@ -21,17 +20,15 @@ export function FaultsPane({ store }: { store: Store }) {
     setProblem(failed);
     return failed === '';
   };
-  const off = async ({ id, rule: text }: FaultSummary): Promise<void> => {
-    if (!(await change({ clear: [id] }))) return;
-    store.set('switchedOff', [text, ...switchedOff.filter((one) => one !== text)].slice(0, MOST_OFF));
+  const add = async (): Promise<void> => {
+    if (await change({ add: [rule] })) setRule('');
   };
-  const on = async (text: string): Promise<void> => {
-    if (!(await change({ add: [text] }))) return;
-    store.set(
-      'switchedOff',
-      switchedOff.filter((one) => one !== text),
-    );
-    setRule('');
+  const flip = async (one: ListedFault): Promise<void> => {
+    if (one.id !== undefined && (await change({ clear: [one.id] }))) store.setFaultOff(one);
+    if (one.id === undefined) await change({ add: [one.rule] });
+  };
+  const remove = async (one: ListedFault): Promise<void> => {
+    if (one.id === undefined || (await change({ clear: [one.id] }))) store.removeFault(one.rule);
   };
   return (
     <>
@@ -39,29 +36,32 @@ export function FaultsPane({ store }: { store: Store }) {
       <p class="note">
         Calls, watches and reviews go wrong on purpose, to show what the controller does then.
       </p>
-      {hasKey() && <Add rule={rule} setRule={setRule} add={() => void on(rule)} />}
+      {hasKey() && <Add rule={rule} setRule={setRule} add={() => void add()} />}
       <p class="bad" role="status">
         {problem}
       </p>
       <ul class="cards faults">
-        {faults.map((fault) => (
-          <li key={fault.id}>
-            <Switch isOn={!fault.isOver} label={fault.rule} flip={() => void off(fault)} />
-            <span class="note">
-              {fault.isOver ? 'over, ' : ''}met {fault.met} of {fault.seen}
-              {missedFacts(fault).map((fact) => `, ${fact}`)}
-            </span>
-          </li>
-        ))}
-        {switchedOff.map((text) => (
-          <li key={text}>
-            <Switch isOn={false} label={text} flip={() => void on(text)} />
-            <span class="note">off</span>
+        {store.listedFaults.map((one) => (
+          <li key={one.rule}>
+            <Switch isOn={one.id !== undefined && !one.isOver} label={one.rule} flip={() => void flip(one)} />
+            <span class="note">{countText(one)}</span>
+            {hasKey() && (
+              <button type="button" aria-label={`Remove ${one.rule}`} onClick={() => void remove(one)}>
+                Remove
+              </button>
+            )}
           </li>
         ))}
       </ul>
     </>
   );
+}
+
+function countText(fault: ListedFault): string {
+  const { id, isOver, met, seen } = fault;
+  const state = id === undefined ? 'off, ' : isOver ? 'over, ' : '';
+  const count = seen === 0 ? 'nothing matched yet' : `met ${met} of ${counted(seen, 'matching request')}`;
+  return [`${state}${count}`, ...missedFacts(fault)].join(', ');
 }
 
 function Add({ rule, setRule, add }: { rule: string; setRule(text: string): void; add(): void }) {
@@ -76,13 +76,22 @@ function Add({ rule, setRule, add }: { rule: string; setRule(text: string): void
         id="rule"
         autocomplete="off"
         spellcheck={false}
+        placeholder="409 update deployments share=50%"
+        aria-describedby="rule-help"
         value={rule}
         onInput={({ currentTarget }) => setRule(currentTarget.value)}
       />
       <button type="submit">Add</button>
+      <p id="rule-help" class="note">
+        What happens (<code>409</code>, <code>503</code>, <code>delay=2s</code>, <code>refuse</code>,{' '}
+        <code>cut</code>, <code>drop</code>, <code>crash</code>), the verbs (<code>update</code>,{' '}
+        <code>write</code>, <code>review</code>), the resource, and limits (<code>name=web-*</code>,{' '}
+        <code>share=50%</code>, <code>count=3</code>, <code>for=10s</code>).
+      </p>
       <fieldset class="examples" aria-label="Examples">
+        <span class="note">Fill in:</span>
         {EXAMPLES.map(([label, text]) => (
-          <button key={label} type="button" class="link" title={text} onClick={() => setRule(text)}>
+          <button key={label} type="button" title={text} onClick={() => setRule(text)}>
             {label}
           </button>
         ))}

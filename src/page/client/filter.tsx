@@ -1,3 +1,5 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../phrases.ts';
 import type { Query } from '../query.ts';
 import { Panes } from './panes.tsx';
 import type { Store } from './store.ts';
@@ -16,32 +18,18 @@ const BUTTONS: [label: string, term: string, title: string][] = [
 export function Toolbar({ store }: { store: Store }) {
   return (
     <div class="toolbar">
-      <Filter store={store} />
       <Panes store={store} />
+      <Filter store={store} />
+      <Faults faults={store.query.faults} />
     </div>
   );
 }
 
 function Filter({ store }: { store: Store }) {
   const { query, queryText } = store;
-  const { found, all } = store.list;
   const isInvalid = query.faults.length > 0;
   return (
     <search class="filter">
-      <label class="hidden" for="query">
-        Filter
-      </label>
-      <input
-        id="query"
-        type="search"
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="Filter: kind:Application verdict:denied user:ann since:10m text"
-        aria-describedby="query-result"
-        aria-invalid={isInvalid}
-        value={queryText}
-        onInput={({ currentTarget }) => store.find(currentTarget.value)}
-      />
       <fieldset class="kinds" aria-label="Show">
         {BUTTONS.map(([label, term, title]) => (
           <button
@@ -55,28 +43,72 @@ function Filter({ store }: { store: Store }) {
           </button>
         ))}
       </fieldset>
-      <output id="query-result" for="query" class={isInvalid ? 'invalid' : ''}>
-        {isInvalid ? (
-          <Faults faults={query.faults} />
-        ) : found === all ? (
-          `${all} entries`
-        ) : (
-          `${found} of ${all} entries`
-        )}
-      </output>
+      <label class="hidden" for="query">
+        Filter
+      </label>
+      <input
+        id="query"
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="Filter: kind:Application verdict:denied user:ann since:10m text"
+        aria-describedby={isInvalid ? 'query-faults' : undefined}
+        aria-invalid={isInvalid}
+        value={queryText}
+        onInput={({ currentTarget }) => store.find(currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      <span id="query-result">{resultText(store)}</span>
+      <Heard queryText={queryText} result={isInvalid ? faultText(query.faults) : resultText(store)} />
     </search>
   );
 }
 
-function Faults({ faults }: { faults: Query['faults'] }) {
+/** From the filter, one key leads to the list. */
+function onKey(event: KeyboardEvent): void {
+  if (event.key !== 'ArrowDown') return;
+  event.preventDefault();
+  document.querySelector<HTMLElement>('[role=treegrid]')?.focus();
+}
+
+function resultText({ list: { found, all } }: Store): string {
+  return found === all ? counted(all, 'line') : `${found} of ${counted(all, 'line')}`;
+}
+
+function faultText(faults: Query['faults']): string {
+  return faults.map(({ term, why }) => `${term} ${why}.`).join(' ');
+}
+
+/** So long after the last key, what a filter finds is said to those who cannot see it. What arrives later is not. */
+const HEARD_MS = 700;
+
+function Heard({ queryText, result }: { queryText: string; result: string }) {
+  const [said, say] = useState('');
+  const latest = useRef('');
+  latest.current = result;
+  useEffect(() => {
+    if (queryText === '' && said === '') return undefined;
+    const timer = setTimeout(() => say(latest.current), HEARD_MS);
+    return () => clearTimeout(timer);
+  }, [queryText]);
   return (
-    <>
+    <span class="hidden" role="status">
+      {said}
+    </span>
+  );
+}
+
+/** The parts of the filter that are not valid, with the reasons. */
+function Faults({ faults }: { faults: Query['faults'] }) {
+  if (faults.length === 0) return null;
+  return (
+    <p id="query-faults" class="invalid">
       {faults.map(({ term, why }) => (
         <span key={term} class="fault">
           <mark>{term}</mark> {why}.{' '}
         </span>
       ))}
-    </>
+    </p>
   );
 }
 

@@ -1,13 +1,12 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ListRow, rowOfId } from '../listed.ts';
-import { Arrivals, Unanswered } from './arrivals.tsx';
+import { Announcements, Unanswered } from './arrivals.tsx';
 import { Headings, Row } from './row.tsx';
 import type { Store } from './store.ts';
 
 /** Additional rows above and below the visible ones, so that scrolling shows no gap. */
 const SPARE = 8;
 const ROW_PX = 24;
-const PAGE_ROWS = 10;
 /** So near to its end, the list counts as scrolled down. */
 const NEAR_PX = 4;
 
@@ -34,7 +33,7 @@ export function List({ store }: { store: Store }) {
     store.open(rows[to]!.shown.id);
   };
   /** Read at the moment of a key press: keys may come faster than the page is drawn. */
-  const selected = (): number => rowOfId(store.list.rows, store.openId);
+  const selected = (): number => rowOfId(store.list.rows, store.openId ?? store.lastId);
   const scrolled = (element: HTMLElement): void => {
     const at = element.scrollTop;
     setTop(at);
@@ -47,7 +46,7 @@ export function List({ store }: { store: Store }) {
   };
   return (
     <section class="list" aria-label="Requests">
-      <Arrivals store={store} />
+      <Announcements store={store} />
       <Unanswered store={store} />
       <div
         ref={box}
@@ -56,9 +55,11 @@ export function List({ store }: { store: Store }) {
         aria-label="Requests, oldest first"
         aria-rowcount={rows.length + 1}
         tabIndex={0}
-        aria-activedescendant={shown[rowOfId(shown, openId)]?.shown.id}
+        aria-activedescendant={shown[rowOfId(shown, openId ?? store.lastId)]?.shown.id}
         onScroll={({ currentTarget }) => scrolled(currentTarget)}
-        onKeyDown={(event) => onKey(event, { at: selected(), move, store })}
+        onKeyDown={(event) =>
+          onKey(event, { at: selected(), page: Math.max(1, Math.floor(height / ROW_PX) - 2), move, store })
+        }
       >
         <Headings />
         {/* biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows. */}
@@ -120,25 +121,29 @@ function Follow({ store, box }: { store: Store; box: { current: HTMLDivElement |
 
 interface Keys {
   at: number;
+  /** How many rows can be seen. */
+  page: number;
   move(index: number): void;
   store: Store;
 }
 
-function onKey(event: KeyboardEvent, { at, move, store }: Keys): void {
+function onKey(event: KeyboardEvent, { at, page, move, store }: Keys): void {
   const { rows } = store.list;
   const row = rows[at];
   const head = row && rows.findIndex(({ group, depth }) => depth === 0 && group === row.group);
   const target: Record<string, number | undefined> = {
     ArrowDown: at + 1,
     ArrowUp: at < 0 ? rows.length - 1 : Math.max(at - 1, 0),
-    PageDown: at + PAGE_ROWS,
-    PageUp: at - PAGE_ROWS,
+    PageDown: at + page,
+    PageUp: at - page,
     Home: 0,
     End: rows.length - 1,
     ...(row && row.depth > 0 ? { ArrowLeft: head } : {}),
   };
   const to = target[event.key];
-  if (event.key === 'Enter') document.getElementById('detail')?.focus();
+  if (event.key === 'Enter' && store.openId === undefined && row) store.open(row.shown.id);
+  else if (event.key === 'Enter') document.getElementById('detail')?.focus();
+  if (event.key === 'Escape') store.close();
   if (row?.isOpen !== undefined && (event.key === 'ArrowRight' || event.key === 'ArrowLeft')) {
     event.preventDefault();
     store.toggle(row.shown.id, event.key === 'ArrowRight');

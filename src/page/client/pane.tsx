@@ -11,21 +11,25 @@ import { WarningsPane } from './warnings.tsx';
 
 /** What is shown beside the list: an entry of it, or something about the whole session. */
 export function Pane({ id, store }: { id: string; store: Store }) {
+  const list = (): HTMLElement | null => document.querySelector('[role=treegrid]');
+  const isOfList = /^[rckg]-/.test(id);
   const close = (): void => {
-    const list = document.querySelector<HTMLElement>('[role=treegrid]');
-    store.open(undefined);
-    if (list && list.scrollTop + list.clientHeight >= list.scrollHeight) store.follow(true);
-    list?.focus();
+    store.close();
+    const at = list();
+    if (at && at.scrollTop + at.clientHeight >= at.scrollHeight) store.follow(true);
+    (isOfList ? at : (document.getElementById(`show-${id}`) ?? at))?.focus();
   };
+  // An entry stays open beside its row, in which Escape closes it.
+  const leave = (): void => (isOfList ? list()?.focus() : close());
   return (
     <section
       id="detail"
       class="detail"
       aria-labelledby="detail-title"
       tabIndex={-1}
-      onKeyDown={({ key }) => key === 'Escape' && close()}
+      onKeyDown={({ key }) => key === 'Escape' && leave()}
     >
-      <button type="button" class="close" aria-label="Close" title="Close (Escape)" onClick={close}>
+      <button type="button" class="close" aria-label="Close" title="Close" onClick={close}>
         ✕
       </button>
       <Content id={id} store={store} />

@@ -50,20 +50,25 @@ export function Row({ row, index, top, store }: RowProps) {
   const { id, at } = shown;
   const words = wordsOf(shown);
   const said = words.said.join(' · ');
+  const isLast = store.openId === undefined && store.lastId === id;
+  const shownId = isRequest(shown) ? '' : id;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys.
     // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
     // biome-ignore lint/a11y/useSemanticElements: a table could not show only the visible rows.
     <div
       id={id}
-      class={`row ${words.tone} ${index % 2 === 0 ? 'even' : ''}`}
+      class={`row ${words.tone} ${index % 2 === 0 ? 'even' : ''} ${isLast ? 'last' : ''}`}
       role="row"
       aria-rowindex={index + 2}
       aria-level={depth + 1}
       aria-expanded={isOpen}
+      aria-label={spoken(row, words)}
       aria-selected={rowOfId([row], store.openId) === 0}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => store.open(id)}
+      onMouseDown={(event) => event.detail > 1 && event.preventDefault()}
+      onDblClick={() => isOpen !== undefined && store.toggle(id, !isOpen)}
     >
       <Cell kind="subject" title={words.name}>
         <span class="indent" style={{ width: `${depth}rem` }} />
@@ -94,11 +99,28 @@ export function Row({ row, index, top, store }: RowProps) {
           <span class="ms">.{at.slice(20, 23)}</span>
         </time>
       </Cell>
-      <Cell kind="id" title={id}>
-        {/^g-/.test(id) ? '' : id}
+      <Cell kind="id" title={shownId}>
+        {shownId}
       </Cell>
     </div>
   );
+}
+
+/** The whole row, also what there is no room for. */
+function spoken({ shown, again = [] }: ListRow, words: Words): string {
+  const { name, status, type, via, by, said, ms } = words;
+  const count = again.filter(isReconcile).length;
+  return [
+    [name, status].join(' '),
+    count > 0 ? `and ${count} more alike` : '',
+    [type, via].filter(Boolean).join(' '),
+    by === '' ? '' : `by ${by}`,
+    ...said,
+    duration(ms),
+    `at ${clock(shown.at)}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** How many reconciles repeated the one in the row. */
@@ -163,9 +185,7 @@ function Opener({ id, isOpen, store }: { id: string; isOpen: boolean | undefined
     store.toggle(id, !isOpen);
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys.
-    // biome-ignore lint/a11y/noStaticElementInteractions: the row says that it can be opened.
-    <span class="opener" onClick={toggle}>
+    <span class="opener" aria-hidden="true" onClick={toggle}>
       {isOpen ? '▾' : '▸'}
     </span>
   );

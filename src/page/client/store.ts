@@ -7,6 +7,7 @@ import { type Group, groupsOf, hasIn, isOwnRow } from '../groups.ts';
 import { type Listed, listed } from '../listed.ts';
 import type { PageStatus, PageWarning } from '../protocol.ts';
 import { matches, parseQuery, type Query, wantsReads } from '../query.ts';
+import { type ListedFault, ListedFaults } from './listed-faults.ts';
 
 /** As many reviews, and as many calls and reconciles, as a session keeps. */
 const MOST = 5_000;
@@ -32,16 +33,17 @@ export class Store {
   waiting: WaitingReview[] = [];
   warnings: PageWarning[] = [];
   faults: FaultSummary[] = [];
-  /** The rules of faults that were switched off here, so that they can be switched on again. */
-  switchedOff: string[] = [];
   queryText = '';
   query: Query = parseQuery('');
   /** What is shown beside the list: an entry or a request by its id, or another pane. */
   openId: string | undefined;
+  /** The entry or request that was open last, where keys go on. */
+  lastId: string | undefined;
   /** Whether the list shows what arrives. It does not while somebody reads. */
   isFollowing = true;
   /** How many entries have arrived since it does not. */
   fresh = 0;
+  #faults = new ListedFaults();
   #chosen = new Map<string, boolean>();
   #groups: Group[] | undefined;
   #listed: Listed | undefined;
@@ -74,11 +76,23 @@ export class Store {
     return this.#listed;
   }
 
-  set<K extends 'status' | 'waiting' | 'problem' | 'warnings' | 'faults' | 'switchedOff'>(
-    key: K,
-    value: Store[K],
-  ): void {
+  set<K extends 'status' | 'waiting' | 'problem' | 'warnings' | 'faults'>(key: K, value: Store[K]): void {
     Object.assign(this, { [key]: value });
+    this.#changed();
+  }
+
+  get listedFaults(): ListedFault[] {
+    return this.#faults.of(this.faults);
+  }
+
+  /** The rule of a fault that was switched off stays, so that it can be switched on again. */
+  setFaultOff(fault: ListedFault): void {
+    this.#faults.setOff(fault);
+    this.#changed();
+  }
+
+  removeFault(rule: string): void {
+    this.#faults.remove(rule);
     this.#changed();
   }
 
@@ -127,11 +141,18 @@ export class Store {
   open(id: string | undefined): void {
     if (id === this.openId) return;
     this.openId = id;
-    if (isOfList(id)) this.follow(false);
+    if (isOfList(id)) {
+      this.lastId = id;
+      this.follow(false);
+    }
     // The row can be in a group that is closed.
     this.#listed = undefined;
     history.pushState(null, '', this.#address());
     this.#changed();
+  }
+
+  close(): void {
+    this.open(undefined);
   }
 
   /** Shows or hides what is below the head of a group. */

@@ -34,6 +34,7 @@ it.each([
   ['409 update Deployments', 'neither a verb nor a resource'],
   ['409 update deployments more', 'comes after the resource'],
   ['409 updat deployments', '"updat" is no verb, and "deployments" comes after it. Did you mean update?'],
+  ['409 frobnicate pods', '"frobnicate" is no verb, and "pods" comes after it. Verbs are get, list,'],
   ['409 update nmae=web', 'nmae= is not known'],
   ['409 update name=a/b', 'is no name'],
   ['409 update share=0', 'expected a share'],
