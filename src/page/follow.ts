@@ -42,6 +42,7 @@ export interface Follower {
   reviewed(review: ReviewSummary): void;
   answeredLate(review: LateReview): void;
   called(recorded: CallSummary | ReconcileSummary): void;
+  ended(): void;
 }
 
 /** Sends events: the status, the recorded reviews, and then each new one as it happens. Resolves when the page is gone. */
@@ -121,6 +122,10 @@ class Stream implements Follower, Disposable {
   called(recorded: CallSummary | ReconcileSummary): void {
     this.#calls.push(recorded);
     this.#flushSoon();
+  }
+
+  ended(): void {
+    this.#send('ended', {});
   }
 
   /** Sends what has changed, even without an event. */

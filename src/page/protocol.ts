@@ -148,4 +148,6 @@ export interface PageMessages {
   warnings: PageWarning[];
   /** All faults, after each change. */
   faults: FaultSummary[];
+  /** The session has ended in order, and its server with it. */
+  ended: Record<string, never>;
 }

@@ -1,5 +1,6 @@
 import { type CallFilter, selectsCall, selectsReconcile } from '../calls/filter.ts';
 import { durationMs } from '../phrases.ts';
+import { callWord, wordOf } from '../report/call-words.ts';
 import { LISTED_VERDICTS, type ReviewSummary, type WaitingReview } from '../report/review.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
 import { type Entry, isCall, isReconcile, isReview } from './entry.ts';
@@ -10,13 +11,17 @@ export interface Query {
   filter: EntryFilter;
   /** The words to find, in lower case. Each has to be somewhere in the text of an entry. */
   words: string[];
+  /** What must not be found: `-kind:Pod -nginx`. */
+  without: Query[];
   /** The terms that are not valid, each with the reason. */
   faults: { term: string; why: string }[];
 }
 
 /** The flags of `devloop reviews list`, `devloop calls` and `devloop reconciles` together. Entries to which one does not apply are not selected. */
-interface EntryFilter extends ReviewFilter, CallFilter {
+interface EntryFilter extends Omit<ReviewFilter, 'verdict'>, CallFilter {
   is?: Which;
+  /** The verdict of a review, or what the list shows in its place for a reconcile or a call. */
+  status?: string;
 }
 
 const WHICH = ['review', 'reconcile', 'call', 'read'] as const;
@@ -27,12 +32,18 @@ const SLOW_MS = 1000;
 
 /** `key:value` stands for the flag `--key value`, and `writes`, `failed` and `slow` for the flags without a value. In quotes, a term is a text. */
 export function parseQuery(text: string): Query {
-  const query: Query = { filter: {}, words: [], faults: [] };
+  const query: Query = { filter: {}, words: [], without: [], faults: [] };
   for (const [term] of text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)) takeTerm(query, term);
   return query;
 }
 
 function takeTerm(query: Query, term: string): void {
+  if (/^-[^-]/.test(term)) {
+    const { faults, ...rest } = parseQuery(term.slice(1));
+    query.faults.push(...faults.map(({ why }) => ({ term, why })));
+    if (!isEmpty({ ...rest, faults })) query.without.push({ ...rest, faults });
+    return;
+  }
   const plain = term.replaceAll('"', '');
   const [, key = '', value = ''] = /^([a-z]+):(.*)$/s.exec(term.startsWith('"') ? '' : plain) ?? [];
   if (Object.hasOwn(FLAGS, plain)) Object.assign(query.filter, FLAGS[plain]);
@@ -60,6 +71,19 @@ type Take = (filter: EntryFilter, value: string, key: string) => string | undefi
 
 const takeText: Take = (filter, value, key) => void Object.assign(filter, { [key]: value });
 
+/** The words of reviews, reconciles and calls in the column of that name. */
+const STATUSES = [
+  ...LISTED_VERDICTS,
+  ...['reconciled', 'panicked', 'cut off', 'wrote', 'read', 'unchanged', 'refused', 'forbidden'],
+];
+
+function takeStatus(filter: EntryFilter, value: string): string | undefined {
+  const status = STATUSES.find((one) => one.startsWith(value.toLowerCase()));
+  if (status === undefined) return `is not one of ${STATUSES.join(', ')}`;
+  filter.status = status;
+  return undefined;
+}
+
 const TERMS: Record<string, Take> = {
   is(filter, value) {
     const is = WHICH.find((one) => one === value.toLowerCase().replace(/s$/, ''));
@@ -72,12 +96,8 @@ const TERMS: Record<string, Take> = {
   namespace: takeText,
   user: takeText,
   webhook: takeText,
-  verdict(filter, value) {
-    const verdict = LISTED_VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
-    if (verdict === undefined) return `is not one of ${LISTED_VERDICTS.join(', ')}`;
-    filter.verdict = verdict;
-    return undefined;
-  },
+  verdict: takeStatus,
+  status: takeStatus,
   verb: takeText,
   controller: takeText,
   reconcile: takeText,
@@ -100,18 +120,20 @@ export function wantsReads({ filter: { is, verb } }: Query): boolean {
   return is === 'read' || is === 'call' || verb !== undefined;
 }
 
-export function isEmpty({ filter, words }: Query): boolean {
-  return words.length === 0 && Object.keys(filter).length === 0;
+export function isEmpty({ filter, words, without }: Query): boolean {
+  return words.length + without.length === 0 && Object.keys(filter).length === 0;
 }
 
-export function matches({ filter, words }: Query, entry: Entry | WaitingReview): boolean {
-  if (!selectsEntry(filter, entry)) return false;
+export function matches({ filter, words, without }: Query, entry: Entry | WaitingReview): boolean {
+  const { status } = filter;
+  if (status !== undefined && statusOf(entry) !== status) return false;
+  if (!selectsEntry(filter, entry) || without.some((one) => matches(one, entry))) return false;
   return words.length === 0 || words.every((word) => textOf(entry).includes(word));
 }
 
 function selectsEntry(filter: EntryFilter, entry: Entry | WaitingReview): boolean {
-  const { is, verb, verdict, user, webhook, controller, slowMs = 0 } = filter;
-  const isOfReviews = (verdict ?? user ?? webhook) !== undefined;
+  const { is, verb, user, webhook, controller, slowMs = 0 } = filter;
+  const isOfReviews = (user ?? webhook) !== undefined;
   if (isCall(entry)) {
     const isKind = is === undefined || is === 'call' || (is === 'read' && !entry.isWrite);
     if (!isKind || isOfReviews || controller !== undefined) return false;
@@ -128,6 +150,12 @@ function selectsReview(filter: EntryFilter, review: ReviewSummary | WaitingRevie
   const { is = 'review', verb, controller, reconcile, writes, failed } = filter;
   if (is !== 'review' || (verb ?? controller ?? reconcile) !== undefined || writes) return false;
   return (!failed || (isReview(review) && hasFailed(review))) && selects(filter, review);
+}
+
+function statusOf(entry: Entry | WaitingReview): string {
+  if (isCall(entry)) return callWord(entry);
+  if (isReconcile(entry)) return wordOf(entry);
+  return isReview(entry) ? entry.verdict : 'waiting';
 }
 
 export function hasFailed({ verdict }: Pick<ReviewSummary, 'verdict'>): boolean {

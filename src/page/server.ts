@@ -80,6 +80,9 @@ export async function startPageServer(session: PageSession, assets: string): Pro
     answeredLate: (review) => followers.forEach((one) => void one.answeredLate(review)),
     called: (recorded) => followers.forEach((one) => void one.called(recorded)),
     async [Symbol.asyncDispose]() {
+      for (const one of followers) one.ended();
+      // So that what was written is sent before the connections are closed.
+      await new Promise((resolve) => setImmediate(resolve));
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;

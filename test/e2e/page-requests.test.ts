@@ -309,13 +309,14 @@ it('shows warnings with what to do, and the timeline of what they are about', as
     at: at(0),
     code: 'calls.conflicts',
     message: `Again ${MARKUP}`,
-    hint: 'Read it again',
+    hint: 'Read it again:\n`devloop reconciles k-000001` shows more',
     object,
   });
   await tab.until(`document.querySelector('#show-warnings').innerText === 'Warnings 1'`);
   await tab.click('#show-warnings');
   await until('#detail', 'Read it again');
-  expect(await text('.cards')).toContain(MARKUP);
+  expect(await text('.cards')).toContain(MARKUP.replaceAll('`', ''));
+  expect(await text('.cards')).toContain('Read it again:\ndevloop reconciles k-000001 shows more');
   await expectAccessible(tab);
   await tab.click('.timeline-of');
   await until('#detail-title', 'Deployment default/web');

@@ -156,14 +156,23 @@ it('lets somebody read: nothing moves when something arrives', async () => {
   const top = `Math.round(document.querySelector('#r-000090').getBoundingClientRect().top)`;
   await tab.until(`document.querySelector('#r-000090') !== null`);
   const before = await tab.evaluate<number>(top);
-  // It began before all others, so it is above what is read.
+  // It began before all others, so it is above what is read, and not below.
   server.reviewed(reviewOf(301, { at: '2026-11-22T10:00:00.000Z' }));
-  await tab.until(`document.querySelector('.follow').innerText.includes('1 new')`);
+  await tab.until(`document.querySelector('#query-result').innerText === '301 lines'`);
+  expect(await text('.follow')).toBe('Go to the newest');
+  server.reviewed(reviewOf(302, { at: '2026-11-22T10:20:00.000Z' }));
+  await tab.until(`document.querySelector('.follow').innerText === '1 new line below'`);
   expect(await tab.evaluate(top)).toBe(before);
   await tab.click('.follow');
   await tab.until(
     `document.querySelector('#r-000300') !== null && document.querySelector('.follow') === null`,
   );
+  await tab.click('#clear');
+  server.reviewed(reviewOf(303, { at: '2026-11-22T10:21:00.000Z' }));
+  await tab.until(`document.querySelector('.rows').innerText.includes('r-000303')`);
+  expect(await shown()).toEqual(['r-000303']);
+  await tab.click('#clear');
+  await tab.until(`document.querySelector('#query-result').innerText === '303 lines'`);
 });
 
 it('filters as devloop reviews list does, and keeps filter and review in its address', async () => {
@@ -361,7 +370,8 @@ it('says that its link is not valid, and that a session has ended', async () => 
   await tab.until(`document.querySelector('h1')?.innerText === 'This link is not valid'`);
   await openPage();
   await server[Symbol.asyncDispose]();
-  await tab.until(`document.querySelector('.connection').innerText.includes('ended')`);
+  await tab.until(`document.querySelector('.connection').innerText.startsWith('The session has ended.')`);
+  expect(await text('.facts .state dd')).toBe('ended');
   expect((await shown()).length).toBeGreaterThan(10);
 });
 

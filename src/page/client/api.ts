@@ -89,16 +89,18 @@ export function readChanges(): Promise<PageChange[]> {
 }
 
 async function call<T>(path: string, options: RequestInit = {}): Promise<T> {
-  const response = await fetch(`api/${path}`, { ...options, credentials: 'same-origin' });
+  const response = await fetch(`api/${path}`, { ...options, credentials: 'same-origin' }).catch(() => {
+    throw new Error('The session has ended, or cannot be reached, so this cannot be read.');
+  });
   if (!response.ok) throw new Refused(response.status, (await response.text()).trim());
   return (await response.json()) as T;
 }
 
 export type Listeners = {
-  [Type in keyof PageMessages]: (data: PageMessages[Type]) => void;
+  [Type in Exclude<keyof PageMessages, 'ended'>]: (data: PageMessages[Type]) => void;
 } & {
-  /** `lost`: the browser keeps trying. `refused`: the server refused the page. */
-  connection(state: 'open' | 'lost' | 'refused'): void;
+  /** `lost`: the browser keeps trying. `ended`: the session has said that it ends. `refused`: the server refused the page. */
+  connection(state: 'open' | 'lost' | 'ended' | 'refused'): void;
 };
 
 /** Follows the session until the page is left. After a break, the browser continues after what it got last. */
@@ -108,6 +110,10 @@ export function followSession({ connection, ...listeners }: Listeners): void {
   source.addEventListener('error', () =>
     connection(source.readyState === EventSource.CLOSED ? 'refused' : 'lost'),
   );
+  source.addEventListener('ended', () => {
+    source.close();
+    connection('ended');
+  });
   for (const [type, listener] of Object.entries(listeners) as [string, (data: unknown) => void][])
     source.addEventListener(type, ({ data }) => listener(JSON.parse(data)));
 }

@@ -12,7 +12,7 @@ export function Bar({ store }: { store: Store }) {
     <header>
       <div class="bar">
         <strong class="name">devloop</strong>
-        {status && <Facts status={status} />}
+        {status && <Facts status={status} connection={connection} />}
         {status && hasKey() && connection === 'open' && <Buttons status={status} store={store} />}
       </div>
       <p class="connection" role="status">
@@ -26,15 +26,18 @@ const CONNECTIONS: Record<Connection, string> = {
   connecting: 'Connecting…',
   open: '',
   lost: 'The session has ended, or cannot be reached. The page shows what was last known. In a terminal, devloop status says whether the session is gone, and devloop down then restores the cluster.',
+  ended: 'The session has ended. The page shows what was last known.',
   refused: '',
 };
 
-function Facts({ status: { state, health, context } }: { status: PageStatus }) {
-  const { name, phase, build, route, held, reviewsPerMinute, stoppedAt } = state;
+function Facts({ status, connection }: { status: PageStatus; connection: Connection }) {
+  const { state, health, context } = status;
+  const { name, build, route, held, reviewsPerMinute, stoppedAt } = state;
   useEffect(() => {
     document.title = `${name}: devloop`;
   }, [name]);
-  const isWell = health.startsWith('serving') || health === phase;
+  const phase = { lost: 'not reachable', ended: 'ended' }[connection as string] ?? state.phase;
+  const isWell = phase !== state.phase || health.startsWith('serving') || health === phase;
   return (
     <dl class="facts">
       <Fact name="Operator" value={name} kind="operator" />

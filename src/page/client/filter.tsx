@@ -43,6 +43,7 @@ function Filter({ store }: { store: Store }) {
           </button>
         ))}
       </fieldset>
+      <Clear store={store} />
       <label class="hidden" for="query">
         Filter
       </label>
@@ -61,6 +62,22 @@ function Filter({ store }: { store: Store }) {
       <span id="query-result">{resultText(store)}</span>
       <Heard queryText={queryText} result={isInvalid ? faultText(query.faults) : resultText(store)} />
     </search>
+  );
+}
+
+/** Hides what there is, so that only what follows is listed. */
+function Clear({ store }: { store: Store }) {
+  const isCleared = store.clearedTo !== '';
+  return (
+    <button
+      id="clear"
+      type="button"
+      aria-pressed={isCleared}
+      title={isCleared ? 'Show the earlier lines again' : 'Hide what is listed so far'}
+      onClick={() => store.clear(!isCleared)}
+    >
+      Clear
+    </button>
   );
 }
 

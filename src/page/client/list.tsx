@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../phrases.ts';
 import { type ListRow, rowOfId } from '../listed.ts';
 import { Announcements, Unanswered } from './arrivals.tsx';
 import { Headings, Row } from './row.tsx';
@@ -19,7 +20,7 @@ export function List({ store }: { store: Store }) {
   const anchor = useRef<{ id: string; offset: number }>(undefined);
   const [top, setTop] = useState(0);
   const height = useHeight(box);
-  const { openId, isFollowing, fresh } = store;
+  const { openId, isFollowing } = store;
   const { rows } = store.list;
   useLayoutEffect(() => keepPlace(box.current!, rows, isFollowing ? undefined : anchor.current, isFollowing));
   useReveal(box, rows, openId);
@@ -28,9 +29,8 @@ export function List({ store }: { store: Store }) {
   const shown = rows.slice(first, last);
   const isAtEnd = top + height >= rows.length * ROW_PX;
   const move = (index: number): void => {
-    const to = Math.min(Math.max(index, 0), rows.length - 1);
-    if (rows.length === 0) return;
-    store.open(rows[to]!.shown.id);
+    const row = rows[Math.min(Math.max(index, 0), rows.length - 1)];
+    if (row) store.open(row.shown.id);
   };
   /** Read at the moment of a key press: keys may come faster than the page is drawn. */
   const selected = (): number => rowOfId(store.list.rows, store.openId ?? store.lastId);
@@ -75,8 +75,10 @@ export function List({ store }: { store: Store }) {
           ))}
         </div>
       </div>
-      {rows.length === 0 && <p class="none">{noneText(store)}</p>}
-      {!isFollowing && (fresh > 0 || !isAtEnd) && <Follow store={store} box={box} />}
+      {rows.length === 0 && <Nothing store={store} />}
+      {!isFollowing && !isAtEnd && (
+        <Follow store={store} box={box} below={Math.floor((top + height) / ROW_PX) - 1} />
+      )}
     </section>
   );
 }
@@ -97,24 +99,49 @@ function keepPlace(
   if (at >= 0 && Math.abs(wanted - box.scrollTop) >= ROW_PX) box.scrollTop = wanted;
 }
 
-function noneText({ isRead, list, reviews, recorded }: Store): string {
+function noneText(store: Store): string {
+  const { isRead, list, reviews, recorded } = store;
   if (list.all > 0) return 'Nothing matches the filter.';
+  if (store.clearedTo !== '') return 'Nothing yet since the list was cleared.';
   if (reviews.length + recorded.length > 0) return 'Only reads so far: they are under Reads.';
   return isRead
     ? 'Nothing yet. Apply an object that the operator’s webhooks review, or that its controller reconciles.'
     : 'Reading what was recorded…';
 }
 
-/** How much has arrived since the user began to read. A click goes there. */
-function Follow({ store, box }: { store: Store; box: { current: HTMLDivElement | null } }) {
-  const { fresh } = store;
+function Nothing({ store }: { store: Store }) {
+  return (
+    <p class="none">
+      {noneText(store)}{' '}
+      {store.queryText !== '' && (
+        <button type="button" class="link" onClick={() => store.find('')}>
+          Clear the filter
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** How many lines below what is seen began after the user had begun to read. A click goes there. */
+function Follow({
+  store,
+  box,
+  below,
+}: {
+  store: Store;
+  box: { current: HTMLDivElement | null };
+  below: number;
+}) {
+  const { list, readTo } = store;
+  const isNew = ({ depth, shown }: ListRow): boolean => depth === 0 && readTo !== '' && shown.at > readTo;
+  const fresh = list.rows.slice(below).filter(isNew).length;
   const go = (): void => {
     store.follow(true);
     box.current?.scrollTo({ top: box.current.scrollHeight });
   };
   return (
     <button type="button" class="follow" onClick={go}>
-      {fresh > 0 ? `${fresh} new below` : 'Go to the newest'}
+      {fresh > 0 ? `${counted(fresh, 'new line')} below` : 'Go to the newest'}
     </button>
   );
 }

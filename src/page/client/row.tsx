@@ -87,6 +87,7 @@ export function Row({ row, index, top, store }: RowProps) {
         {words.by}
       </Cell>
       <Cell kind="said" title={said}>
+        {words.isInjected && <Injected />}
         {said}
       </Cell>
       <Cell kind="took" title={timeText(words)}>
@@ -103,6 +104,15 @@ export function Row({ row, index, top, store }: RowProps) {
         {shownId}
       </Cell>
     </div>
+  );
+}
+
+/** What a fault of the session has made fail, which is no fault of the controller. */
+function Injected() {
+  return (
+    <span class="type injected" title="A fault of this session has made it fail">
+      injected
+    </span>
   );
 }
 

@@ -2,11 +2,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { CallSummary, ReconcileSummary } from '../../report/call.ts';
 import type { FaultSummary } from '../../report/fault.ts';
 import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from '../../report/review.ts';
-import { type Entry, isCall, isQuiet } from '../entry.ts';
+import { type Entry, isCall } from '../entry.ts';
 import { type Group, groupsOf, hasIn, isOwnRow } from '../groups.ts';
 import { type Listed, listed } from '../listed.ts';
 import type { PageStatus, PageWarning } from '../protocol.ts';
-import { matches, parseQuery, type Query, wantsReads } from '../query.ts';
+import { parseQuery, type Query } from '../query.ts';
 import { type ListedFault, ListedFaults } from './listed-faults.ts';
 
 /** As many reviews, and as many calls and reconciles, as a session keeps. */
@@ -15,7 +15,7 @@ const MOST = 5_000;
 const REST = 4;
 
 type Recorded = CallSummary | ReconcileSummary;
-export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
+export type Connection = 'connecting' | 'open' | 'lost' | 'ended' | 'refused';
 
 /** What the page knows, and which part of it is shown. Views are drawn once a frame at most, however much changes. */
 export class Store {
@@ -41,10 +41,14 @@ export class Store {
   lastId: string | undefined;
   /** Whether the list shows what arrives. It does not while somebody reads. */
   isFollowing = true;
-  /** How many entries have arrived since it does not. */
-  fresh = 0;
+  /** When the newest line began that was there when somebody began to read; empty if all that arrives is shown. */
+  readTo = '';
+  /** The lines that began until then are not shown: somebody wants to see only what follows. */
+  clearedTo = '';
   #faults = new ListedFaults();
+  /** Which groups somebody has opened or closed, without a filter and with the one that there is. */
   #chosen = new Map<string, boolean>();
+  #chosenInFound = new Map<string, boolean>();
   #groups: Group[] | undefined;
   #listed: Listed | undefined;
   #last = { call: '', reconcile: '' };
@@ -71,9 +75,28 @@ export class Store {
     this.#groups ??= groupsOf(this.reviews, this.recorded);
     const groups = this.#groups;
     this.#showOpen(groups);
-    this.#listed = listed(groups, this.query, (id) => this.#chosen.get(id));
+    const shown = this.clearedTo === '' ? groups : groups.filter(({ head }) => head.at > this.clearedTo);
+    this.#listed = listed(shown, this.query, (id) => this.#choices.get(id));
+    if (!this.isFollowing && this.readTo === '' && this.isRead) this.readTo = this.#newest();
     this.#restMs = REST * (performance.now() - began);
     return this.#listed;
+  }
+
+  /** Hides all that is listed now, or shows it again. */
+  clear(isCleared: boolean): void {
+    this.clearedTo = isCleared ? this.#newest() : '';
+    this.#listed = undefined;
+    if (isCleared) this.follow(true);
+    this.#changed();
+  }
+
+  /** When the last line of the list began. */
+  #newest(): string {
+    return this.#groups?.at(-1)?.head.at ?? '';
+  }
+
+  get #choices(): Map<string, boolean> {
+    return this.queryText === '' ? this.#chosen : this.#chosenInFound;
   }
 
   set<K extends 'status' | 'waiting' | 'problem' | 'warnings' | 'faults'>(key: K, value: Store[K]): void {
@@ -99,7 +122,7 @@ export class Store {
   connect(connection: Connection): void {
     this.connection = connection;
     // What became of the waiting reviews is not known.
-    if (connection === 'lost') this.waiting = [];
+    if (connection === 'lost' || connection === 'ended') this.waiting = [];
     this.#changed();
   }
 
@@ -109,7 +132,7 @@ export class Store {
     const fresh = reviews.filter(({ id }) => isLater(id, last));
     this.isRead ||= reviews.length === 0;
     this.reviews.push(...fresh);
-    this.#arrived(fresh);
+    this.#arrived();
   }
 
   addCalls(recorded: Recorded[]): void {
@@ -120,7 +143,7 @@ export class Store {
       return isNew;
     });
     this.recorded.push(...fresh);
-    this.#arrived(fresh);
+    this.#arrived();
   }
 
   /** Adds late answers to reviews that are already here. */
@@ -157,7 +180,7 @@ export class Store {
 
   /** Shows or hides what is below the head of a group. */
   toggle(id: string, isOpen: boolean): void {
-    this.#chosen.set(id, isOpen);
+    this.#choices.set(id, isOpen);
     this.#listed = undefined;
     this.#changed();
   }
@@ -165,7 +188,7 @@ export class Store {
   follow(isFollowing: boolean): void {
     if (isFollowing === this.isFollowing) return;
     this.isFollowing = isFollowing;
-    this.fresh = 0;
+    this.readTo = isFollowing ? '' : this.#newest();
     this.#changed();
   }
 
@@ -198,16 +221,11 @@ export class Store {
     const id = this.openId;
     if (id === undefined || !/^[rck]-/.test(id)) return;
     const group = groups.find((one) => one.below.length > 0 && hasIn(one, id));
-    if (group && !isOwnRow(group, id) && !this.#chosen.has(group.head.id))
-      this.#chosen.set(group.head.id, true);
+    if (group && !isOwnRow(group, id) && !this.#choices.has(group.head.id))
+      this.#choices.set(group.head.id, true);
   }
 
-  #arrived(fresh: Entry[]): void {
-    if (!this.isFollowing) {
-      const hasReads = wantsReads(this.query);
-      const isShown = (one: Entry): boolean => (hasReads || !isQuiet(one)) && matches(this.query, one);
-      this.fresh += fresh.filter(isShown).length;
-    }
+  #arrived(): void {
     this.reviews.splice(0, Math.max(0, this.reviews.length - MOST));
     this.recorded.splice(0, Math.max(0, this.recorded.length - MOST));
     this.#regroup();
@@ -223,7 +241,7 @@ export class Store {
     this.queryText = text;
     this.query = parseQuery(text);
     this.#listed = undefined;
-    this.#chosen.clear();
+    this.#chosenInFound.clear();
     this.#changed();
   }
 

@@ -7,10 +7,10 @@ const TICKS_MS = [1, 10, 100, 1_000, 10_000];
 /** Where the time of a review went. The scale is logarithmic, so that 2 ms of 10 s can be seen. */
 export function Timing({ ms }: { ms: ReviewTimes }) {
   const rows: [name: string, value: number][] = [
-    ['Held by devloop', ms.held],
+    ['Waited in devloop', ms.held],
     ['Answered by the controller', ms.controller],
     ['In total', ms.total],
-    ['Allowed by the caller', ms.budget],
+    ['Timeout of the caller', ms.budget],
   ];
   return (
     <table class="timing">

@@ -1,5 +1,6 @@
 import { clock } from '../../report/review-words.ts';
 import { TimelineOf, Title } from './parts.tsx';
+import { Prose } from './prose.tsx';
 import type { Store } from './store.ts';
 
 /** What the session has warned of, the newest first. */
@@ -19,8 +20,14 @@ export function WarningsPane({ store }: { store: Store }) {
             <p>
               <b class="doubtful">{code}</b> <time dateTime={at}>{clock(at)}</time>
             </p>
-            <p>{message}</p>
-            {hint !== undefined && <p class="note">{hint}</p>}
+            <p>
+              <Prose text={message} store={store} />
+            </p>
+            {hint !== undefined && (
+              <p class="note">
+                <Prose text={hint} store={store} />
+              </p>
+            )}
             {object && <TimelineOf object={object} store={store} />}
           </li>
         ))}

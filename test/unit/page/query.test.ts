@@ -31,6 +31,12 @@ it.each([
   ['"image: spec"', false],
   ['deprecated', true],
   ['kind:', true],
+  ['-kind:Application', false],
+  ['-kind:Pod', true],
+  ['-kind:Pod -required', false],
+  ['-kind:', true],
+  ['"-kind:Application"', false],
+  ['status:denied', true],
   ['"constructor:x"', false],
   ['r-000001', true],
 ])('%j selects a denied review: %s', (text, expected) => {
@@ -112,4 +118,19 @@ describe('one language for reviews, calls and reconciles', () => {
     for (const text of ['is:read', 'is:call', 'verb:list']) expect(wantsReads(parseQuery(text))).toBe(true);
     for (const text of ['', 'list', 'failed']) expect(wantsReads(parseQuery(text))).toBe(false);
   });
+});
+
+it('finds what failed, of whatever kind, by the word in its row', () => {
+  const failed = [
+    reviewOf(1, { verdict: 'failed' }),
+    reconcileOf(1, { result: 'error' }),
+    reconcileOf(2),
+    callOf(1, { code: 409 }),
+  ];
+  const found = (query: string) =>
+    failed.filter((one) => matches(parseQuery(query), one)).map(({ id }) => id);
+  expect(found('verdict:failed')).toEqual(['r-000001', 'k-000001']);
+  expect(found('status:reconciled')).toEqual(['k-000002']);
+  expect(found('status:refused')).toEqual(['c-000001']);
+  expect(parseQuery('-knd:x').faults[0]!.term).toBe('-knd:x');
 });
