@@ -43,14 +43,17 @@ export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Pr
   io.signal.addEventListener('abort', stop, { once: true });
   try {
     const ready = await untilReady(child.stdio[3] as Readable, io);
-    if (ready === undefined) throw endedBefore(file, await exited);
+    if (ready === undefined) {
+      const exit = await exited;
+      io.signal.throwIfAborted();
+      throw endedBefore(file, exit);
+    }
     const values = { pid: child.pid!, file, idleSeconds: idleMs / 1000 };
     io.emit(notice('session.detached', { session: ready.session, ...values }));
   } finally {
     io.signal.removeEventListener('abort', stop);
     child.unref();
   }
-  io.signal.throwIfAborted();
 }
 
 async function outputFile(machine: LocalMachine, root: string): Promise<string> {

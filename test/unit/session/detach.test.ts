@@ -1,0 +1,64 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { pollUntil } from '../../../src/async.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { upDetached } from '../../../src/session/detach.ts';
+
+let state: string;
+beforeEach(async () => {
+  state = await mkdtemp(join(tmpdir(), 'state-'));
+});
+afterEach(() => rm(state, { recursive: true }));
+
+/** Runs a script in place of `up`: `say` sends a message to the process that started it. */
+function detached(script: string, signal = new AbortController().signal) {
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  const say = "const say = (message) => require('fs').writeSync(3, JSON.stringify(message) + '\\n');";
+  const command = () => ['-e', `${say}${script}`];
+  const done = upDetached(
+    { command, idleMs: 1_000 },
+    { cwd: state, env: { PATH: process.env.PATH, XDG_STATE_HOME: state }, emit, signal },
+  );
+  done.catch(() => {});
+  return { events, done };
+}
+
+const STAYS = 'setInterval(() => {}, 1000);';
+const SAYS = `say({ is: 'event', event: { type: 'build.started', reason: [] } });`;
+
+it('returns when the session is ready, which goes on, and says where it is', async () => {
+  const { events, done } = detached(
+    `console.log('hello'); ${SAYS} say({ is: 'ready', session: 's1' }); ${STAYS}`,
+  );
+  await done;
+  expect(events).toMatchObject([
+    { type: 'build.started' },
+    { code: 'session.detached', values: { session: 's1', idleSeconds: 1 } },
+  ]);
+  const { values } = events.at(-1) as unknown as { values: { pid: number; file: string } };
+  expect(await readFile(values.file, 'utf8')).toBe('hello\n');
+  process.kill(values.pid, 'SIGTERM');
+});
+
+it('fails as the session fails', async () => {
+  const failed = { is: 'failed', code: 'controller.build-failed', message: 'x', isSummary: false };
+  await expect(detached(`say(${JSON.stringify(failed)})`).done).rejects.toMatchObject({
+    ...{ code: 'controller.build-failed', exitCode: 6 },
+  });
+  await expect(detached('process.exit(3)').done).rejects.toMatchObject({
+    ...{ code: 'session.not-ready', message: /code 3/, hint: /\.log/ },
+  });
+});
+
+it('ends the session if it is interrupted before, and shows how it ends', async () => {
+  const interrupt = new AbortController();
+  const ends = `process.on('SIGTERM', () => { ${SAYS} process.exit(0); });`;
+  const { events, done } = detached(`${ends} ${SAYS} ${STAYS}`, interrupt.signal);
+  await pollUntil(async () => events.length > 0, { everyMs: 10, limitMs: 10_000 });
+  interrupt.abort('SIGINT');
+  await expect(done).rejects.toBe('SIGINT');
+  expect(events).toHaveLength(2);
+});
