@@ -39,23 +39,36 @@ export type ScaffoldName = keyof typeof SCAFFOLDS;
 
 export const WEBHOOK = 'internal/webhook/v1/guestbook_webhook.go';
 export const TYPES = 'api/v1/guestbook_types.go';
+const GO_ENV = { CGO_ENABLED: '0', GOFLAGS: '' };
 const NAMED = ['--group', 'shop', '--version', 'v1', '--kind', 'Guestbook'];
 
 /** A project as kubebuilder leaves it after `create webhook`: without the manifests that controller-gen writes. Its webhook refuses the name `bad`. */
 export async function kubebuilderProject(name: ScaffoldName): Promise<Checkout> {
-  const scaffold: Scaffold = SCAFFOLDS[name];
-  const key = await hashOf(SAMPLE, ['go.mod', 'go.sum'], JSON.stringify(scaffold), scaffold.edits.join());
-  const made = await cached('kubebuilder', key, (part) => make(scaffold, part));
+  const made = await scaffolded(SCAFFOLDS[name]);
   const directory = await mkdtemp(join(tmpdir(), 'devloop-kubebuilder-'));
   await cp(join(made, 'guestbook'), directory, { recursive: true });
   return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
+}
+
+/** Makes the projects and downloads what they need, on a machine that reaches the internet. */
+export async function prepareKubebuilder(log: (line: string) => void): Promise<void> {
+  for (const scaffold of Object.values<Scaffold>(SCAFFOLDS)) await scaffolded(scaffold, log);
+}
+
+/** The directory of a project; it is made unless an earlier run has made it. */
+async function scaffolded(scaffold: Scaffold, log: (line: string) => void = () => {}): Promise<string> {
+  const key = await hashOf(SAMPLE, ['go.mod', 'go.sum'], JSON.stringify(scaffold), scaffold.edits.join());
+  return await cached('kubebuilder', key, async (part) => {
+    log(`making a project with kubebuilder ${scaffold.kubebuilder}`);
+    await make(scaffold, part);
+  });
 }
 
 async function make(scaffold: Scaffold, part: string): Promise<void> {
   const project = join(part, 'guestbook');
   const bin = join(part, 'bin');
   const install = (module: string, version: string) =>
-    run('go', ['install', `${module}@${version}`], { env: { GOBIN: bin, GOFLAGS: '' } });
+    run('go', ['install', `${module}@${version}`], { env: { GOBIN: bin, ...GO_ENV } });
   await install(scaffold.package, scaffold.kubebuilder);
   const kubebuilder = join(bin, scaffold.package === MODULE ? 'kubebuilder' : 'cmd');
   await mkdir(project);
@@ -77,6 +90,8 @@ async function make(scaffold: Scaffold, part: string): Promise<void> {
   await rename(join(bin, 'controller-gen'), join(project, 'bin/controller-gen'));
   const words = ['object:headerFile=hack/boilerplate.go.txt', 'paths=./...'];
   await run(join(project, 'bin/controller-gen'), words, { cwd: project });
+  // The tests build it without the internet.
+  await run('go', ['build', '-o', join(bin, 'manager'), './cmd'], { cwd: project, env: GO_ENV });
   await rm(bin, { recursive: true });
 }
 
