@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { up } from '../session/up.ts';
 import {
   addCommonFlags,
   addExamples,
@@ -9,6 +10,7 @@ import {
 } from './common.ts';
 import { addSettingFlags, givenBy } from './setting-flags.ts';
 import type { Shell } from './shell.ts';
+import { EMBEDDED, embedded } from './take-over.ts';
 import { invalid } from './usage.ts';
 import { parseCount, parseSeconds } from './values.ts';
 
@@ -20,6 +22,7 @@ interface CrashtestFlags extends CommonFlags {
   limit: number;
   quietSeconds: number;
   yes?: true;
+  embedded?: true;
 }
 
 const QUIET_SECONDS = 5;
@@ -51,6 +54,7 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
       parseSeconds,
       QUIET_SECONDS,
     )
+    .option(...EMBEDDED)
     .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine');
   addCommonFlags(addSettingFlags(command, 'others')).action(async (flags: CrashtestFlags) => {
     if (own === undefined)
@@ -63,7 +67,7 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
       const { before = false, ignore = [], limit, quietSeconds, yes = false, reset, point } = flags;
       const common = commonOptions(flags, givenBy('up', flags));
       const own_ = { command: own, before, ignore, limit, quietSeconds, ...present({ reset, point }) };
-      await crashtest({ ...common, ...own_, yes }, io);
+      await crashtest({ ...common, ...own_, yes }, io, hostOf(flags));
     });
   });
   return addExamples(command, `${shell.name} crashtest`, [
@@ -77,4 +81,9 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
       'Only a crash after the first Service that it creates',
     ],
   ]);
+}
+
+/** What runs the session in place of `up` in a cluster. */
+function hostOf(flags: CrashtestFlags): typeof up | undefined {
+  return flags.embedded && ((options, io, guest) => embedded(options, flags, io, guest));
 }

@@ -22,15 +22,17 @@ export interface TakeOverFlags extends CommonFlags, TrustFlags {
   embedded?: true;
 }
 
+export const EMBEDDED = [
+  '--embedded',
+  'without a cluster: in an API server of its own on this machine, with what the checkout would deploy',
+] as const;
+
 /** Adds the flags for what is taken over, and where. */
 export function addTakeOverFlags(command: Command): Command {
   command
     .optionsGroup(FLAG_GROUPS.takeOver)
     .option('--yes', 'change a cluster without asking that devloop has not changed before from this machine')
-    .option(
-      '--embedded',
-      'without a cluster: in an API server of its own on this machine, with what the checkout would deploy',
-    )
+    .option(...EMBEDDED)
     .option('--take-over', 'take over even if a live session holds the operator')
     .option(
       '--adopt',

@@ -36,9 +36,9 @@ const LEFT_OUT = new Set<DevloopEvent['type']>([
 
 /**
  * Takes the operator over as `up` does, and kills the controller at each of its writes, to see whether everything ends as without that. Throws
- * 'crashtest.found' if it does not.
+ * 'crashtest.found' if it does not. `host`: the session, which is that of `up` in a cluster.
  */
-export async function crashtest(options: CrashtestOptions, io: Io): Promise<void> {
+export async function crashtest(options: CrashtestOptions, io: Io, host = up): Promise<void> {
   const { command, reset = resetFor(command), ignore, before } = options;
   const ignored = ignore.map(pathOf);
   const point = options.point === undefined ? undefined : crashIn(options.point);
@@ -76,7 +76,7 @@ export async function crashtest(options: CrashtestOptions, io: Io): Promise<void
     attend,
   };
   try {
-    await up({ ...options, ...BY_ITSELF }, { ...quietly, emit }, guest);
+    await host({ ...options, ...BY_ITSELF }, { ...quietly, emit }, guest);
   } finally {
     if (mayHaveLeft) io.emit(notice('crashtest.not-reset', { reset }));
   }
