@@ -37,9 +37,8 @@ interface Wanted {
 
 type Program = 'etcd' | 'kube-apiserver';
 
-const READY_SECONDS = 60;
+export const READY_SECONDS = 60;
 const LOOK_EVERY_MS = 50;
-const CALL_MS = 5_000;
 const MOST_LINES = 10;
 
 /** Starts them, and waits until the API server serves CRDs. Throws 'cluster.unreachable'. */
@@ -98,17 +97,6 @@ async function requireLoopback(): Promise<void> {
 
 async function portFor(wished: number | undefined): Promise<number> {
   return wished === undefined || (await isPortBusy(wished)) ? await freePort() : wished;
-}
-
-/** Waits until what Kubernetes itself creates exists, such as the role with which every account may ask who it is. Never rejects. */
-export async function untilBootstrapped(api: ClusterApi, { emit, signal }: Io): Promise<void> {
-  const isReady = async (): Promise<boolean> => {
-    for await (const _ of await api.openStream('/readyz', { accept: '*/*', signal, silenceMs: CALL_MS }));
-    return true;
-  };
-  const limits = { everyMs: LOOK_EVERY_MS, limitMs: READY_SECONDS * 1000, signal };
-  const ready = pollUntil(() => isReady().catch(() => false), limits);
-  await reportWhileWaiting(ready, { for: "envtest's API server", limitSeconds: READY_SECONDS }, emit);
 }
 
 function servesCrds(api: ClusterApi, signal: AbortSignal): Promise<boolean> {
