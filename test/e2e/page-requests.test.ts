@@ -147,6 +147,8 @@ it('shows an apply with its reviews and the reconciles that followed as one grou
   await tab.until(`document.querySelector('#k-000003')?.ariaLevel === '2'`);
   await tab.click('#g-r-000001');
   await until('#detail', 'k-000003');
+  // What each entry did, and why, is below its name.
+  await until('#detail .waterfall', 'after: created by kubectl create');
   await expectAccessible(tab);
 });
 
@@ -331,6 +333,11 @@ it('adds faults, and switches them off and on', async () => {
   await tab.click('.add-fault [type=submit]');
   await tab.until(`document.querySelector('[role=switch]')?.ariaChecked === 'true'`);
   expect(session.faulty).toMatchObject([{ rule: '409 update share=50%' }]);
+  expect(
+    await tab.evaluate(
+      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#detail'))`,
+    ),
+  ).toBe(0);
   await tab.until(`document.querySelector('#show-faults').innerText === 'Faults 1'`);
   await expectAccessible(tab);
   session.faulty.push({ id: '10', rule: 'cut watch', seen: 2, met: 1, isOver: false });
