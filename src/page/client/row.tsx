@@ -166,7 +166,7 @@ function Members({ group }: { group: Group }) {
         {members.slice(0, MOST_MEMBERS).map((entry) => {
           const { type = 'review', tone } = wordsOf(entry);
           return (
-            <span key={entry.id} class={`type ${type} ${tone === 'bad' ? 'failing' : ''}`}>
+            <span key={entry.id} class={`type ${type} ${tone === 'bad' ? 'failing' : ''}`} title={type}>
               {type[0]}
             </span>
           );
@@ -181,7 +181,7 @@ function Members({ group }: { group: Group }) {
 export function Type({ type }: { type: string | undefined }) {
   if (type === undefined) return null;
   return (
-    <span class={`type ${type}`}>
+    <span class={`type ${type}`} title={type}>
       {type[0]}
       <span class="rest">{type.slice(1)}</span>
     </span>
