@@ -25,6 +25,7 @@ import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { allTaken, namedSessions, namesGiven, namesIn, type ObjectNames, takenBy } from './context/named.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
+import { ENDING } from './context/observed.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
@@ -37,6 +38,7 @@ import { restoreDead } from './end/restore-dead.ts';
 import { changesOf, MANAGER_READY_SECONDS } from './end/restore-pass.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 import { refuseUnfinished, reportKept } from './end/unfinished.ts';
+import { isEnding } from './is-ending.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
@@ -169,7 +171,8 @@ async function endSession(
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
   if (holder) {
     const asked = restoredBy(sessionId, command);
-    if (!(await stopLocalSession(holder, machine, io))) throw heldBy(holder, undefined);
+    if (!(await stopLocalSession(await asItIs(holder, command), machine, io)))
+      throw heldBy(holder, undefined);
     if ((await look()).marked.length === 0) {
       const own = await asked;
       if (own) emit(own);
@@ -186,6 +189,13 @@ async function endSession(
   reportKept(result, emit);
   restored(result.changes);
   return { left: result.left, notStarted: result.notStarted };
+}
+
+/** The holder with what the session itself says of its health, if it is ending. */
+async function asItIs(found: LeaseHolder, { machine, io }: DownCommand): Promise<LeaseHolder> {
+  const { holder, sessionId } = found;
+  if (holder === undefined || !(await isEnding(machine, sessionId, io))) return found;
+  return { ...found, holder: { ...holder, health: ENDING } };
 }
 
 /** What the session itself says when it has restored everything; undefined if it cannot be asked. */

@@ -1,5 +1,4 @@
 import { access, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot } from './context/checkout.ts';
@@ -8,9 +7,9 @@ import type { LocalSession } from './context/local-sessions.ts';
 import { ENDING } from './context/observed.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
-import { askSession } from './control/client.ts';
 import { type EmbeddedPlace, holderOf, ifOver, placeOf, sessionOf } from './embedded/place.ts';
 import { stopLocalSession } from './end/stop-local.ts';
+import { isEnding } from './is-ending.ts';
 
 /** Removes what `up --embedded` keeps of this checkout, and ends its session before. */
 export async function downEmbedded({ dryRun }: { dryRun: boolean }, io: Io): Promise<void> {
@@ -59,17 +58,6 @@ async function endSession(machine: LocalMachine, place: EmbeddedPlace, io: Io): 
     { hint: host === machine.host ? `kill ${pid}` : ifOver(place.running) },
   );
 }
-
-/** A second signal would end it at once, and leave its processes behind. */
-async function isEnding(machine: LocalMachine, id: string, { emit, signal }: Io): Promise<boolean> {
-  const session = { id, directory: join(machine.stateDirectory, id) };
-  return await askSession(session, 'state', {}, { emit, signal, limitMs: ANSWER_MS }).then(
-    ({ phase }) => phase === 'ending',
-    () => false,
-  );
-}
-
-const ANSWER_MS = 5_000;
 
 function exists(path: string): Promise<boolean> {
   return access(path).then(
