@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
-import { apiServerFiles, etcdArguments } from '../../src/session/embedded/server-arguments.ts';
+import { apiServerFiles, etcdArguments, etcdUrl } from '../../src/session/embedded/server-arguments.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { goBuild } from '../cluster/go-build.ts';
 import { startDevloop } from '../support/devloop.ts';
@@ -85,22 +85,21 @@ async function theirs({ cwd, assets, manager }: Sides): Promise<{ server: number
   const directory = await mkdtemp(join(tmpdir(), 'devloop-bench-'));
   const running: ChildProcess[] = [];
   const start = (program: string, args: string[], env = {}) => {
-    const child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...env } });
+    const child = spawn(program, args, { cwd: directory, stdio: 'ignore', env: { ...process.env, ...env } });
     running.push(child);
     return child;
   };
   try {
-    const etcd = `http://127.0.0.1:${await freePort()}`;
     const port = await freePort();
     const { args, kubeconfig } = await apiServerFiles({
       directory,
       name: 'bench',
-      etcd,
+      etcd: etcdUrl(directory),
       port,
       egress: undefined,
     });
     const startedAt = performance.now();
-    start(join(assets, 'etcd'), etcdArguments(join(directory, 'etcd'), etcd, false));
+    start(join(assets, 'etcd'), etcdArguments(join(directory, 'etcd'), false));
     start(join(assets, 'kube-apiserver'), args);
     for (const files of ['config/crd/bases', 'web.yaml'])
       while (

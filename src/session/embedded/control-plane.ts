@@ -10,7 +10,7 @@ import { DevloopError } from '../../errors.ts';
 import { freePort, isPortBusy, loopbackProblem } from '../../machine/port.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
-import { apiServerFiles, etcdArguments, LOOPBACK } from './server-arguments.ts';
+import { apiServerFiles, etcdArguments, etcdUrl, LOOPBACK } from './server-arguments.ts';
 
 /** etcd and kube-apiserver on the loopback interface, which are gone when they are disposed. */
 export interface ControlPlane extends AsyncDisposable {
@@ -58,13 +58,18 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
     return running;
   };
   await requireLoopback();
-  const etcdUrl = `http://${LOOPBACK}:${await freePort()}`;
   const port = await portFor(wanted.port);
   const etcd = start(
     'etcd',
-    etcdArguments(wanted.data ?? join(directory, 'etcd'), etcdUrl, wanted.data !== undefined),
+    etcdArguments(wanted.data ?? join(directory, 'etcd'), wanted.data !== undefined),
   );
-  const { args, kubeconfig: file } = await apiServerFiles({ directory, name, etcd: etcdUrl, port, egress });
+  const { args, kubeconfig: file } = await apiServerFiles({
+    directory,
+    name,
+    etcd: etcdUrl(directory),
+    port,
+    egress,
+  });
   const server = start('kube-apiserver', args);
   const ended = Promise.race([endOf('etcd', etcd, directory), endOf('kube-apiserver', server, directory)]);
   await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));

@@ -6,14 +6,24 @@ import { kubeconfigOf } from '../../cluster/api/kubeconfig.ts';
 
 export const LOOPBACK = '127.0.0.1';
 const CERTIFICATE_DAYS = 365;
+const CLIENTS = 'etcd-clients:0';
 
-/** `isKept`: the data outlives the machine's next crash. */
-export function etcdArguments(data: string, urls: string, isKept: boolean): string[] {
+/**
+ * The sockets are in its working directory, which nobody else can enter: on the network, etcd would let in everybody on this machine. It takes
+ * what looks like a host and a port for the file's name. `isKept`: the data outlives the machine's next crash.
+ */
+export function etcdArguments(data: string, isKept: boolean): string[] {
   return [
     ...['--data-dir', data, ...(isKept ? [] : ['--unsafe-no-fsync'])],
-    ...['--listen-client-urls', urls, '--advertise-client-urls', urls],
-    ...['--listen-peer-urls', `http://${LOOPBACK}:0`],
+    ...['--listen-client-urls', `unix://${CLIENTS}`, '--listen-peer-urls', 'unix://etcd-peers:0'],
+    // Of another scheme, it would look for a host there.
+    ...['--advertise-client-urls', `http://${LOOPBACK}:0`],
   ];
+}
+
+/** Where etcd that works in a directory is reached. */
+export function etcdUrl(directory: string): string {
+  return `unix://${join(directory, CLIENTS)}`;
 }
 
 export interface ServerWanted {
