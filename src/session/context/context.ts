@@ -8,7 +8,7 @@ import { checkoutFacts } from '../../languages.ts';
 import { shellWord, withNames } from '../../phrases.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './checkout.ts';
-import type { CommonOptions, Io } from './options.ts';
+import type { CommonOptions, Io, UpOptions } from './options.ts';
 import { discoveredFile, type LoadedSettings, loadSettings } from './settings.ts';
 
 /** What every command needs: the merged settings of flags, environment and devloop.yaml, and the cluster. */
@@ -28,14 +28,17 @@ export interface CommandContext extends AsyncDisposable {
   settingsFile?: string;
 }
 
-/** Loads the settings and connects to the cluster. `optional`: a devloop.yaml with errors is ignored. */
+/**
+ * Loads the settings and connects to the cluster. `optional`: a devloop.yaml with errors is ignored. `embedded`: the API server is
+ * this session's own, so devloop.yaml cannot name its context.
+ */
 export async function openContext(
-  options: CommonOptions,
+  options: CommonOptions & Pick<UpOptions, 'embedded'>,
   io: Io,
   needed: 'required' | 'optional' = 'required',
 ): Promise<CommandContext> {
   const loaded = await loadSettings(options.given, io, needed);
-  return await contextWith(loaded, options, io, needed === 'required');
+  return await contextWith(loaded, options, io, needed === 'required' && !options.embedded);
 }
 
 /** Connects to the cluster that the settings name. `isLimited`: devloop.yaml has to allow the context. */

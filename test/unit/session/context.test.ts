@@ -86,3 +86,12 @@ it('allowContexts refuses every other context, however it is chosen, but keeps n
   await using found = await openContext({ given: { context: 'prod' } }, io, 'optional');
   expect(found.api.context).toBe('prod');
 });
+
+it('allowContexts does not refuse an API server of the session itself', async () => {
+  const root = await directoryWith({ 'devloop.yaml': 'allowContexts: [dev]\n', config: TWO });
+  const env = { KUBECONFIG: join(root, 'config') };
+  const io = { emit: () => {}, signal: new AbortController().signal, env, cwd: root };
+  const forever = new Promise<never>(() => {});
+  await using found = await openContext({ given: {}, embedded: { ended: forever, ready: forever } }, io);
+  expect(found.api.context).toBe('test');
+});
