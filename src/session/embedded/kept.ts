@@ -19,8 +19,8 @@ export interface KeptData {
 export async function openKept(directory: string, version: string): Promise<KeptData> {
   const file = join(directory, 'kubernetes');
   const minor = minorOf(version)!;
-  const before = (await readTextFile(file))?.trim();
-  if (before !== undefined && isNewer(before, minor))
+  const before = (await readTextFile(file)).trim();
+  if (isNewer(before, minor))
     throw new DevloopError(
       'embedded.data',
       `The data that an earlier session kept in ${directory} is of Kubernetes ${before}, and the API server here is ${minor}.`,
@@ -30,7 +30,7 @@ export async function openKept(directory: string, version: string): Promise<Kept
     await makePath(directory);
     await writeFile(file, `${minor}\n`, { mode: 0o600 });
   });
-  return { data: join(directory, 'etcd'), isOld: before !== undefined };
+  return { data: join(directory, 'etcd'), isOld: before !== '' };
 }
 
 /** What to say if the programs do not start with the data of an earlier session. */
