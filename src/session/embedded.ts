@@ -18,7 +18,7 @@ import { type ControlPlane, startControlPlane } from './embedded/control-plane.t
 import { listenForEgress } from './embedded/egress.ts';
 import { type Following, followCheckout } from './embedded/follow.ts';
 import { install } from './embedded/install.ts';
-import { doesNotOpen, openKept } from './embedded/kept.ts';
+import { openKept } from './embedded/kept.ts';
 import { createPodsNotice } from './embedded/no-pods.ts';
 import { claimPlace } from './embedded/place.ts';
 import type { Guest } from './running.ts';
@@ -40,12 +40,12 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
   started.use(await listenForEgress(egress));
   const assets = await requireAssets(root, io);
   const kept = options.keep ? await openKept(place.kept, await versionOf(root, assets, io)) : undefined;
-  const wanted = { assets, directory: running, name: CONTEXT, egress, port, data: kept?.data };
+  const wanted = { assets, directory: running, name: CONTEXT, egress, port, kept };
   // It takes the longest, so it starts before the manifests are rendered.
   const starting = begin(wanted, io, started).catch(async (error: unknown) => {
     if (!(error instanceof DevloopError)) throw error;
     await versionOf(root, assets, io);
-    throw kept?.isOld ? doesNotOpen(place.kept, error) : error;
+    throw error;
   });
   starting.catch(() => {});
   const generate = (await loadConfig(io.cwd))?.config.controller?.generate;

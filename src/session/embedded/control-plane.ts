@@ -10,6 +10,7 @@ import { DevloopError } from '../../errors.ts';
 import { freePort, isPortBusy, loopbackProblem } from '../../machine/port.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
+import { doesNotOpen, type KeptData } from './kept.ts';
 import { apiServerFiles, etcdArguments, etcdUrl, LOOPBACK } from './server-arguments.ts';
 
 /** etcd and kube-apiserver on the loopback interface, which are gone when they are disposed. */
@@ -32,7 +33,7 @@ interface Wanted {
   /** Used if it is free. */
   port?: number;
   /** Where etcd keeps its data; below `directory`, which is removed with it, unless this is set. */
-  data?: string;
+  kept?: KeptData | undefined;
 }
 
 type Program = 'etcd' | 'kube-apiserver';
@@ -41,9 +42,9 @@ export const READY_SECONDS = 60;
 const LOOK_EVERY_MS = 50;
 const MOST_LINES = 10;
 
-/** Starts them, and waits until the API server serves CRDs. Throws 'cluster.unreachable'. */
+/** Starts them, and waits until the API server serves CRDs. Throws 'cluster.unreachable', and 'embedded.data' if etcd cannot use what is kept. */
 export async function startControlPlane(wanted: Wanted, io: Io): Promise<ControlPlane> {
-  const { assets, directory, name, egress } = wanted;
+  const { assets, directory, name, egress, kept } = wanted;
   await using started = new AsyncDisposableStack();
   const start = (program: Program, args: string[]): ControllerProcess => {
     const path = join(assets, program);
@@ -53,16 +54,13 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
       () => {},
       (pid) => recordStarted(processRecord(directory, program), { pid, command: [path] }),
     );
-    // They take seconds to end by themselves, and nothing of them is kept.
+    // They take seconds to end by themselves, and what etcd has answered is on the disk.
     started.defer(async () => void (await running.stop({ graceMs: 0 })));
     return running;
   };
   await requireLoopback();
   const port = await portFor(wanted.port);
-  const etcd = start(
-    'etcd',
-    etcdArguments(wanted.data ?? join(directory, 'etcd'), wanted.data !== undefined),
-  );
+  const etcd = start('etcd', etcdArguments(kept?.data ?? join(directory, 'etcd'), kept !== undefined));
   const { args, kubeconfig: file } = await apiServerFiles({
     directory,
     name,
@@ -77,10 +75,11 @@ export async function startControlPlane(wanted: Wanted, io: Io): Promise<Control
   const first = await reportWhileWaiting(Promise.race([servesCrds(api, io.signal), ended]), waiting, io.emit);
   if (first !== true) {
     io.signal.throwIfAborted();
-    if (first !== false && first.shortage !== undefined) throw noRoom(first.shortage);
-    throw first === false
-      ? notStarted(assets, `did not start within ${READY_SECONDS} s`, server.lastLines())
-      : notStarted(assets, `did not start: ${first.how}`, first.lines);
+    if (first === false)
+      throw notStarted(assets, `did not start within ${READY_SECONDS} s`, server.lastLines());
+    if (first.shortage !== undefined) throw noRoom(first.shortage);
+    const error = notStarted(assets, `did not start: ${first.how}`, first.lines);
+    throw kept?.isOld && first.hasEtcdGivenUp ? doesNotOpen(kept, error) : error;
   }
   const owned = started.move();
   return {
@@ -119,6 +118,8 @@ interface Ended {
   /** Such as `was killed by SIGKILL`. */
   how: string;
   lines: string[];
+  /** Whether etcd has exited and was not killed, as with data that it cannot read. */
+  hasEtcdGivenUp: boolean;
 }
 
 async function endOf(
@@ -129,7 +130,9 @@ async function endOf(
   const exit = await exited;
   const how = `${program}${pid === undefined ? '' : ` (pid ${pid})`} ${describeExit(exit)}`;
   // Of a program that was killed, they explain nothing.
-  return { how, lines: exit.signal === null ? lastLines() : [], shortage: await shortageIn(directory) };
+  const lines = exit.signal === null ? lastLines() : [];
+  const hasEtcdGivenUp = program === 'etcd' && exit.signal === null;
+  return { how, lines, hasEtcdGivenUp, shortage: await shortageIn(directory) };
 }
 
 function notStarted(assets: string, why: string, lines: string[]): DevloopError {

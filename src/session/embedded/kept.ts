@@ -9,6 +9,8 @@ import { minorOf } from '../context/envtest-assets.ts';
 const REMOVE = 'devloop down --embedded';
 
 export interface KeptData {
+  /** What `devloop down --embedded` removes. */
+  directory: string;
   /** etcd's directory. */
   data: string;
   /** Whether an earlier session has written it. */
@@ -30,11 +32,11 @@ export async function openKept(directory: string, version: string): Promise<Kept
     await makePath(directory);
     await writeFile(file, `${minor}\n`, { mode: 0o600 });
   });
-  return { data: join(directory, 'etcd'), isOld: before !== '' };
+  return { directory, data: join(directory, 'etcd'), isOld: before !== '' };
 }
 
-/** What to say if the programs do not start with the data of an earlier session. */
-export function doesNotOpen(directory: string, { message }: DevloopError): DevloopError {
+/** What to say if etcd gives up on the data of an earlier session. */
+export function doesNotOpen({ directory }: KeptData, { message }: DevloopError): DevloopError {
   return new DevloopError(
     'embedded.data',
     `The data that an earlier session kept in ${directory} cannot be opened. ${message}`,
