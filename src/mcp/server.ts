@@ -39,7 +39,7 @@ export async function serveMcp(options: McpOptions, io: Io): Promise<void> {
   const call = (one: Tool, input: unknown, cancelled: AbortSignal): Promise<Answer> => {
     const answer = answerOf(one, input, {
       ...{ own, complete: options.complete },
-      io: { env: io.env, cwd: io.cwd, signal: AbortSignal.any([signal, cancelled]) },
+      io: { env: io.env, cwd: io.cwd, onlyHere: true, signal: AbortSignal.any([signal, cancelled]) },
     });
     running.add(answer);
     void answer.finally(() => running.delete(answer));
@@ -73,7 +73,7 @@ function createServer(
 interface Ports {
   own: EmbeddedSession;
   complete: McpOptions['complete'];
-  io: Pick<Io, 'env' | 'cwd' | 'signal'>;
+  io: Omit<Io, 'emit'>;
 }
 
 /** Never rejects: what a command would fail with is an answer. */

@@ -57,7 +57,7 @@ export const since = z
 export const session = z
   .string()
   .regex(/^[0-9a-f]{8}$/)
-  .describe('id (default: the session of this checkout)')
+  .describe('id of a session of this checkout, if it has several')
   .optional();
 export const ids = z
   .array(z.string().regex(/^(?:[rck]-)?\d{1,15}$/))

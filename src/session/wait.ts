@@ -24,7 +24,10 @@ const ANSWER_MS = 10_000;
 export async function wait(options: WaitOptions, io: Io): Promise<void> {
   const { session: wanted } = options;
   const checkout = await checkoutRoot(io.cwd);
-  const chosen = chooseSessions(await withCrashed(await thisMachine(io.env)), checkout, { wanted });
+  const chosen = chooseSessions(await withCrashed(await thisMachine(io.env)), checkout, {
+    wanted,
+    onlyHere: io.onlyHere,
+  });
   for (const one of chosen) noteOther(one, { here: checkout, wanted }, io.emit);
   const what = { for: 'the newest code to serve', limitSeconds: options.limitMs / 1000 };
   await reportWhileWaiting(allDone(chosen.map((one) => waitFor(one, options, io))), what, io.emit);

@@ -2,10 +2,12 @@ import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { LocalSession } from './local-sessions.ts';
+import type { Io } from './options.ts';
 
 export interface Choice {
   /** The id of a session; by default, that of this checkout's session. */
   wanted: string | undefined;
+  onlyHere: Io['onlyHere'];
   /** Whether a crashed session will do if none is running, because only its files are read. */
   allowsCrashed?: boolean;
   /** What else the error suggests if no session is running. */
@@ -17,14 +19,21 @@ export interface Choice {
  * 'session.not-found'.
  */
 export function chooseSession(all: LocalSession[], checkout: string, choice: Choice): LocalSession {
-  return onlyOne(candidatesOf(all, checkout, choice), all, choice);
+  const allowed = allowedOf(all, checkout, choice);
+  return onlyOne(candidatesOf(allowed, checkout, choice), allowed, choice);
 }
 
 /** Like `chooseSession`, but returns all sessions of this checkout: one `up` can run several. */
 export function chooseSessions(all: LocalSession[], checkout: string, choice: Choice): LocalSession[] {
-  const here = candidatesOf(all, checkout, choice);
+  const allowed = allowedOf(all, checkout, choice);
+  const here = candidatesOf(allowed, checkout, choice);
   const areOfCheckout = here.length > 0 && here.every((one) => one.checkout === checkout);
-  return areOfCheckout ? here : [onlyOne(here, all, choice)];
+  return areOfCheckout ? here : [onlyOne(here, allowed, choice)];
+}
+
+/** Those that may be chosen, and that an error may name. */
+function allowedOf(all: LocalSession[], here: string, { onlyHere }: Choice): LocalSession[] {
+  return onlyHere ? all.filter(({ checkout }) => checkout === here) : all;
 }
 
 function candidatesOf(
@@ -61,14 +70,14 @@ function onlyOne(candidates: LocalSession[], all: LocalSession[], choice: Choice
   throw new DevloopError('session.not-found', message, { hint: listOf(candidates) });
 }
 
-function noneRuns(all: LocalSession[], { wanted, otherwise }: Choice): DevloopError {
+function noneRuns(all: LocalSession[], { wanted, onlyHere, otherwise }: Choice): DevloopError {
   const crashed = all.filter((one) => !isRunning(one) && (wanted === undefined || one.id === wanted));
   const running = all.filter(isRunning);
-  const where = running.length > 0 ? 'in this checkout' : 'on this machine';
+  const where = onlyHere || running.length > 0 ? 'in this checkout' : 'on this machine';
   const none =
     wanted === undefined
       ? `No session is running ${where}.`
-      : `Session ${wanted} is not running on this machine.`;
+      : `Session ${wanted} is not running ${onlyHere ? 'in this checkout' : 'on this machine'}.`;
   const found = crashed.map(({ id, checkout }) => `Session ${id} of ${checkout} has crashed.`);
   const hint = [nextStep(crashed, running), running.length > 0 ? undefined : otherwise];
   return new DevloopError('session.not-found', [none, ...found].join(' '), {

@@ -159,6 +159,8 @@ export interface Io {
   warnings?: PageWarnings;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
+  /** Sessions of other checkouts are neither used nor named: whoever asks is no person. */
+  onlyHere?: true;
   env: Record<string, string | undefined>;
   cwd: string;
 }

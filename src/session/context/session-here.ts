@@ -5,7 +5,9 @@ import { type LocalSession, withCrashed } from './local-sessions.ts';
 import type { Io } from './options.ts';
 
 /** The session on this machine that a command is about. Says which one if it is that of another checkout. Throws 'session.not-found'. */
-export async function sessionHere({ cwd, env, emit }: Io, choice: Choice): Promise<LocalSession> {
+export async function sessionHere(io: Io, chosenBy: Omit<Choice, 'onlyHere'>): Promise<LocalSession> {
+  const { cwd, env, emit, onlyHere } = io;
+  const choice = { ...chosenBy, onlyHere };
   const here = await checkoutRoot(cwd);
   const chosen = chooseSession(await withCrashed(await thisMachine(env)), here, choice);
   noteOther(chosen, { here, wanted: choice.wanted }, emit);

@@ -47,7 +47,9 @@ export async function sourceOf(
       ? 'To send a saved set to a manager without a session: devloop reviews verify NAME'
       : 'To list a saved set: devloop reviews --set NAME';
   const allowsCrashed = action !== 'replay' && !follow;
-  const chosenSession = chooseSession(all, checkout, { wanted: session, allowsCrashed, otherwise });
+  const chosenSession = chooseSession(all, checkout, {
+    ...{ wanted: session, onlyHere: io.onlyHere, allowsCrashed, otherwise },
+  });
   noteOther(chosenSession, { here: checkout, wanted: session }, io.emit);
   const { id, directory, hasCrashed } = chosenSession;
   if (hasCrashed) io.emit(notice('reviews.of-crashed', { session: id }));

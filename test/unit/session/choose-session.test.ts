@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest';
-import { chooseSession, chooseSessions } from '../../../src/session/context/choose-session.ts';
+import * as choosing from '../../../src/session/context/choose-session.ts';
+import type { LocalSession } from '../../../src/session/context/local-sessions.ts';
+
+type Choice = Partial<choosing.Choice>;
+
+const withDefaults = (choice: Choice) => ({ wanted: undefined, onlyHere: undefined, ...choice });
+const chooseSession = (all: LocalSession[], checkout: string, choice: Choice) =>
+  choosing.chooseSession(all, checkout, withDefaults(choice));
+const chooseSessions = (all: LocalSession[], checkout: string, choice: Choice) =>
+  choosing.chooseSessions(all, checkout, withDefaults(choice));
 
 const session = (id: string, checkout: string) => ({ id, checkout, directory: `/state/${id}` });
 const a = session('a', '/src/a');
@@ -84,4 +93,15 @@ it.each([
   expect(fail).toThrow(expect.objectContaining({ code: 'session.not-found' }));
   for (const { id, checkout } of all)
     expect(fail).toThrow(expect.objectContaining({ hint: expect.stringContaining(`${id}  ${checkout}`) }));
+});
+
+it.each([undefined, 'a'])('for a coding agent, those of other checkouts do not exist (%s)', (wanted) => {
+  const choice = { wanted, onlyHere: true } as const;
+  for (const choose of [chooseSession, chooseSessions]) {
+    const fail = () => choose([a, { ...session('d', '/src/d'), hasCrashed: true }], '/src/b', choice);
+    const message = expect.stringContaining('in this checkout');
+    const hint = expect.not.stringContaining('/src/');
+    expect(fail).toThrow(expect.objectContaining({ code: 'session.not-found', message, hint }));
+  }
+  expect(chooseSession([a, b], '/src/b', { onlyHere: true })).toBe(b);
 });
