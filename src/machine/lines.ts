@@ -16,6 +16,19 @@ export function forwardLines(stream: Readable, onLine: (line: string) => void): 
   });
 }
 
+/**
+ * Whole lines of any length. Rejects with the stream's error. node:readline takes longer to load than most sessions take to answer, and also
+ * ends a line at U+2028, which JSON may contain.
+ */
+export async function* textLines(stream: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of stream) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
+
 function createSplitter(onLine: (line: string) => void): { write(chunk: Buffer): void; end(): void } {
   const decoder = new StringDecoder('utf8');
   let pending = '';

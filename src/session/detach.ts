@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { DevloopError, type ErrorCode } from '../errors.ts';
+import { textLines } from '../machine/lines.ts';
 import { makePath, requireWritable, writeBelow } from '../machine/own-files.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot } from './context/checkout.ts';
@@ -39,7 +39,8 @@ export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Pr
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   exited.catch(() => {});
-  const stop = (): void => void child.kill('SIGTERM');
+  // A second signal would not let it restore everything.
+  const stop = (): void => void (child.killed || child.kill('SIGTERM'));
   io.signal.addEventListener('abort', stop, { once: true });
   try {
     const ready = await untilReady(child.stdio[3] as Readable, io);
@@ -50,6 +51,10 @@ export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Pr
     }
     const values = { pid: child.pid!, file, idleSeconds: idleMs / 1000 };
     io.emit(notice('session.detached', { session: ready.session, ...values }));
+  } catch (error) {
+    stop();
+    await exited;
+    throw error;
   } finally {
     io.signal.removeEventListener('abort', stop);
     child.unref();
@@ -78,7 +83,7 @@ async function untilReady(
   pipe: Readable,
   { emit }: Io,
 ): Promise<Extract<DetachedMessage, { is: 'ready' }> | undefined> {
-  for await (const line of createInterface({ input: pipe })) {
+  for await (const line of textLines(pipe.setEncoding('utf8'))) {
     const message = JSON.parse(line) as DetachedMessage;
     switch (message.is) {
       case 'event':

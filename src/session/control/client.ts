@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
+import { textLines } from '../../machine/lines.ts';
 import type { Emit } from '../../report/events.ts';
 import { PROTOCOL_VERSION, type Reply, type RequestName, type Requests, socketPath } from './requests.ts';
 
@@ -26,7 +27,7 @@ export async function askSession<Name extends RequestName>(
   ended.addEventListener('abort', stop, { once: true });
   try {
     socket.write(`${JSON.stringify({ ...asked, v: PROTOCOL_VERSION, do: name })}\n`);
-    return (await lastReply(linesOf(socket.setEncoding('utf8')), emit)) as Requests[Name]['answer'];
+    return (await lastReply(textLines(socket.setEncoding('utf8')), emit)) as Requests[Name]['answer'];
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DevloopError) throw error;
@@ -34,16 +35,6 @@ export async function askSession<Name extends RequestName>(
   } finally {
     ended.removeEventListener('abort', stop);
     socket.destroy();
-  }
-}
-
-/** Rejects with the stream's error. Does not use node:readline, because loading it takes longer than most answers. */
-async function* linesOf(stream: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  for await (const text of stream) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop()!;
-    yield* lines;
   }
 }
 

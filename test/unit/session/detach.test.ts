@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -61,4 +61,20 @@ it('ends the session if it is interrupted before, and shows how it ends', async 
   interrupt.abort('SIGINT');
   await expect(done).rejects.toBe('SIGINT');
   expect(events).toHaveLength(2);
+});
+
+it('passes on lines of a controller with any character', async () => {
+  const line = 'before\u2028after';
+  const output = { is: 'event', event: { type: 'controller.output', stream: 'stderr', line } };
+  const { events, done } = detached(`say(${JSON.stringify(output)}); say({ is: 'ready', session: 's1' });`);
+  await done;
+  expect(events[0]).toMatchObject({ line });
+});
+
+it('ends the session if it cannot understand it', async () => {
+  const ends = `process.on('SIGTERM', () => { console.log('ended'); process.exit(0); });`;
+  const { done } = detached(`${ends} require('fs').writeSync(3, 'x\\n'); ${STAYS}`);
+  await expect(done).rejects.toThrow(SyntaxError);
+  const [file = ''] = await readdir(join(state, 'devloop/.detached'));
+  expect(await readFile(join(state, 'devloop/.detached', file), 'utf8')).toBe('ended\n');
 });
