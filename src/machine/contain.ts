@@ -9,8 +9,8 @@ export interface Containment {
   env: Record<string, string>;
   /** Called as soon as the program runs, in a session of its own. */
   hold(leader: number): void;
-  /** Called when the program has exited, or was never started. True if something that it had started was still running a moment later, and was killed. */
-  end(leader: number | undefined): Promise<boolean>;
+  /** Called when the program has exited, or was never started. Kills what it had started and what is still running a moment later. */
+  end(leader: number | undefined): Promise<void>;
 }
 
 /** Processes inherit their environment, also those that leave the program's session. */
@@ -34,7 +34,8 @@ for attempt in 1 2 3 4 5; do
   for file in $found; do file=\${file%/environ}; kill -s KILL "\${file#/proc/}"; done
 done`;
 
-export function contain(): Containment {
+/** `onLeft`: something had to be killed. */
+export function contain(onLeft: () => void): Containment {
   const value = randomBytes(8).toString('hex');
   const mark = `${MARK}=${value}`;
   const guard = spawn('/bin/sh', ['-c', GUARD, 'devloop-guard', mark], {
@@ -56,12 +57,12 @@ export function contain(): Containment {
     async end(leader) {
       if (leader === undefined) {
         guard.stdin.end('done\n');
-        return false;
+        return;
       }
       const hasFinished = await pollUntil(isGone(leader, false), { everyMs: POLL_MS, limitMs: FINISH_MS });
       if (!hasFinished) await pollUntil(isGone(leader, true), { everyMs: POLL_MS, limitMs: KILLED_MS });
       guard.stdin.end('done\n');
-      return !hasFinished;
+      if (!hasFinished) onLeft();
     },
   };
 }

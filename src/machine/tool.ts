@@ -19,8 +19,8 @@ export interface ToolOptions {
   stdio?: (number | 'ignore')[];
   /** How long it has after an abort, and what is called if it is killed then. */
   grace?: { ms: number; onKilled(): void };
-  /** Whether all that the program has started ends with it, and with this process, even if that is killed. */
-  contained?: true;
+  /** All that the program has started ends with it, and with this process, even if that is killed. `onLeft`: something had to be killed. */
+  contained?: { onLeft(): void };
 }
 
 export interface ToolResult {
@@ -33,8 +33,6 @@ export interface ToolResult {
   output: string;
   /** Whether the program could not be started, because its file is missing or not executable. */
   missing: boolean;
-  /** Whether something that the program had started, which was to end with it, had to be killed. */
-  left: boolean;
 }
 
 /** How long an interrupted program gets to clean up: `go build` removes its work directory, which can hold gigabytes. */
@@ -45,7 +43,7 @@ const POLL_MS = 10;
 
 const NOT_STARTED: ToolResult = {
   ...{ code: null, signal: null, stdout: '', stderr: '', output: '' },
-  ...{ missing: false, left: false },
+  missing: false,
 };
 
 /**
@@ -53,14 +51,14 @@ const NOT_STARTED: ToolResult = {
  * group.
  */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  const { cwd, env, signal, input, keeps, onErrors, stdio, grace } = options;
+  const { cwd, env, signal, input, keeps, onErrors, stdio, grace, contained } = options;
   signal?.throwIfAborted();
   const result: ToolResult = { ...NOT_STARTED };
   const [named = '', ...args] = command;
   // A path is the caller's own; a name must not be that of a program in the current directory, which can be a checkout.
   const found = named.includes('/') ? { path: named } : findProgram(named, (env ?? process.env).PATH);
   if ('why' in found) return { ...result, missing: true };
-  const containment = options.contained && contain();
+  const containment = contained && contain(contained.onLeft);
   const child = spawn(found.path, args, {
     detached: true,
     stdio: stdio ?? [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -74,9 +72,10 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   if (child.stderr) collect(child.stderr, { result, name: 'stderr', keeps });
   if (onErrors) child.stderr?.on('data', onErrors);
   const ended = new AbortController();
+  const graceMs = grace?.ms ?? INTERRUPT_MS;
   const interrupt = async () => {
     if (child.pid === undefined) return;
-    await endGroup(child.pid, 'SIGINT', grace?.ms ?? INTERRUPT_MS, ended.signal);
+    await endGroup(child.pid, 'SIGINT', graceMs, ended.signal);
     if (!ended.signal.aborted) grace?.onKilled();
   };
   signal?.addEventListener('abort', interrupt, { signal: ended.signal });
@@ -91,8 +90,10 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
       resolve();
     });
   });
+  // The grace is for all of the group: a shell ends at once, and what it has started may still clean up.
+  if (containment && signal?.aborted) await groupEnds(child.pid, graceMs + OUTPUT_MS);
   ended.abort();
-  if (containment) result.left = await containment.end(child.pid);
+  await containment?.end(child.pid);
   signal?.throwIfAborted();
   return result;
 }
@@ -108,11 +109,15 @@ async function closeOutput(
 ): Promise<void> {
   await sleep(OUTPUT_MS, AbortSignal.any([ended, signal]));
   if (ended.aborted) return;
-  const isEmpty = async (): Promise<boolean> => !(await hasRunningMember(pid!));
-  if (signal.aborted)
-    await pollUntil(isEmpty, { everyMs: POLL_MS, limitMs: 2 * INTERRUPT_MS, signal: ended });
+  if (signal.aborted) await groupEnds(pid, 2 * INTERRUPT_MS, ended);
   stdout?.destroy();
   stderr?.destroy();
+}
+
+async function groupEnds(group: number | undefined, limitMs: number, signal?: AbortSignal): Promise<void> {
+  if (group === undefined) return;
+  const isEmpty = async (): Promise<boolean> => !(await hasRunningMember(group));
+  await pollUntil(isEmpty, { everyMs: POLL_MS, limitMs, ...(signal && { signal }) });
 }
 
 function collect(

@@ -95,19 +95,19 @@ async function run(
   { io, work: { emit, signal } }: RunningSession,
 ): Promise<ToolResult> {
   const onKilled = (): void => emit(notice('test.killed', { command, seconds: GRACE_SECONDS }));
+  const onLeft = (): void => emit(notice('test.left', { command }));
   const ending = Promise.withResolvers<void>();
   const waits = { for: 'the command to end', limitSeconds: GRACE_SECONDS };
   signal.addEventListener('abort', () => void reportWhileWaiting(ending.promise, waits, emit), {
     once: true,
   });
   const result = await runTool(command, {
-    ...{ cwd: io.cwd, env, signal, contained: true },
+    ...{ cwd: io.cwd, env, signal, contained: { onLeft } },
     ...{ stdio: [0, stdout, 2], grace: { ms: GRACE_SECONDS * 1000, onKilled } },
   }).finally(ending.resolve);
   const [program = ''] = command;
   // Its file is there, so what reads it is not.
   if (result.missing) throw notExecutable(program, `head -n 1 ${shellWord(program)}`);
-  if (result.left) emit(notice('test.left', { command }));
   return result;
 }
 

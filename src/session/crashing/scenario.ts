@@ -30,7 +30,7 @@ export function createScenario(
       env,
       signal: limited,
       keeps: LONGEST_OUTPUT,
-      contained: true,
+      contained: { onLeft() {} },
     }).catch((error: unknown) => {
       signal.throwIfAborted();
       if (limited.aborted) return undefined;

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { pollUntil } from '../../../src/async.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
 import { runTool } from '../../../src/machine/tool.ts';
+import { directoryWith } from '../controller/support/places.ts';
 
 const TOOL = join(import.meta.dirname, '../../../src/machine/tool.ts');
 /** One process that stays in the session of the program, and one that leaves it. Both keep nothing open, and the program ends or waits. */
@@ -25,8 +27,10 @@ async function areGone(pids: number[]): Promise<boolean> {
 test.runIf(process.platform === 'linux')(
   'what a contained program has started ends with it, also outside of its session',
   async () => {
-    const { code, stdout, left } = await runTool(STARTS('exit 3'), { contained: true });
-    expect([code, left]).toEqual([3, true]);
+    const onLeft = vi.fn();
+    const { code, stdout } = await runTool(STARTS('exit 3'), { contained: { onLeft } });
+    expect(code).toBe(3);
+    expect(onLeft).toHaveBeenCalledOnce();
     const pids = pidsIn(stdout);
     expect(pids).toHaveLength(2);
     expect(await areGone(pids)).toBe(true);
@@ -35,16 +39,48 @@ test.runIf(process.platform === 'linux')(
 
 test('what ends on its own is not killed', async () => {
   const words = ['sh', '-c', 'sleep 0.2 & exit 0'];
-  expect(await runTool(words, { contained: true })).toMatchObject({ code: 0, left: false });
-  expect(await runTool(['/nowhere'], { contained: true })).toMatchObject({ missing: true, left: false });
+  const contained = { onLeft: () => expect.unreachable() };
+  expect(await runTool(words, { contained })).toMatchObject({ code: 0 });
+  expect(await runTool(['/nowhere'], { contained })).toMatchObject({ missing: true });
 });
+
+test.runIf(process.platform === 'linux')(
+  'after an interruption, what it has started may clean up for as long as itself, and what ignores that is reported',
+  async () => {
+    const directory = await directoryWith({});
+    const interruptedAfter = async (words: string, ms: number) => {
+      await using output = await open(join(directory, 'output'), 'w+');
+      const read = async () => (await readFile(join(directory, 'output'), 'utf8')).trim().split('\n');
+      const interrupt = new AbortController();
+      const said: string[] = [];
+      const running = runTool(['bash', '-c', words], {
+        ...{ signal: interrupt.signal, stdio: ['ignore', output.fd, output.fd] },
+        grace: { ms, onKilled: () => void said.push('killed') },
+        contained: { onLeft: () => void said.push('left') },
+      });
+      await pollUntil(async () => (await read()).includes('runs'), { everyMs: 20, limitMs: 10_000 });
+      interrupt.abort(new Error('Ctrl-C'));
+      await expect(running).rejects.toThrow('Ctrl-C');
+      return [...(await read()), ...said];
+    };
+    // Without the handler, a process in the background of a shell ignores SIGINT.
+    const child = (onInt: string) =>
+      `process.on('SIGINT', () => ${onInt}); console.error('runs'); setInterval(() => {}, 1000)`;
+    const inShell = (script: string) => `${process.execPath} -e "${script}" & wait`;
+    const cleansUp = child("setTimeout(() => { console.error('clean'); process.exit() }, 1500)");
+    expect(await interruptedAfter(inShell(cleansUp), 20_000)).toEqual(['runs', 'clean']);
+    expect(await interruptedAfter(inShell(child('{}')), 100)).toEqual(['runs', 'killed']);
+    const leaves = "setsid sh -c 'echo runs >&2; exec sleep 60 2>/dev/null' >/dev/null & wait";
+    expect(await interruptedAfter(leaves, 20_000)).toEqual(['runs', 'left']);
+  },
+);
 
 test.runIf(process.platform === 'linux')(
   'a contained program and what it has started end with the process that is killed',
   async () => {
     const words = JSON.stringify(STARTS('echo $$; sleep 60'));
     const script = `const { runTool } = await import(${JSON.stringify(TOOL)});
-      await runTool(${words}, { contained: true, stdio: ['ignore', 1, 2] });`;
+      await runTool(${words}, { contained: { onLeft() {} }, stdio: ['ignore', 1, 2] });`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
