@@ -49,9 +49,11 @@ export async function install(
       const { objects, leftOut } = toInstall(declared, pair);
       installer.sayOnce(leftOut);
       const known = new Map(before.map((object) => [keyOf(object), JSON.stringify(object)]));
-      const isNew = (object: Declared): boolean =>
-        known.get(keyOf(object)) !== JSON.stringify(object) && !TAKEN_OVER.has(object.kind ?? '');
-      const changed = objects.map((stage) => stage.filter(isNew));
+      const isDue = (object: Declared): boolean => {
+        const was = known.get(keyOf(object));
+        return was === undefined || (was !== JSON.stringify(object) && !TAKEN_OVER.has(object.kind ?? ''));
+      };
+      const changed = objects.map((stage) => stage.filter(isDue));
       const now = new Set(objects.flat().map(keyOf));
       const gone = before.filter((one) => !now.has(keyOf(one)) && !STAYS.has(one.kind ?? ''));
       before = objects.flat();

@@ -59,6 +59,24 @@ test('only what has changed is written again, what is gone is deleted, and CRDs 
   ]);
 });
 
+test('a Namespace, a Service and a Deployment that are new in the checkout are created', async () => {
+  const { update, writes } = await installed([service('hooks')]);
+  writes();
+  const inOther = { metadata: { name: 'settings', namespace: 'other' } };
+  await update([
+    service('hooks'),
+    service('metrics'),
+    object('Deployment', 'more'),
+    object('ConfigMap', '', inOther),
+  ]);
+  expect(writes()).toEqual([
+    'PATCH namespace/other',
+    'PATCH service/metrics',
+    'PATCH deployment/more',
+    'PATCH configmap/settings',
+  ]);
+});
+
 test('a Service that is new, and what is left out, is said once', async () => {
   const { update, codes } = await installed([service('hooks'), hook('hooks'), object('Job', 'a')]);
   expect(codes()).toEqual(['embedded.left-out']);
