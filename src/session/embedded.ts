@@ -67,7 +67,10 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
     if (kept) io.emit(notice('embedded.kept', { directory: place.kept, isNew: !kept.isOld }));
     const given = { ...options.given, context: CONTEXT };
     const own = { ...options, given, kubeconfig, embedded: { ended, ready }, yes: true };
-    await using following = await followCheckout({ root, manifests, rendered, installation }, io);
+    // With a guest, nothing that is saved counts, so that everything is about one build.
+    await using following = guest
+      ? undefined
+      : await followCheckout({ root, manifests, rendered, installation }, io);
     await up(own, { ...io, emit: quietly(io.emit, following) }, guest);
   } catch (error) {
     // Without its API server, everything else fails, too.
@@ -75,12 +78,12 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
   }
 }
 
-/** What is changed in an API server that nobody else uses is of no interest, and it follows the checkout. */
-function quietly(emit: Emit, following: Following): Emit {
+/** What is changed in an API server that nobody else uses is of no interest. */
+function quietly(emit: Emit, following: Following | undefined): Emit {
   const noticePods = createPodsNotice(emit);
   return (event, ...rest) => {
-    following.observe(event);
-    if (event.type !== 'change' && event.type !== 'manifest') emit(event, ...rest);
+    following?.observe(event);
+    if (event.type !== 'change') emit(event, ...rest);
     noticePods(event);
   };
 }

@@ -51,8 +51,13 @@ export async function serve(session: Session, serving: ServeParts): Promise<void
     followKeyPairs(search, pairs, useRenewed, { emit, signal }),
     supervisor &&
       followConfiguration({ replanning, keyPairMounts: mountPointsOf(pairs, target.manager) }, work),
-    followManifests({ root: context.root, groups: session.facts.groups, target }, work),
-    session.options.embedded ? undefined : noticeStale(place, { ...work, env: session.io.env }),
+    // That of an embedded session is made of the checkout's manifests.
+    ...(session.options.embedded
+      ? []
+      : [
+          followManifests({ root: context.root, groups: session.facts.groups, target }, work),
+          noticeStale(place, { ...work, env: session.io.env }),
+        ]),
   ]);
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);
