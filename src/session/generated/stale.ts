@@ -20,12 +20,12 @@ const WORDS: Record<ManifestDifference['is'], string> = {
  * `scratch`. The session goes on, whatever is in the checkout.
  */
 export async function noticeStale(place: Place, io: StaleIo): Promise<void> {
-  const generating = await Generating.of(place.root);
-  const { isMissing, old } = (await generating?.age()) ?? { isMissing: false, old: [] };
-  // Other code with markers is edited all the time, and `devloop rbac` compares roles.
-  const types = old.filter(({ generator }) => generator === 'crd').map(({ directory }) => directory);
-  if (generating === undefined || (!isMissing && types.length === 0)) return;
   try {
+    const generating = await Generating.of(place.root);
+    const { isMissing, old } = (await generating?.age()) ?? { isMissing: false, old: [] };
+    // Other code with markers is edited all the time, and `devloop rbac` compares roles.
+    const types = old.filter(({ generator }) => generator === 'crd').map(({ directory }) => directory);
+    if (generating === undefined || (!isMissing && types.length === 0)) return;
     const found = await generating.program(io);
     if ('command' in found) await report(generating, found.command, place, io);
     else if (types.length > 0)
