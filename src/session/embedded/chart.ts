@@ -2,7 +2,8 @@ import { dirname, join, relative } from 'node:path';
 import { Checkout, isFile } from '../../checkout/files.ts';
 import { DevloopError } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
-import { runTool } from '../../machine/tool.ts';
+import { runWithin } from '../../machine/limited-tool.ts';
+import type { ToolResult } from '../../machine/tool.ts';
 import type { Io } from '../context/options.ts';
 import type { Declared } from './objects.ts';
 import { objectsIn } from './yaml.ts';
@@ -10,6 +11,8 @@ import { objectsIn } from './yaml.ts';
 /** Where kubebuilder's plugin writes one. */
 const PLUGIN = 'dist/chart';
 const CHART = 'Chart.yaml';
+/** A base or a chart can be on another machine. */
+export const RENDER_MS = 60_000;
 const LONGEST_ERROR = 4_000;
 
 /** Kinds without a namespace, which charts create. Helm puts everything else into the namespace of the release. */
@@ -47,18 +50,24 @@ export async function renderChart(
   const release = await nameOf(join(root, chart, CHART));
   const namespace = `${release}-system`;
   const words = ['template', release, join(root, chart), '--namespace', namespace, '--include-crds'];
-  const { code, stdout, stderr } = await runTool([helm.path, ...words], { cwd, env, signal });
-  if (code !== 0)
+  const result = await runWithin(RENDER_MS, [helm.path, ...words], { cwd, env, signal });
+  if (result?.code !== 0)
     throw new DevloopError(
       'embedded.manifests',
-      `The chart cannot be rendered (helm template ${chart}):\n${stderr.trim().slice(0, LONGEST_ERROR)}`,
+      `The chart cannot be rendered (helm template ${chart}):\n${whyNot(result)}`,
       { hint: `helm template ${chart}` },
     );
-  return (await objectsIn(stdout, chart)).map((object) =>
+  return (await objectsIn(result.stdout, chart)).map((object) =>
     object.metadata.namespace !== undefined || CLUSTER_WIDE.has(object.kind ?? '')
       ? object
       : { ...object, metadata: { ...object.metadata, namespace } },
   );
+}
+
+/** The end of an error about a program that renders. `result`: undefined if the program did not end. */
+export function whyNot(result: Pick<ToolResult, 'stderr'> | undefined): string {
+  if (result === undefined) return `it did not end within ${RENDER_MS / 1000} s`;
+  return result.stderr.trim().slice(0, LONGEST_ERROR);
 }
 
 async function nameOf(file: string): Promise<string> {

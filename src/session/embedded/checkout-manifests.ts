@@ -24,7 +24,7 @@ export class CheckoutManifests {
   readonly #io: Io;
   readonly #generating: Generating | undefined;
   #generated: Generated | undefined;
-  #said: unknown;
+  readonly #said = new Map<string, unknown>();
 
   private constructor(place: Place, io: Io, generating: Generating | undefined) {
     this.#place = place;
@@ -56,21 +56,25 @@ export class CheckoutManifests {
     });
   }
 
-  async render(): Promise<Rendered> {
+  async render(signal = this.#io.signal): Promise<Rendered> {
     if (this.#generating && this.#generated)
       this.#generated = await this.#generating.compared(this.#generated.directory);
     this.#say();
     const { root, assets, scratch } = this.#place;
-    return await renderCheckout({ root, generated: this.#generated, assets, scratch }, this.#io);
+    const from = { root, generated: this.#generated, assets, scratch };
+    const rendered = await renderCheckout(from, { ...this.#io, signal });
+    const { added } = rendered;
+    if (this.#isNew('added', added) && added) this.#io.emit(notice('manifests.webhooks-added', added));
+    return rendered;
   }
 
   /** Generates again if the code says something else to a generator. Returns whether it does. */
-  async regenerate(): Promise<boolean> {
+  async regenerate(signal: AbortSignal): Promise<boolean> {
     const generating = this.#generating;
     if (generating === undefined || !(await generating.sources.haveChanged())) return false;
-    const found = await generating.program(this.#io);
+    const found = await generating.program({ ...this.#io, signal });
     if ('why' in found) return false;
-    await this.#run(generating, found.command);
+    await this.#run(generating, found.command, signal);
     return true;
   }
 
@@ -98,20 +102,25 @@ export class CheckoutManifests {
     return undefined;
   }
 
-  async #run(generating: Generating, command: string[]): Promise<void> {
+  async #run(generating: Generating, command: string[], signal = this.#io.signal): Promise<void> {
     const before = this.#generated?.directory;
-    this.#generated = await generating.run(command, this.#place.scratch, this.#io);
+    this.#generated = await generating.run(command, this.#place.scratch, { ...this.#io, signal });
     if (before) await rm(before, { recursive: true, force: true });
   }
 
   #say(): void {
     const { missing = [], old = [] } = this.#generated ?? {};
-    const now = { missing, old };
-    if (isDeepStrictEqual(now, this.#said)) return;
-    this.#said = now;
+    if (!this.#isNew('generated', { missing, old })) return;
     const { command = '' } = this.#generating ?? {};
     if (missing.length + old.length > 0)
       this.#io.emit(notice('manifests.generated', { missing, old, command }));
+  }
+
+  /** Each save renders again, and most change nothing about this. */
+  #isNew(what: string, now: unknown): boolean {
+    const isNew = !isDeepStrictEqual(now, this.#said.get(what));
+    this.#said.set(what, now);
+    return isNew;
   }
 }
 

@@ -38,7 +38,7 @@ export async function followCheckout(
   async function update(isDue: () => Promise<boolean>): Promise<void> {
     try {
       if (signal.aborted || !(await isDue())) return;
-      const { objects } = await manifests.render();
+      const { objects } = await manifests.render(signal);
       const changed = await installation.update(objects);
       if (changed.length > 0) emit(notice('manifests.updated', { objects: changed }));
     } catch (error) {
@@ -49,7 +49,7 @@ export async function followCheckout(
 
   const generated = async (): Promise<boolean> => {
     notGenerated = undefined;
-    return await manifests.regenerate().catch((error: unknown) => {
+    return await manifests.regenerate(signal).catch((error: unknown) => {
       if (!signal.aborted) notGenerated = messageOf(error);
       return false;
     });
@@ -57,6 +57,7 @@ export async function followCheckout(
   const next = (isDue: () => Promise<boolean>): void => {
     running = running.then(() => update(isDue));
   };
+  const notFollowed = (cause: string, next?: string): void => emit(notice('watch.failed', { cause, next }));
   let isWaiting = false;
   const onPath = async (): Promise<void> => {
     if (isWaiting) return;
@@ -71,7 +72,7 @@ export async function followCheckout(
       recursive: true,
       isOutside: () => false,
     },
-    { onPath: () => void onPath(), onBack: () => void onPath(), onError: () => {} },
+    { onPath: () => void onPath(), onBack: () => void onPath(), onError: notFollowed },
     signal,
   );
   return {

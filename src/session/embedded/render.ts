@@ -3,12 +3,11 @@ import { basename, dirname, join } from 'node:path';
 import { isFile } from '../../checkout/files.ts';
 import { DevloopError } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
+import { runWithin } from '../../machine/limited-tool.ts';
 import { readTextFile } from '../../machine/text-file.ts';
-import { runTool } from '../../machine/tool.ts';
-import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, overlay } from '../generated/generate.ts';
-import { chartOf, renderChart } from './chart.ts';
+import { chartOf, RENDER_MS, renderChart, whyNot } from './chart.ts';
 import { type Declared, isWebhookConfiguration } from './objects.ts';
 import { plainObjects } from './plain.ts';
 import { objectsIn } from './yaml.ts';
@@ -19,6 +18,13 @@ export interface Rendered {
   from: string;
   /** What of the checkout the objects are made of: directories, or a file. */
   watched: string[];
+  /** The webhooks that the overlay leaves out, and that are among the objects. */
+  added?: Added;
+}
+
+interface Added {
+  directory: string;
+  webhooks: string;
 }
 
 export interface RenderedFrom {
@@ -36,7 +42,6 @@ const BUNDLE = 'dist/install.yaml';
 const WEBHOOK_PATCH = 'manager_webhook_patch.yaml';
 /** What the Makefile's `deploy` builds. */
 const BUILT = /kustomize(?:\)|\})?"? build\s+([\w./-]+)|apply -k\s+([\w./-]+)/gi;
-const LONGEST_ERROR = 4_000;
 
 /** The objects that `make deploy` would create. Throws 'embedded.manifests'. */
 export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Rendered> {
@@ -44,7 +49,7 @@ export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Render
   const source = await sourceOf(root);
   const { name } = source;
   if (source.is === 'overlay')
-    return { objects: await kustomized(name, from, io), from: name, watched: [topOf(name)] };
+    return { ...(await kustomized(name, from, io)), from: name, watched: [topOf(name)] };
   if (source.is === 'chart')
     return { objects: await renderChart(root, name, io), from: name, watched: [name] };
   if (source.is === 'bundle') {
@@ -84,7 +89,11 @@ async function fileOf(directory: string): Promise<string | undefined> {
   return FILES.map((file) => join(directory, file)).find(isFile);
 }
 
-async function kustomized(directory: string, from: RenderedFrom, io: Io): Promise<Declared[]> {
+async function kustomized(
+  directory: string,
+  from: RenderedFrom,
+  io: Io,
+): Promise<{ objects: Declared[]; added?: Added }> {
   const { root, generated, assets } = from;
   await using copies = new AsyncDisposableStack();
   const copy = async (): Promise<string> =>
@@ -96,12 +105,11 @@ async function kustomized(directory: string, from: RenderedFrom, io: Io): Promis
     !objects.some(isWebhookConfiguration) &&
     isFile(join(place, webhooks, 'manifests.yaml')) &&
     (await fileOf(join(place, webhooks))) !== undefined;
-  if (!isLeftOut) return objects;
+  if (!isLeftOut) return { objects };
   const more = generated === undefined ? await copy() : place;
   await addWebhooks(join(more, directory));
   const all = await objectsIn(await kustomize(join(more, directory), assets, io), directory);
-  io.emit(notice('manifests.webhooks-added', { directory, webhooks }));
-  return all;
+  return { objects: all, added: { directory, webhooks } };
 }
 
 /** Does what kubebuilder's comments in this file ask for: `uncomment all the sections with [WEBHOOK] prefix`. */
@@ -129,12 +137,12 @@ async function kustomize(directory: string, assets: string, { env, signal, cwd }
       'Neither kubectl nor kustomize is installed, and the manifests have to be rendered.',
       { hint: 'Install kubectl, or: make kustomize, with bin/ in PATH' },
     );
-  const { code, stdout, stderr } = await runTool([...command, directory], { cwd, env, signal });
-  if (code === 0) return stdout;
+  const result = await runWithin(RENDER_MS, [...command, directory], { cwd, env, signal });
+  if (result?.code === 0) return result.stdout;
   const shown = join(basename(dirname(directory)), basename(directory));
   throw new DevloopError(
     'embedded.manifests',
-    `The manifests cannot be rendered (${command.slice(1).join(' ')} ${shown}):\n${stderr.trim().slice(0, LONGEST_ERROR)}`,
+    `The manifests cannot be rendered (${command.slice(1).join(' ')} ${shown}):\n${whyNot(result)}`,
     { hint: 'make manifests generate' },
   );
 }

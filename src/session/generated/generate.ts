@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ManifestGeneration, manifestGeneration } from '../../checkout/make/controller-gen.ts';
 import { DevloopError } from '../../errors.ts';
 import { findProgram, isExecutableFile } from '../../machine/find-program.ts';
+import { runWithin } from '../../machine/limited-tool.ts';
 import { readTextFile } from '../../machine/text-file.ts';
-import { runTool } from '../../machine/tool.ts';
 import type { Io } from '../context/options.ts';
 import { ManifestSources } from './sources.ts';
 
@@ -74,16 +74,17 @@ export class Generating {
   /** Throws 'embedded.manifests' with what controller-gen says. */
   async run(command: string[], scratch: string, io: Running): Promise<Generated> {
     const directory = await mkdtemp(join(scratch, 'generated-'));
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(GENERATE_MS)]);
     for (const { words, outputs } of this.#generation.calls) {
       const places = [...outputs].map(
         // A path can have characters that mean something to controller-gen.
         ([generator, below]) =>
           `output:${generator}:artifacts:config=${JSON.stringify(join(directory, below))}`,
       );
-      const options = { cwd: this.root, env: io.env, signal };
-      const { code, output } = await runTool([...command, ...words, ...places], options);
-      if (code !== 0) throw notGenerated(output, this.command);
+      const options = { cwd: this.root, env: io.env, signal: io.signal };
+      const result = await runWithin(GENERATE_MS, [...command, ...words, ...places], options);
+      if (result === undefined)
+        throw notGenerated(`It did not end within ${GENERATE_MS / 1000} s.`, this.command);
+      if (result.code !== 0) throw notGenerated(result.output, this.command);
     }
     return await this.compared(directory);
   }
@@ -139,13 +140,8 @@ function ignoreMissing(error: NodeJS.ErrnoException): void {
 }
 
 async function versionOf(file: string, { env, signal }: Running): Promise<string | undefined> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(VERSION_MS)]);
-  const { stdout } = await runTool([file, '--version'], { env, signal: limited }).catch((error) => {
-    signal.throwIfAborted();
-    if (limited.aborted) return { stdout: '' };
-    throw error;
-  });
-  return /v\d\S*/.exec(stdout)?.[0];
+  const result = await runWithin(VERSION_MS, [file, '--version'], { env, signal });
+  return /v\d\S*/.exec(result?.stdout ?? '')?.[0];
 }
 
 /** YAML can be written in several ways, and a file can have a licence at its top. */
