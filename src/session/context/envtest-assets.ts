@@ -1,7 +1,8 @@
-import { access, constants, open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, constants, open, readdir, realpath } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
 import { ARCH, OS } from '../../checkout/make/host.ts';
 import { homeDirectory } from '../../machine/account.ts';
+import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
 import { shortened } from '../../phrases.ts';
@@ -83,6 +84,19 @@ function store(env: Env): string {
   return OS === 'darwin'
     ? join(home, 'Library/Application Support/io.kubebuilder.envtest')
     : join(env.XDG_DATA_HOME || join(home, '.local/share'), 'kubebuilder-envtest');
+}
+
+/** Whether the checkout has put the programs there, so that only who trusts it runs them. */
+export async function areOfCheckout(directory: string, checkout: string): Promise<boolean> {
+  const files = [directory, ...NAMES.map((name) => join(directory, name))];
+  const [root, ...real] = await Promise.all([checkout, ...files].map((file) => realpath(file)));
+  return !leadsOut(relative(checkout, directory)) || real.some((file) => !leadsOut(relative(root!, file)));
+}
+
+/** The version that setup-envtest's name for a directory says; undefined if the name says none. */
+export function storedVersion(directory: string): string | undefined {
+  const [, major, minor, patch] = STORED.exec(basename(directory)) ?? [];
+  return major && `v${major}.${minor}.${patch}`;
 }
 
 /** The version of kube-apiserver, such as `v1.36.3`, or why the programs do not run here. */

@@ -1,14 +1,16 @@
 import { isCheckout } from '../context/checkout.ts';
 import {
   type AssetsFound,
+  areOfCheckout,
   findAssets,
   inspectAssets,
   installCommand,
   minorOf,
   setupEnvtest,
+  storedVersion,
   wantedVersion,
 } from '../context/envtest-assets.ts';
-import { type Check, type Finding, NothingToCheck } from './check.ts';
+import { type Check, type Finding, NotChecked, NothingToCheck } from './check.ts';
 
 /** What will the operator's own tests, and `up --embedded`, run against? `up` does not need to know, but the operator's author does. */
 export const envtestCheck: Check = {
@@ -18,7 +20,7 @@ export const envtestCheck: Check = {
   async run({ root, io, version }, signal) {
     if (!isCheckout(root)) throw new NothingToCheck(`${root} is not a checkout`);
     const { directory, problems } = await findAssets(root, io.env);
-    const inspected = directory === undefined ? undefined : await inspectAssets(directory, signal);
+    const inspected = directory === undefined ? undefined : await inspect(directory, root, signal);
     const broken = inspected && 'problem' in inspected ? [inspected.problem] : [];
     return envtestFinding({
       named: io.env.KUBEBUILDER_ASSETS,
@@ -30,6 +32,18 @@ export const envtestCheck: Check = {
     });
   },
 };
+
+/** Nobody has said yet that the checkout is trusted, so its own programs are not run. */
+async function inspect(
+  directory: string,
+  root: string,
+  signal: AbortSignal,
+): ReturnType<typeof inspectAssets> {
+  if (!(await areOfCheckout(directory, root))) return await inspectAssets(directory, signal);
+  const version = storedVersion(directory);
+  if (version !== undefined) return { version: `${version} (by its directory; not run)` };
+  throw new NotChecked(`the programs in ${directory} are the checkout's own, and doctor does not run them`);
+}
 
 export interface Envtest extends AssetsFound {
   /** The value of the variable KUBEBUILDER_ASSETS. */
