@@ -7,6 +7,7 @@ import {
   ids,
   namespace,
   READS,
+  RUNS_CODE,
   session,
   since,
   sinceTime,
@@ -109,10 +110,10 @@ export const RECORDED_TOOLS: Tool[] = [
     name: 'reviews_verify',
     title: 'Verify a saved set',
     description:
-      'Builds the manager of the checkout, starts it without a cluster, sends it a set of reviews that was saved in testdata/reviews, and checks that it answers as before. Without a name, lists the sets. Works without a session, and not beside one that uses the same port.',
+      'Builds the manager of the checkout, starts it without a cluster, sends it a set of reviews that was saved in testdata/reviews, and checks that it answers as before: runs code of this checkout, and the commands of its devloop.yaml. Without a name, lists the sets. Works without a session, and not beside one that uses the same port.',
     input: { set: set.optional() },
     ...{
-      annotations: CHANGES,
+      annotations: RUNS_CODE,
       command: 'reviews',
       keeps: 'last',
       ask: 'Show the reviews that differ with reviews_show.',

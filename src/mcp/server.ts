@@ -39,7 +39,7 @@ export async function serveMcp(options: McpOptions, io: Io): Promise<void> {
   const call = (one: Tool, input: unknown, cancelled: AbortSignal): Promise<Answer> => {
     const answer = answerOf(one, input, {
       ...{ own, complete: options.complete },
-      io: { env: io.env, cwd: io.cwd, onlyHere: true, signal: AbortSignal.any([signal, cancelled]) },
+      io: { env: io.env, cwd: io.cwd, forAgent: true, signal: AbortSignal.any([signal, cancelled]) },
     });
     running.add(answer);
     void answer.finally(() => running.delete(answer));

@@ -6,7 +6,18 @@ import { checkoutRoot } from '../session/context/checkout.ts';
 import { thisMachine } from '../session/context/local-machine.ts';
 import { localSessions } from '../session/context/local-sessions.ts';
 import type { Io } from '../session/context/options.ts';
-import { CHANGES, INTERRUPTS, namespace, READS, session, since, type Tool, text, tool } from './tool.ts';
+import {
+  CHANGES,
+  INTERRUPTS,
+  namespace,
+  READS,
+  RUNS_CODE,
+  session,
+  since,
+  type Tool,
+  text,
+  tool,
+} from './tool.ts';
 
 const SHELL = 'All of it: the command of the same name, in a shell.';
 const PLACE = { context: text('context of the kubeconfig'), namespace };
@@ -18,9 +29,9 @@ export const SESSION_TOOLS: Tool[] = [
     name: 'start',
     title: 'Start a session without a cluster',
     description:
-      'Starts an API server on this machine with what the checkout would deploy, and builds and runs the operator against it (devloop up --embedded). Answers when it is ready, with the kubeconfig for kubectl; if that takes longer than `seconds`, call it again to go on waiting. The session ends with `stop`, and with this server.',
+      'Starts an API server on this machine with what the checkout would deploy, and builds and runs the operator against it (devloop up --embedded): runs code of this checkout, and the commands of its devloop.yaml. Answers when it is ready, with the kubeconfig for kubectl; if that takes longer than `seconds`, call it again to go on waiting. The session ends with `stop`, and with this server.',
     input: { seconds },
-    ...{ annotations: CHANGES, command: 'up', keeps: 'last', ask: SHELL },
+    ...{ annotations: RUNS_CODE, command: 'up', keeps: 'last', ask: SHELL },
     async run({ seconds }, io, own) {
       if (!own.isStarted()) await requireNone(io);
       await own.start(seconds * 1000, io);
@@ -52,12 +63,12 @@ export const SESSION_TOOLS: Tool[] = [
     name: 'doctor',
     title: 'Check whether devloop up would work',
     description:
-      'Checks what devloop up needs in the cluster of the current context: access, permissions, the operator, its certificate, the routes to this machine, the toolchain. Creates temporary objects in the cluster, and deletes them. Use it before you ask a person to start a session on a cluster.',
-    input: PLACE,
-    ...{ annotations: { ...CHANGES, openWorldHint: true }, command: 'doctor', keeps: 'first', ask: SHELL },
-    async run(place, io) {
+      'Checks what devloop up needs in the cluster of the current context: access, permissions, the operator, its certificate, the toolchain. Writes nothing to the cluster: a person has to check the routes to this machine, with devloop doctor in a terminal. Runs tools of the checkout, such as its Python. Use it before you ask a person to start a session on a cluster.',
+    input: { namespace },
+    ...{ annotations: RUNS_CODE, command: 'doctor', keeps: 'first', ask: SHELL },
+    async run({ namespace }, io) {
       const { doctor } = await import('../session/doctor.ts');
-      await doctor({ given: given(place) }, io);
+      await doctor({ given: given({ namespace }) }, io);
     },
   }),
   waitTool(
@@ -68,7 +79,7 @@ export const SESSION_TOOLS: Tool[] = [
   waitTool(
     'restart',
     'Build and restart the controller',
-    'Builds and restarts the controller of a session, even if nothing has changed, and waits until it serves. An edit needs no restart: use `wait`.',
+    'Builds and restarts the controller of a session, even if nothing has changed, and waits until it serves: runs code of this checkout, and the commands of its devloop.yaml. An edit needs no restart: use `wait`.',
   ),
   tool({
     name: 'logs',
@@ -118,7 +129,7 @@ export const SESSION_TOOLS: Tool[] = [
 function waitTool(name: 'wait' | 'restart', title: string, description: string): Tool {
   return tool({
     ...{ name, title, description, input: { seconds, session } },
-    ...{ annotations: name === 'wait' ? READS : INTERRUPTS, command: name, keeps: 'last', ask: SHELL },
+    ...{ annotations: name === 'wait' ? READS : RUNS_CODE, command: name, keeps: 'last', ask: SHELL },
     async run({ seconds, session }, io, own) {
       const { wait } = await import('../session/wait.ts');
       const answers: DevloopEvent[] = [];

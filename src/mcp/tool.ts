@@ -44,6 +44,9 @@ export const INTERRUPTS: ToolAnnotations = {
   openWorldHint: false,
 };
 
+/** Builds or runs code of the checkout, which can do anything: a client that lets other tools pass should ask about these. */
+export const RUNS_CODE: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
+
 const LONGEST_NAME = 253;
 
 export const text = (about: string) => z.string().min(1).max(LONGEST_NAME).describe(about).optional();

@@ -13,7 +13,7 @@ const LIMIT_MS = 10_000;
 export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promise<void> {
   const all = await withCrashed(await thisMachine(io.env));
   const checkout = await checkoutRoot(io.cwd);
-  const chosen = chooseSessions(all, checkout, { wanted, onlyHere: io.onlyHere });
+  const chosen = chooseSessions(all, checkout, { wanted, forAgent: io.forAgent });
   for (const one of chosen) noteOther(one, { here: checkout, wanted }, io.emit);
   const results = await Promise.allSettled(chosen.map((one) => holdOne(one, on, io)));
   const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);

@@ -53,7 +53,7 @@ function logged({ at, stream, line }: KeptLine): Parameters<Emit>[0] {
 async function chooseOutput(
   machine: LocalMachine,
   wanted: string | undefined,
-  { cwd, emit, onlyHere }: Io,
+  { cwd, emit, forAgent }: Io,
 ): Promise<{ output: KeptOutput; isRunning: boolean }> {
   const here = await checkoutRoot(cwd);
   const all = await withCrashed(machine);
@@ -65,7 +65,7 @@ async function chooseOutput(
     emit(notice('output.of-ended', { session: last.session }));
     return { output: last, isRunning: false };
   }
-  const chosen = chooseSession(all, here, { wanted, onlyHere });
+  const chosen = chooseSession(all, here, { wanted, forAgent });
   noteOther(chosen, { here, wanted }, emit);
   return { output: keptOutputOf(machine, chosen.checkout, chosen.id), isRunning: true };
 }

@@ -112,7 +112,7 @@ async function sendAgain(
   }
   const { replayToSession } = await import('./reviews/replay.ts');
   const all = await withCrashed(await thisMachine(io.env));
-  const chosenSession = chooseSession(all, checkout, { wanted: session, onlyHere: io.onlyHere });
+  const chosenSession = chooseSession(all, checkout, { wanted: session, forAgent: io.forAgent });
   await replayToSession(chosenSession, wanted, { io, withSideEffects, from: { set, session } });
 }
 

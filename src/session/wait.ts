@@ -26,7 +26,7 @@ export async function wait(options: WaitOptions, io: Io): Promise<void> {
   const checkout = await checkoutRoot(io.cwd);
   const chosen = chooseSessions(await withCrashed(await thisMachine(io.env)), checkout, {
     wanted,
-    onlyHere: io.onlyHere,
+    forAgent: io.forAgent,
   });
   for (const one of chosen) noteOther(one, { here: checkout, wanted }, io.emit);
   const what = { for: 'the newest code to serve', limitSeconds: options.limitMs / 1000 };

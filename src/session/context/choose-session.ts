@@ -7,7 +7,7 @@ import type { Io } from './options.ts';
 export interface Choice {
   /** The id of a session; by default, that of this checkout's session. */
   wanted: string | undefined;
-  onlyHere: Io['onlyHere'];
+  forAgent: Io['forAgent'];
   /** Whether a crashed session will do if none is running, because only its files are read. */
   allowsCrashed?: boolean;
   /** What else the error suggests if no session is running. */
@@ -32,8 +32,8 @@ export function chooseSessions(all: LocalSession[], checkout: string, choice: Ch
 }
 
 /** Those that may be chosen, and that an error may name. */
-function allowedOf(all: LocalSession[], here: string, { onlyHere }: Choice): LocalSession[] {
-  return onlyHere ? all.filter(({ checkout }) => checkout === here) : all;
+function allowedOf(all: LocalSession[], here: string, { forAgent }: Choice): LocalSession[] {
+  return forAgent ? all.filter(({ checkout }) => checkout === here) : all;
 }
 
 function candidatesOf(
@@ -70,14 +70,14 @@ function onlyOne(candidates: LocalSession[], all: LocalSession[], choice: Choice
   throw new DevloopError('session.not-found', message, { hint: listOf(candidates) });
 }
 
-function noneRuns(all: LocalSession[], { wanted, onlyHere, otherwise }: Choice): DevloopError {
+function noneRuns(all: LocalSession[], { wanted, forAgent, otherwise }: Choice): DevloopError {
   const crashed = all.filter((one) => !isRunning(one) && (wanted === undefined || one.id === wanted));
   const running = all.filter(isRunning);
-  const where = onlyHere || running.length > 0 ? 'in this checkout' : 'on this machine';
+  const where = forAgent || running.length > 0 ? 'in this checkout' : 'on this machine';
   const none =
     wanted === undefined
       ? `No session is running ${where}.`
-      : `Session ${wanted} is not running ${onlyHere ? 'in this checkout' : 'on this machine'}.`;
+      : `Session ${wanted} is not running ${forAgent ? 'in this checkout' : 'on this machine'}.`;
   const found = crashed.map(({ id, checkout }) => `Session ${id} of ${checkout} has crashed.`);
   const hint = [nextStep(crashed, running), running.length > 0 ? undefined : otherwise];
   return new DevloopError('session.not-found', [none, ...found].join(' '), {

@@ -159,8 +159,8 @@ export interface Io {
   warnings?: PageWarnings;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
-  /** Sessions of other checkouts are neither used nor named: whoever asks is no person. */
-  onlyHere?: true;
+  /** A coding agent asks: sessions of other checkouts are neither used nor named, and `doctor` writes nothing to a cluster. */
+  forAgent?: true;
   env: Record<string, string | undefined>;
   cwd: string;
 }

@@ -67,8 +67,12 @@ async function verifyPermitted(run: DoctorRun, route: string, signal: AbortSigna
   return await verify(run, target, route, signal);
 }
 
+const WRITES =
+  'this check creates temporary objects in the cluster. A person can run it in a terminal: devloop doctor';
+
 /** The target, in whose namespaces probes create temporary objects. Throws NotChecked if the account is not allowed to create them. */
-export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
+export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions' | 'io'>): Promise<Target> {
+  if (run.io.forAgent) throw new NotChecked(WRITES);
   const { target } = await targetWithServices(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');
   const missing = verifyStep(target).permissions.filter(({ kind, verb, namespace }) =>

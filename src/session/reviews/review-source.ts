@@ -48,7 +48,7 @@ export async function sourceOf(
       : 'To list a saved set: devloop reviews --set NAME';
   const allowsCrashed = action !== 'replay' && !follow;
   const chosenSession = chooseSession(all, checkout, {
-    ...{ wanted: session, onlyHere: io.onlyHere, allowsCrashed, otherwise },
+    ...{ wanted: session, forAgent: io.forAgent, allowsCrashed, otherwise },
   });
   noteOther(chosenSession, { here: checkout, wanted: session }, io.emit);
   const { id, directory, hasCrashed } = chosenSession;

@@ -53,6 +53,19 @@ async function serving() {
   };
 }
 
+test('tools that run code of the checkout say so, and doctor takes no other cluster', async () => {
+  await using server = await serving();
+  const { tools } = await server.ask('tools/list');
+  const running = tools.filter(({ name }) => ['start', 'restart', 'reviews_verify', 'doctor'].includes(name));
+  expect(running).toHaveLength(4);
+  for (const { annotations } of running)
+    expect(annotations).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
+  for (const { name, description } of running)
+    if (name !== 'doctor') expect(description).toContain('runs code of this checkout');
+  const doctor = tools.find(({ name }) => name === 'doctor');
+  expect(Object.keys(doctor!.inputSchema.properties)).toEqual(['namespace']);
+});
+
 test('an agent neither reaches nor learns of the session of another checkout', async () => {
   await using server = await serving();
   const machine = await thisMachine(server.env);

@@ -4,7 +4,7 @@ import type { LocalSession } from '../../../src/session/context/local-sessions.t
 
 type Choice = Partial<choosing.Choice>;
 
-const withDefaults = (choice: Choice) => ({ wanted: undefined, onlyHere: undefined, ...choice });
+const withDefaults = (choice: Choice) => ({ wanted: undefined, forAgent: undefined, ...choice });
 const chooseSession = (all: LocalSession[], checkout: string, choice: Choice) =>
   choosing.chooseSession(all, checkout, withDefaults(choice));
 const chooseSessions = (all: LocalSession[], checkout: string, choice: Choice) =>
@@ -96,12 +96,12 @@ it.each([
 });
 
 it.each([undefined, 'a'])('for a coding agent, those of other checkouts do not exist (%s)', (wanted) => {
-  const choice = { wanted, onlyHere: true } as const;
+  const choice = { wanted, forAgent: true } as const;
   for (const choose of [chooseSession, chooseSessions]) {
     const fail = () => choose([a, { ...session('d', '/src/d'), hasCrashed: true }], '/src/b', choice);
     const message = expect.stringContaining('in this checkout');
     const hint = expect.not.stringContaining('/src/');
     expect(fail).toThrow(expect.objectContaining({ code: 'session.not-found', message, hint }));
   }
-  expect(chooseSession([a, b], '/src/b', { onlyHere: true })).toBe(b);
+  expect(chooseSession([a, b], '/src/b', { forAgent: true })).toBe(b);
 });
