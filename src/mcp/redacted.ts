@@ -1,24 +1,12 @@
 import { withoutSecrets } from '../calls/redacted.ts';
-import type { DevloopEvent } from '../report/events.ts';
 
 const TOO_LONG = '(left out: too long to be searched for secrets)';
 
 /**
- * Without what looks secret in what the controller has printed, and in what quotes it. A person's own terminal shows it as it is; what an agent
- * reads goes elsewhere. Reviews and calls are recorded without secrets.
+ * Without what looks secret. A person's own terminal shows what the controller has printed, and what quotes it, as it is; what an agent
+ * reads goes elsewhere. `field`: where the text is; only that of a line of the log is not prose.
  */
-export function redacted(event: DevloopEvent): DevloopEvent {
-  if (event.type === 'output.line') {
-    const { line } = withoutSecrets({ line: event.line }, false, []) ?? { line: TOO_LONG };
-    return { ...event, line };
-  }
-  if (event.type === 'error') return { ...event, message: prose(event.message) };
-  if (event.type !== 'warning') return event;
-  const { values } = event;
-  const quoted = 'logged' in values ? { logged: prose(String(values.logged)) } : {};
-  return { ...event, message: prose(event.message), values: { ...values, ...quoted } };
-}
-
-function prose(message: string): string {
-  return withoutSecrets({ message }, false, [])?.message ?? TOO_LONG;
+export function redacted(text: string, field: string): string {
+  if (field === 'line') return withoutSecrets({ line: text }, false, [])?.line ?? TOO_LONG;
+  return withoutSecrets({ message: text }, false, [])?.message ?? TOO_LONG;
 }

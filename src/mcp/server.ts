@@ -1,4 +1,4 @@
-import { McpServer } from '@modelcontextprotocol/server';
+import { McpServer, type RequestId } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { sleep } from '../async.ts';
 import { DevloopError, messageOf, originOf } from '../errors.ts';
@@ -6,7 +6,6 @@ import type { DevloopEvent } from '../report/events.ts';
 import type { Io } from '../session/context/options.ts';
 import { createEmbeddedSession, type EmbeddedSession } from './embedded-session.ts';
 import { RECORDED_TOOLS } from './recorded-tools.ts';
-import { redacted } from './redacted.ts';
 import { type Answer, resultOf } from './result.ts';
 import { SESSION_TOOLS } from './session-tools.ts';
 import type { Tool } from './tool.ts';
@@ -36,12 +35,13 @@ export async function serveMcp(options: McpOptions, io: Io): Promise<void> {
   const running = new Set<Promise<unknown>>();
   const own = createEmbeddedSession(options.program, io);
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  const call = (one: Tool, input: unknown, cancelled: AbortSignal): Promise<Answer> => {
+  const call: Call = (one, input, { id, signal: cancelled }) => {
     const answer = answerOf(one, input, {
       ...{ own, complete: options.complete },
       io: { env: io.env, cwd: io.cwd, forAgent: true, signal: AbortSignal.any([signal, cancelled]) },
     });
     running.add(answer);
+    transport.worksOn(id, answer);
     void answer.finally(() => running.delete(answer));
     return answer;
   };
@@ -56,15 +56,14 @@ export async function serveMcp(options: McpOptions, io: Io): Promise<void> {
   await Promise.all([own[Symbol.asyncDispose](), Promise.race([done, sleep(END_MS)])]);
 }
 
-function createServer(
-  version: string,
-  call: (one: Tool, input: unknown, cancelled: AbortSignal) => Promise<Answer>,
-): McpServer {
+type Call = (one: Tool, input: unknown, request: { id: RequestId; signal: AbortSignal }) => Promise<Answer>;
+
+function createServer(version: string, call: Call): McpServer {
   const server = new McpServer({ name: 'devloop', version }, { instructions: INSTRUCTIONS });
   for (const one of TOOLS) {
     const { name, title, description, annotations, input: inputSchema } = one;
     server.registerTool(name, { title, description, annotations, inputSchema }, async (input, { mcpReq }) =>
-      resultOf(await call(one, input, mcpReq.signal), one),
+      resultOf(await call(one, input, mcpReq), one),
     );
   }
   return server;
@@ -79,14 +78,15 @@ interface Ports {
 /** Never rejects: what a command would fail with is an answer. */
 async function answerOf(one: Tool, input: unknown, { own, complete, io }: Ports): Promise<Answer> {
   const events: DevloopEvent[] = [];
-  const emit = (event: DevloopEvent): void => void events.push(complete(redacted(event), one.command));
+  const emit = (event: DevloopEvent): void => void events.push(complete(event, one.command));
   try {
+    io.signal.throwIfAborted();
     if (one.name !== 'start') own.tellEnd(emit);
     await one.run(input as never, { ...io, emit }, own);
     return { events };
   } catch (thrown) {
     const failed: DevloopEvent = { type: 'error', ...failureOf(originOf(thrown)) };
-    const error = complete(redacted(failed), one.command) as typeof failed;
+    const error = complete(failed, one.command) as typeof failed;
     return { events, error };
   }
 }

@@ -23,6 +23,8 @@ export interface Stdio {
 export interface LineTransport extends Transport {
   /** Resolves when the client is gone, or the transport is closed. */
   closed: Promise<void>;
+  /** The request keeps its place among those that are worked on until this settles, even if it is cancelled. */
+  worksOn(id: RequestId, work: Promise<unknown>): void;
 }
 
 /**
@@ -33,24 +35,27 @@ export function createTransport({ stdin, write }: Stdio): LineTransport {
   const linesOf = createLines();
   let waiting: string[] = [];
   let size = 0;
-  const unanswered = new Set<RequestId>();
+  const places = createPlaces(() => go());
   const closed = Promise.withResolvers<void>();
   const refuse = (code: number, message: string, id: RequestId | null = null): void =>
     write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
   const receive = (line: string): void => {
     const message = messageIn(line, refuse);
     if (message === undefined) return;
-    if (isJSONRPCRequest(message)) unanswered.add(message.id);
-    // A request that is cancelled gets no answer.
-    else if ('method' in message && message.method === 'notifications/cancelled')
-      unanswered.delete(message.params?.requestId as RequestId);
+    if (isJSONRPCRequest(message) && !places.take(message.id)) {
+      // With the id, this would be taken for the answer to the first one.
+      refuse(INVALID_REQUEST, 'A request with this id is under way.');
+      return;
+    }
+    if ('method' in message && message.method === 'notifications/cancelled')
+      places.cancel(message.params?.requestId as RequestId);
     transport.onmessage?.(message);
   };
-  const work = (): void => {
+  const go = (): void => {
     let done = 0;
-    while (done < waiting.length && unanswered.size < MOST_UNANSWERED) {
+    while (done < waiting.length && places.areFree()) {
       const line = waiting[done++]!;
-      size -= line.length;
+      size -= line.length + 1;
       receive(line);
     }
     if (done > 0) waiting = waiting.slice(done);
@@ -60,10 +65,12 @@ export function createTransport({ stdin, write }: Stdio): LineTransport {
   const onData = (text: string): void => {
     for (const line of linesOf(text)) {
       if (line === undefined) refuse(INVALID_REQUEST, `A message has at most ${LONGEST} characters.`);
-      else waiting.push(line);
-      size += line?.length ?? 0;
+      else if (line.trim() !== '') {
+        waiting.push(line);
+        size += line.length + 1;
+      }
     }
-    work();
+    go();
   };
   const close = async (): Promise<void> => {
     stdin.off('data', onData).off('end', close).off('error', close).off('close', close);
@@ -78,14 +85,42 @@ export function createTransport({ stdin, write }: Stdio): LineTransport {
     },
     async send(message) {
       write(serializeMessage(message));
-      if ('method' in message || message.id === undefined) return;
-      unanswered.delete(message.id);
-      // What is read next must not run before this answer's own request has ended.
-      setImmediate(work);
+      if (!('method' in message) && message.id !== undefined) places.free(message.id);
     },
+    worksOn: places.keep,
     close,
   };
   return transport;
+}
+
+/** Which requests are worked on. */
+function createPlaces(onFree: () => void) {
+  const taken = new Set<RequestId>();
+  const kept = new Set<RequestId>();
+  const free = (id: RequestId): void => {
+    taken.delete(id);
+    // What is read next must not run before the request itself has ended.
+    setImmediate(onFree);
+  };
+  return {
+    areFree: (): boolean => taken.size < MOST_UNANSWERED,
+    take: (id: RequestId): boolean => !taken.has(id) && taken.add(id) !== undefined,
+    free,
+    /** It gets no answer. Whether it has begun shows only once what was read before was handled. */
+    cancel(id: RequestId): void {
+      setImmediate(() => {
+        if (!kept.has(id)) free(id);
+      });
+    },
+    /** Until the work has settled. */
+    keep(id: RequestId, work: Promise<unknown>): void {
+      kept.add(id);
+      void work.finally(() => {
+        kept.delete(id);
+        free(id);
+      });
+    },
+  };
 }
 
 /** Puts the lines of a stream together. One that is too long is undefined, as soon as it is. */
@@ -115,7 +150,6 @@ function messageIn(
   line: string,
   refuse: (code: number, message: string, id?: RequestId | null) => void,
 ): JSONRPCMessage | undefined {
-  if (line.trim() === '') return undefined;
   try {
     return deserializeMessage(line);
   } catch (error) {

@@ -127,7 +127,9 @@ function safeValue(value: unknown, keepColours: boolean): unknown {
   if (typeof value === 'string') return safeText(value, keepColours);
   if (Array.isArray(value)) return value.map((item) => safeValue(item, keepColours));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, safeValue(item, keepColours)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [safeText(key), safeValue(item, keepColours)]),
+  );
 }
 
 const OF_DIFF: Record<string, Colour> = { '+': 'green', '-': 'red' };

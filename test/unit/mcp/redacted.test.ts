@@ -1,28 +1,40 @@
 import { expect, test } from 'vitest';
-import { redacted } from '../../../src/mcp/redacted.ts';
+import { resultOf } from '../../../src/mcp/result.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { notice } from '../../../src/report/notices/catalogue.ts';
 
 const LOGGED = 'dial postgres://shop:swordfish@db/shop: refused';
+const ERROR = { type: 'error' as const, code: 'controller.exited', message: 'It has ended.', exitCode: 6 };
+
+function told(...events: DevloopEvent[]): string {
+  return JSON.stringify(resultOf({ events }, { keeps: 'last', ask: '' }));
+}
 
 test.each<[string, DevloopEvent]>([
   ['a line of the log', { type: 'output.line', at: '', stream: 'stdout', line: LOGGED }],
   ['a warning that quotes it', notice('controller.repeats-error', { times: 3, logged: LOGGED })],
-  ['an error that quotes it', { type: 'error', code: 'controller.exited', message: LOGGED, exitCode: 6 }],
+  ['the cause of a warning', notice('controller.failed', { cause: LOGGED } as never)],
+  [
+    'a cause whose secret is hidden by what nobody sees',
+    notice('controller.failed', { cause: LOGGED.replace('://', ':\u200b//') } as never),
+  ],
+  ['the hint of an error', { ...ERROR, hint: LOGGED }],
+  ['an error that quotes it', { ...ERROR, message: LOGGED }],
 ])('%s has no password, and all else', (_, event) => {
-  const text = JSON.stringify(redacted(event));
+  const text = told(event);
   expect(text).not.toContain('swordfish');
   expect(text).toContain('@db/shop: refused');
-  expect(redacted(event)).toMatchObject({ type: event.type });
+});
+
+test('the error of a call has no password', () => {
+  const error = { ...ERROR, message: LOGGED, hint: LOGGED };
+  expect(JSON.stringify(resultOf({ events: [], error }, { keeps: 'last', ask: '' }))).not.toContain(
+    'swordfish',
+  );
 });
 
 test('what devloop itself says of Secrets and tokens stays', () => {
-  const { message, values } = redacted(
-    notice('session.elsewhere', { session: 'a', checkout: '/token/secret' }),
-  ) as {
-    message: string;
-    values: object;
-  };
-  expect(message).toContain('/token/secret');
-  expect(values).toEqual({ session: 'a', checkout: '/token/secret' });
+  expect(told(notice('session.elsewhere', { session: 'a', checkout: '/token/secret' }))).toContain(
+    '"/token/secret"',
+  );
 });

@@ -62,6 +62,32 @@ test('text from outside loses what controls a terminal and what only a model wou
   expect(JSON.stringify(result)).not.toMatch(/[\u{E0000}-\u{E0FFF}\u202e\u200b]|\\u001b/u);
 });
 
+test.each([0xad, 0x34f, 0x115f, 0x17b4, 0x180e, 0x2065, 0x206a, 0x3164, 0xfe0f, 0xffa0, 0xfff9])(
+  'U+%i, which nobody sees, is removed from keys and values',
+  (code) => {
+    const hidden = `a${String.fromCodePoint(code)}\u001b[2Jb`;
+    const review = { ...reviewOf(1, { message: hidden }), [hidden]: 1 };
+    const { structuredContent, content } = resultOf({ events: [{ type: 'reviews.listed', review }] }, ASK);
+    expect(structuredContent).toMatchObject({ events: [{ review: { message: 'ab', ab: 1 } }] });
+    expect(JSON.stringify(content)).not.toContain(String.fromCodePoint(code));
+  },
+);
+
+test('a map of many entries and long keys is cut, and its size is named', () => {
+  const map = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`${at}`.repeat(200), at]));
+  const result = resultOf(
+    { events: [{ type: 'reviews.listed', review: { ...reviewOf(1), map } as never }] },
+    ASK,
+  );
+  const { events, leftOff } = result.structuredContent as {
+    events: object[];
+    leftOff: { characters: number };
+  };
+  expect(events).toHaveLength(1);
+  expect(leftOff.characters).toBeGreaterThan(900_000);
+  expect(JSON.stringify(result).length).toBeLessThan(MOST_OF_TEXT);
+});
+
 test('a failure is an error of the tool with its code and next step, beside what was found before', () => {
   const error = {
     type: 'error' as const,

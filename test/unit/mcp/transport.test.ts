@@ -62,6 +62,43 @@ test('a cancelled request makes room for another one, though it gets no answer',
   expect(received).toHaveLength(400);
 });
 
+test('a request with the id of one under way is refused, and the answer to that one still arrives', async () => {
+  const { transport, written, received, send } = await started();
+  await send(ping(1).repeat(500));
+  expect(received).toHaveLength(1);
+  expect(written).toHaveLength(499);
+  expect(written[0]).toMatchObject({ id: null, error: { code: -32_600 } });
+  await transport.send({ jsonrpc: '2.0', id: 1, result: {} });
+  await send(ping(1));
+  expect(received).toHaveLength(2);
+});
+
+test('a cancelled request keeps its place until its work has ended', async () => {
+  const { transport, received, send } = await started();
+  const requests = () => received.filter((message) => 'id' in message);
+  const work = Promise.withResolvers<void>();
+  for (let id = 0; id < 100; id++) {
+    await send(ping(id));
+    if (requests().length > id) transport.worksOn(id, work.promise);
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: id } };
+    await send(`${JSON.stringify({ jsonrpc: '2.0', ...cancelled })}\n`);
+  }
+  const most = requests().length;
+  expect(most).toBeLessThan(100);
+  work.resolve();
+  await expect.poll(() => requests().length).toBe(100);
+});
+
+test('while requests wait, empty lines take no memory, and short ones are not kept without limit', async () => {
+  const { stdin, received, send } = await started();
+  for (let id = 0; id < 32; id++) await send(ping(id));
+  await send('\n'.repeat(1.5e6));
+  expect(stdin.isPaused()).toBe(false);
+  await send('x\n'.repeat(6e5));
+  expect(stdin.isPaused()).toBe(true);
+  expect(received).toHaveLength(32);
+});
+
 test('what a client does not wait for is not kept without limit', async () => {
   const { stdin, send } = await started();
   for (let id = 0; id < 40_000; id++) stdin.write(ping(id));
