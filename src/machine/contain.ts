@@ -40,6 +40,8 @@ export function contain(onLeft: () => void): Containment {
   const mark = `${MARK}=${value}`;
   const guard = spawn('/bin/sh', ['-c', GUARD, 'devloop-guard', mark], {
     detached: true,
+    // The PATH can have directories that are relative to the current one, which can be a checkout.
+    cwd: '/',
     env: { PATH: process.env.PATH },
     stdio: ['pipe', 'ignore', 'ignore'],
   });

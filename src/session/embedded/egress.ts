@@ -7,6 +7,7 @@ const LOOPBACK = '127.0.0.1';
 const LONGEST_PATH = 103;
 const LARGEST_HEAD = 8_192;
 const HEAD_MS = 5_000;
+const LARGEST_PORT = 65_535;
 const CONNECT = /^CONNECT ([\d.]+):(\d{1,5}) HTTP\/1\.1\r\n/;
 
 /** Where kube-apiserver asks for its connections to Services: they lead to this machine, and to nowhere else. */
@@ -47,7 +48,8 @@ function answer(client: Socket): void {
     client.setTimeout(0);
     const [, host, port] = CONNECT.exec(head) ?? [];
     // What it sends to the Service comes only after the answer.
-    if (end < 0 || host !== THIS_MACHINE) return void client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    if (end < 0 || host !== THIS_MACHINE || Number(port) > LARGEST_PORT)
+      return void client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     join(client, Number(port));
   };
   client.on('data', read);

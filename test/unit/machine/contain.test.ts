@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile } from 'node:fs/promises';
+import { chmod, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { pollUntil } from '../../../src/async.ts';
@@ -81,7 +81,12 @@ test.runIf(process.platform === 'linux')(
     const words = JSON.stringify(STARTS('echo $$; sleep 60'));
     const script = `const { runTool } = await import(${JSON.stringify(TOOL)});
       await runTool(${words}, { contained: { onLeft() {} }, stdio: ['ignore', 1, 2] });`;
+    // Of a checkout, with a PATH that begins with the current directory.
+    const cwd = await directoryWith({ grep: '#!/bin/sh\n' });
+    await chmod(join(cwd, 'grep'), 0o755);
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      cwd,
+      env: { ...process.env, PATH: `.:${process.env.PATH}` },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let text = '';

@@ -41,6 +41,7 @@ test.each([
   'CONNECT 127.0.0.1:PORT HTTP/1.1\r\n\r\n',
   'CONNECT 10.0.0.5:443 HTTP/1.1\r\n\r\n',
   'CONNECT example.com:443 HTTP/1.1\r\n\r\n',
+  `CONNECT ${THIS_MACHINE}:65536 HTTP/1.1\r\n\r\n`,
   'GET / HTTP/1.1\r\n\r\n',
   `${'x'.repeat(10_000)}`,
 ])('nothing else is reached: %s', async (head) => {
