@@ -1,7 +1,8 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
-import { fileCause } from '../machine/own-files.ts';
+import { fileCause, leadsOut } from '../machine/own-files.ts';
 import { replaceTextFile } from '../machine/text-file.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -20,7 +21,7 @@ export async function init({ ide, port, agents }: InitOptions, io: Io): Promise<
   if (!isCheckout(root)) throw noCheckout(root);
   if (ide !== undefined) await configureEditor(root, { ide, port }, io);
   if (agents) await tellAgents(root, io);
-  await linkSchema(io, write);
+  await linkSchema(io, (file, text) => write(root, file, text));
 }
 
 async function tellAgents(root: string, io: Io): Promise<void> {
@@ -33,7 +34,7 @@ async function tellAgents(root: string, io: Io): Promise<void> {
       io.emit(notice('init.by-hand', { file: shown, problem: after.problem, byHand }));
     else if (after === before) io.emit(notice('init.kept', { file: shown }));
     else {
-      await write(file, after);
+      await write(root, file, after);
       io.emit(notice('init.agents', { file: shown }));
     }
   }
@@ -53,7 +54,7 @@ async function configureEditor(
     io.emit(unchanged({ file: shown, ...(ide === 'vscode' && { has: LAUNCH_NAME }) }, itsPort, port));
     return;
   }
-  await write(file, after);
+  await write(root, file, after);
   const added = before === undefined ? {} : { added: LAUNCH_NAME };
   io.emit(notice('init.written', { file: shown, ...added, ...unusual(port) }));
 }
@@ -100,7 +101,19 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
-async function write(file: string, text: string): Promise<void> {
+/** A checkout can have links to files of yours elsewhere. */
+async function requireWithin(root: string, file: string): Promise<void> {
+  let place = file;
+  while (!existsSync(place)) place = dirname(place);
+  const [real, within] = await Promise.all([realpath(place), realpath(root)]);
+  if (!leadsOut(relative(within, real))) return;
+  throw new DevloopError('files.not-written', `${file} is outside of the checkout: it leads to ${real}.`, {
+    hint: 'Replace the link by a file or directory of the checkout, then run the command again.',
+  });
+}
+
+async function write(root: string, file: string, text: string): Promise<void> {
+  await requireWithin(root, file);
   try {
     await mkdir(dirname(file), { recursive: true });
     await replaceTextFile(file, text);

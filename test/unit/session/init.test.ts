@@ -158,6 +158,22 @@ test('a link to the file stays a link, and its permissions stay', async () => {
   expect((await readdir(cwd)).sort()).toEqual(['.vscode', 'go.mod', 'shared.json']);
 });
 
+test('nothing is written through a link that leads out of the checkout', async () => {
+  const outside = await directoryWith({ profile: 'mine\n' });
+  const refused = { code: 'files.not-written', message: expect.stringContaining(outside) };
+  const ofFile = await checkout();
+  await symlink(join(outside, 'profile'), join(ofFile.cwd, 'AGENTS.md'));
+  await expect(ofFile.run({ agents: true })).rejects.toMatchObject(refused);
+  const ofDirectory = await checkout();
+  await symlink(outside, join(ofDirectory.cwd, '.vscode'));
+  await expect(ofDirectory.run()).rejects.toMatchObject(refused);
+  const ofSchema = await checkout({ 'devloop.yaml': 'port: 9000\n' });
+  await symlink(join(outside, 'profile'), join(ofSchema.cwd, 'devloop.schema.json'));
+  await expect(ofSchema.run()).rejects.toMatchObject(refused);
+  expect(await readdir(outside)).toEqual(['profile']);
+  expect(await readFile(join(outside, 'profile'), 'utf8')).toBe('mine\n');
+});
+
 test('devloop.yaml names its schema in the first line: the installed one, or a copy that is renewed', async () => {
   const copied = await checkout({ 'devloop.yaml': 'port: 9000\n' });
   const values = { file: 'devloop.yaml', schema: 'devloop.schema.json' };
