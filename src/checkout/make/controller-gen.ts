@@ -27,7 +27,9 @@ export interface GenerationCall {
 export type Generator = (typeof GENERATORS)[number];
 
 const GENERATORS = ['crd', 'rbac', 'webhook'] as const;
-const OPTION = /^(crd|rbac|webhook)(?::[\w=,.:{}/-]*)?$/;
+/** No value is a path, because rbac writes to a file that its option names. Only a header is read from one, in the checkout. */
+const OPTION =
+  /^(crd|rbac|webhook)(?::(?:headerFile=(?!\/|[^,]*\.\.)[\w./-]+(?:,|$)|(?!headerFile=)[\w=.:{}-]+(?:,|$))*)?$/;
 /** Sources of the checkout only. */
 const PATHS = /^(?!.*[=/;,{]\.\.(?:[/;,}]|$))paths=(?!\/)[\w./{},;-]+$/;
 const OUTPUT = /^output(?::(crd|rbac|webhook))?:(?:artifacts:config|dir)=(.+)$/;

@@ -1,9 +1,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, posix } from 'node:path';
 import { isFile } from '../../checkout/files.ts';
 import { DevloopError } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
+import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, overlay } from '../generated/generate.ts';
@@ -79,8 +80,11 @@ export async function sourceOf(
 
 async function kustomization(root: string): Promise<string | undefined> {
   const makefile = await readTextFile(join(root, 'Makefile'));
-  const named = [...makefile.matchAll(BUILT)].map(([, built, applied]) => built ?? applied!);
-  for (const directory of [DEFAULT, ...named.filter((one) => !/crd/.test(one))])
+  const named = [...makefile.matchAll(BUILT)].map(([, built, applied]) =>
+    posix.normalize(`${built ?? applied!}/`).slice(0, -1),
+  );
+  const within = named.filter((one) => !/crd/.test(one) && !leadsOut(one) && !isAbsolute(one));
+  for (const directory of [DEFAULT, ...within])
     if ((await fileOf(join(root, directory))) !== undefined) return directory;
   return undefined;
 }

@@ -1,10 +1,11 @@
 import { cp, lstat, mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type ManifestGeneration, manifestGeneration } from '../../checkout/make/controller-gen.ts';
 import { DevloopError } from '../../errors.ts';
 import { findProgram, isExecutableFile } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
+import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Io } from '../context/options.ts';
 import { ManifestSources } from './sources.ts';
@@ -23,6 +24,9 @@ type Running = Pick<Io, 'env' | 'signal'>;
 
 const VERSION_MS = 10_000;
 const GENERATE_MS = 120_000;
+const MOST_FILES = 10_000;
+const MOST_BYTES = 100 << 20;
+const NEVER_COPIED = new Set(['.git', 'node_modules']);
 const LONGEST_ERROR = 2_000;
 
 /** Runs controller-gen with the arguments that a Makefile gives it, and never writes to the checkout. */
@@ -61,7 +65,8 @@ export class Generating {
       return 'path' in found ? { command: [found.path, ...program.go] } : { why: `go, ${found.why}` };
     }
     const named = program.file.replace(/\$\((?:shell pwd|CURDIR|PWD)\)/, this.root);
-    const own = named.includes('/') && !named.includes('$') ? [resolve(this.root, named)] : [];
+    const isPath = named.includes('/') && !named.includes('$');
+    const own = [resolve(this.root, named)].filter((file) => isPath && !leadsOut(relative(this.root, file)));
     const bin = join(this.root, 'bin/controller-gen');
     const onPath = findProgram('controller-gen', io.env.PATH);
     const files = [...own, bin, ...(version ? [`${bin}-${version}`] : [])].filter(isExecutableFile);
@@ -121,8 +126,9 @@ export async function overlay(
   const copy = await mkdtemp(join(scratch, 'checkout-'));
   const files = [...(generated?.missing ?? []), ...(generated?.old ?? [])];
   const tops = new Set([directory, ...files].map((path) => path.split('/')[0]!));
+  const filter = limited();
   for (const top of tops)
-    await cp(join(root, top), join(copy, top), { recursive: true, filter: isNoLink }).catch(ignoreMissing);
+    await cp(join(root, top), join(copy, top), { recursive: true, filter }).catch(ignoreMissing);
   for (const file of files) {
     await mkdir(dirname(join(copy, file)), { recursive: true });
     await cp(join(generated!.directory, file), join(copy, file));
@@ -130,9 +136,24 @@ export async function overlay(
   return copy;
 }
 
-/** Through a link, the copy would be the checkout itself, or anything else. */
-async function isNoLink(path: string): Promise<boolean> {
-  return !(await lstat(path)).isSymbolicLink();
+/** Says what is copied. Through a link, the copy would be the checkout itself, or anything else. */
+function limited(): (path: string) => Promise<boolean> {
+  let [files, bytes] = [0, 0];
+  return async (path) => {
+    const found = await lstat(path);
+    if (found.isSymbolicLink() || NEVER_COPIED.has(basename(path))) return false;
+    files++;
+    bytes += found.size;
+    if (files > MOST_FILES || bytes > MOST_BYTES) throw tooLarge();
+    return true;
+  };
+}
+
+function tooLarge(): DevloopError {
+  const message = `The directory of the manifests has more than ${MOST_FILES} files or ${MOST_BYTES >> 20} MiB, so devloop does not copy it.`;
+  return new DevloopError('embedded.manifests', message, {
+    hint: 'Put the manifests in a directory of their own, such as config/.',
+  });
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {

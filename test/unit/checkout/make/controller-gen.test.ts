@@ -51,7 +51,7 @@ test.each([
 });
 
 test('a variable of an included file stands for the program, options can be quoted, and each call has outputs of its own', () => {
-  const text = `CRD_OPTIONS ?= "crd:maxDescLen=0,generateEmbeddedObjectMeta=true"
+  const text = `CRD_OPTIONS ?= "crd:maxDescLen=0,headerFile=hack/boilerplate.yaml.txt,crdVersions={v1,v1beta1}"
 crds: tools
 \t@echo generating
 \t@$(CONTROLLER_GEN) $(CRD_OPTIONS) \\
@@ -66,7 +66,7 @@ crds: tools
     isWhole: true,
   });
   expect(found.calls.map(({ words }) => words)).toEqual([
-    ['crd:maxDescLen=0,generateEmbeddedObjectMeta=true', 'paths=./apis/...'],
+    ['crd:maxDescLen=0,headerFile=hack/boilerplate.yaml.txt,crdVersions={v1,v1beta1}', 'paths=./apis/...'],
     ['rbac:roleName=m', 'paths=./a/...;./b/...'],
   ]);
   expect(found.calls.map(({ outputs }) => Object.fromEntries(outputs))).toEqual([
@@ -87,6 +87,10 @@ test.each([
   ['sources outside', `${RUN} crd paths=../...`],
   ['another generator', `${RUN} crd schemapatch:manifests=a paths=./...`],
   ['a second command in the line', `${RUN} crd paths=./... && rm -r config`],
+  ['another file outside', `${RUN} crd rbac:roleName=x,fileName=../../../escaped.txt paths=./...`],
+  ['an absolute file', `${RUN} crd rbac:fileName=/tmp/escaped.txt paths=./...`],
+  ['a header from outside', `${RUN} crd:headerFile=hack/../../secret paths=./...`],
+  ['an absolute header', `${RUN} crd:maxDescLen=0,headerFile=/etc/passwd paths=./...`],
   ['what only make knows', `${RUN} crd $(foreach a,b,$(a)) paths=./...`],
   ['no manifests', `${RUN} object paths=./...`],
 ])('nothing is generated for %s', (_, command) => {

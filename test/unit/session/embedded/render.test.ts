@@ -1,8 +1,11 @@
+import { readdir, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Io } from '../../../../src/session/context/options.ts';
-import { renderCheckout } from '../../../../src/session/embedded/render.ts';
+import { renderCheckout, sourceOf } from '../../../../src/session/embedded/render.ts';
+import { overlay } from '../../../../src/session/generated/generate.ts';
 import { partly } from '../../../support/partly.ts';
-import { directoryWith } from '../../controller/support/places.ts';
+import { directoryWith, put } from '../../controller/support/places.ts';
 
 const object = (kind: string, name: string, more = '') =>
   `kind: ${kind}\napiVersion: v1\nmetadata: {name: ${name}${more}}\n`;
@@ -59,4 +62,32 @@ test('without a bundle, the YAML files of an operator are, without samples, test
 test('with none of these, the error says what is looked for; a chart needs helm', async () => {
   await expect(rendered({})).rejects.toMatchObject({ code: 'embedded.manifests' });
   await expect(rendered({})).rejects.toThrow('config/default/kustomization.yaml');
+});
+
+test.each([
+  ['..', 'files', ''],
+  ['in/../..', 'files', ''],
+  ['/', 'files', ''],
+  ['./deploy/', 'overlay', 'deploy'],
+  ['.', 'overlay', '.'],
+])('what the Makefile builds is followed within the checkout: %s', async (built, is, name) => {
+  const outside = await directoryWith({
+    'kustomization.yaml': '',
+    'checkout/Makefile': `deploy:\n\tkustomize build ${built}\n`,
+    'checkout/deploy/kustomization.yaml': '',
+    ...(built === '.' && { 'checkout/kustomization.yaml': '' }),
+  });
+  const root = join(outside, 'checkout');
+  if (built === '/') await put(root, 'Makefile', `deploy:\n\tkustomize build ${outside}\n`);
+  expect(await sourceOf(root)).toEqual({ is, name });
+});
+
+test('a copy has a limit, and neither repositories nor packages', async () => {
+  const files = { '.git/HEAD': '', 'a/b.yaml': '', 'a/node_modules/c.js': '', 'kustomization.yaml': '' };
+  const root = await directoryWith(files);
+  const scratch = await directoryWith({});
+  const copy = await overlay({ root, scratch }, '.');
+  expect((await readdir(copy, { recursive: true })).sort()).toEqual(['a', 'a/b.yaml', 'kustomization.yaml']);
+  await truncate(join(root, 'a/b.yaml'), 200 * 1024 * 1024);
+  await expect(overlay({ root, scratch }, '.')).rejects.toMatchObject({ code: 'embedded.manifests' });
 });
