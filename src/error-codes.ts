@@ -36,7 +36,10 @@ export const CATALOGUE = {
     about:
       'The data that `up --embedded --keep` has kept cannot be used with these programs, or with this checkout.',
   },
-  'embedded.ended': { exit: 3, about: 'etcd or kube-apiserver of `up --embedded` ended by itself.' },
+  'embedded.ended': {
+    exit: 3,
+    about: 'etcd or kube-apiserver of `up --embedded` ended by itself, or its session was killed.',
+  },
   'embedded.manifests': { exit: 2, about: '`up --embedded` cannot render the manifests of the checkout.' },
   'consent.missing': {
     exit: 2,

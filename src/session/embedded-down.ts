@@ -16,7 +16,7 @@ export async function downEmbedded({ dryRun }: { dryRun: boolean }, io: Io): Pro
   const root = await checkoutRoot(io.cwd);
   const machine = await thisMachine(io.env);
   const place = placeOf(machine, root);
-  await (dryRun ? reportOrphans : endOrphans)(machine, io.emit, 'verify');
+  await (dryRun ? reportOrphans : endOrphans)(machine, io.emit, 'embedded');
   if (!dryRun) await endSession(machine, place, io);
   const removed: boolean[] = [];
   for (const [what, path] of [
@@ -31,13 +31,14 @@ export async function downEmbedded({ dryRun }: { dryRun: boolean }, io: Io): Pro
   if (removed.length === 0) io.emit(notice('embedded.nothing', { checkout: root }));
 }
 
-/** Ends a session with an API server of its own, and keeps what is kept. Throws 'session.held' if it cannot be ended from here. */
+/** Ends a session with an API server of its own, or what a crashed one has left, and keeps what is kept. Throws 'session.held' if it cannot be ended from here. */
 export async function endEmbedded(
   session: LocalSession,
   { dryRun }: { dryRun: boolean },
   io: Io,
 ): Promise<void> {
   const machine = await thisMachine(io.env);
+  await (dryRun ? reportOrphans : endOrphans)(machine, io.emit, 'embedded');
   if (!dryRun) await endSession(machine, placeOf(machine, session.checkout), io);
   io.emit(notice('embedded.ended', { session: session.id, dryRun }));
 }

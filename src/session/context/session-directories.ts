@@ -62,8 +62,14 @@ export function processRecord(directory: string, name: StartedProgram): string {
   return join(directory, `${name}.json`);
 }
 
+/**
+ * Whose directories are meant: those of processes that run no session, or also those of sessions with an API server of their own. Those of
+ * other sessions stay until `down` has restored the cluster.
+ */
+export type Orphaned = 'verify' | 'embedded';
+
 /** Ends what killed devloop processes have left running, and removes their files. */
-export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify'): Promise<void> {
+export async function endOrphans(machine: LocalMachine, emit: Emit, of?: Orphaned): Promise<void> {
   for (const directory of await abandonedDirectories(machine, of)) {
     for (const name of STARTED) {
       const ended = await endOrphan(processRecord(directory, name), { graceMs: GRACE_MS[name] });
@@ -74,8 +80,8 @@ export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify
 }
 
 /** Reports what `endOrphans` would end. */
-export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<void> {
-  for (const orphan of await orphans(machine)) emit(orphanNotice(orphan, true));
+export async function reportOrphans(machine: LocalMachine, emit: Emit, of?: Orphaned): Promise<void> {
+  for (const orphan of await orphans(machine, of)) emit(orphanNotice(orphan, true));
 }
 
 /** The most characters of a command that are shown. A single argument can have 128 KiB. */
@@ -89,8 +95,8 @@ export async function orphanPids(machine: LocalMachine): Promise<number[]> {
   return (await orphans(machine)).map(({ pid }) => pid);
 }
 
-async function orphans(machine: LocalMachine): Promise<Orphan[]> {
-  const directories = await abandonedDirectories(machine);
+async function orphans(machine: LocalMachine, of?: Orphaned): Promise<Orphan[]> {
+  const directories = await abandonedDirectories(machine, of);
   return await runningOf(
     directories.flatMap((directory) => STARTED.map((name) => processRecord(directory, name))),
   );
@@ -110,17 +116,20 @@ async function runningOf(records: string[]): Promise<Orphan[]> {
   return running.filter((one) => one !== undefined);
 }
 
-async function abandonedDirectories(machine: LocalMachine, of?: 'verify'): Promise<string[]> {
+async function abandonedDirectories(machine: LocalMachine, of?: Orphaned): Promise<string[]> {
   const ids = sessionIds(machine);
   const directories = ids.map((id) => join(machine.stateDirectory, id));
   const areMeant = await Promise.all(
     directories.map(
       async (directory) =>
-        (of === undefined || ownerOf(directory)?.verifies === true) &&
-        (await isAbandoned(machine, directory)),
+        (of === undefined || isOf(ownerOf(directory), of)) && (await isAbandoned(machine, directory)),
     ),
   );
   return directories.filter((_, index) => areMeant[index]);
+}
+
+function isOf(owner: Owner | undefined, of: Orphaned): boolean {
+  return owner?.verifies === true || (of === 'embedded' && owner?.embedded !== undefined);
 }
 
 /** Several machines may share a home directory without seeing each other's processes: each leaves the others' sessions alone. */

@@ -50,7 +50,7 @@ export async function claimPlace(
   checkout: string,
   emit: Emit,
 ): Promise<EmbeddedPlace> {
-  await endOrphans(machine, emit, 'verify');
+  await endOrphans(machine, emit, 'embedded');
   const place = placeOf(machine, checkout);
   const claim = () => claimDirectory(machine, basename(place.running), { checkout, verifies: true });
   await claim().catch(async (error: unknown) => {
@@ -97,7 +97,7 @@ async function held(machine: LocalMachine, owner: Owner, { running }: EmbeddedPl
   return new DevloopError(
     'session.held',
     `${who} already runs the operator of ${checkout} in an API server of its own.`,
-    { hint: isHere ? `Stop it with Ctrl-C in its terminal, or: kill ${pid}` : ifOver(running) },
+    { hint: session ? 'devloop down' : isHere ? `kill ${pid}` : ifOver(running) },
   );
 }
 

@@ -1,11 +1,14 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { embeddedHere } from '../../../src/session/context/embedded-here.ts';
+import { embeddedHere, inEmbedded } from '../../../src/session/context/embedded-here.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
-import { claimDirectory } from '../../../src/session/context/session-directories.ts';
+import { OWNER } from '../../../src/session/context/local-sessions.ts';
+import type { CommonOptions } from '../../../src/session/context/options.ts';
+import { claimDirectory, endOrphans } from '../../../src/session/context/session-directories.ts';
 import { isUse, shorten, watchIdle } from '../../../src/session/detached.ts';
 import { partly } from '../../support/partly.ts';
 
@@ -57,7 +60,7 @@ it('the output keeps its last whole lines when it is long, and what is gone does
   shorten(file, 1);
 });
 
-it('down and status mean the embedded session of the checkout, unless flags name a cluster', async () => {
+it('down and status mean the embedded session of the checkout, also a killed one, unless flags name a cluster', async () => {
   const state = await mkdtemp(join(tmpdir(), 'state-'));
   const cwd = await mkdtemp(join(state, 'here-'));
   const machine = await thisMachine({ XDG_STATE_HOME: state });
@@ -71,5 +74,16 @@ it('down and status mean the embedded session of the checkout, unless flags name
   expect(await here({ given: {} })).toMatchObject({ id: 'cccc3333', embedded });
   expect(await here({ given: { context: 'kind' } })).toBeUndefined();
   expect(await here({ given: {}, kubeconfig: '/other' })).toBeUndefined();
+  // A process that is gone.
+  const owner = join(state, 'devloop', 'cccc3333', OWNER);
+  await writeFile(owner, (await readFile(owner, 'utf8')).replace(`"pid":${process.pid}`, '"pid":4194305'));
+  expect(await here({ given: {} })).toMatchObject({ id: 'cccc3333', hasCrashed: true });
+  const asking = inEmbedded({ given: {} } as CommonOptions, { cwd, env: { XDG_STATE_HOME: state } });
+  await expect(asking).rejects.toMatchObject({ code: 'embedded.ended', hint: 'devloop down' });
+  await endOrphans(machine, () => {}, 'verify');
+  expect(await here({ given: {} })).toMatchObject({ hasCrashed: true });
+  await endOrphans(machine, () => {}, 'embedded');
+  expect(await here({ given: {} })).toBeUndefined();
+  expect(existsSync(join(state, 'devloop', 'aaaa1111'))).toBe(true);
   await rm(state, { recursive: true });
 });
