@@ -28,6 +28,9 @@ const MOST_FILES = 10_000;
 const MOST_BYTES = 100 << 20;
 const NEVER_COPIED = new Set(['.git', 'node_modules']);
 const LONGEST_ERROR = 2_000;
+const KUSTOMIZATION = /(?:^|\/)(?:kustomization\.ya?ml|Kustomization)$/;
+const COMMENT = /^\s*#.*$/gm;
+const UPWARD = /(?<![\w./-])(?:\.\/)*(?:\.\.\/)+[\w./-]*/g;
 
 /** Runs controller-gen with the arguments that a Makefile gives it, and never writes to the checkout. */
 export class Generating {
@@ -127,13 +130,31 @@ export async function overlay(
   const files = [...(generated?.missing ?? []), ...(generated?.old ?? [])];
   const tops = new Set([directory, ...files].map((path) => path.split('/')[0]!));
   const filter = limited();
-  for (const top of tops)
+  for (const top of tops) {
     await cp(join(root, top), join(copy, top), { recursive: true, filter }).catch(ignoreMissing);
+    for (const other of await namedIn(copy, top)) tops.add(other);
+  }
   for (const file of files) {
     await mkdir(dirname(join(copy, file)), { recursive: true });
     await cp(join(generated!.directory, file), join(copy, file));
   }
   return copy;
+}
+
+/** What the kustomizations in a part of a copy name outside of that part, such as `../../deploy`, by its first directory. */
+async function namedIn(copy: string, part: string): Promise<string[]> {
+  // It can also be a file, or missing.
+  const names = await readdir(join(copy, part), { recursive: true }).catch(() => []);
+  const files = names.filter((name) => KUSTOMIZATION.test(name)).map((name) => join(copy, part, name));
+  const found = files.map(async (file) =>
+    [...(await readTextFile(file)).replace(COMMENT, '').matchAll(UPWARD)].map(([path]) =>
+      relative(copy, resolve(dirname(file), path)),
+    ),
+  );
+  return (await Promise.all(found))
+    .flat()
+    .map((path) => path.split('/')[0]!)
+    .filter((top) => !['', '..'].includes(top));
 }
 
 /** Says what is copied. Through a link, the copy would be the checkout itself, or anything else. */

@@ -97,6 +97,18 @@ test('webhooks that the overlay leaves out are added, which is said once, and th
   expect(await readFile(join(root, 'config/default/kustomization.yaml'), 'utf8')).toBe(commented);
 });
 
+test('what the overlay names in other directories of the checkout is there with generated manifests, too', async () => {
+  const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n';
+  const { names } = await project({
+    'bin/controller-gen': controllerGen(VERSION),
+    'config/default/kustomization.yaml': 'resources: [../webhook, ../../deploy/a]\n',
+    'deploy/a/kustomization.yaml': 'resources:\n- "../../more"\n',
+    'more/kustomization.yaml': 'resources: [cm.yaml]\n',
+    'more/cm.yaml': settings,
+  });
+  expect((await names()).sort()).toEqual(['hook', 'settings']);
+});
+
 test('a command of the user writes the manifests into the checkout, and its failure is shown', async () => {
   const script = `printf '%s' '${HOOK}' > config/webhook/manifests.yaml`;
   const own = await project({}, ['sh', '-c', script]);
