@@ -19,7 +19,7 @@ import {
   tool,
 } from './tool.ts';
 
-const SHELL = 'All of it: the command of the same name, in a shell.';
+const inShell = (words: string): string => `All of it: devloop ${words}, in a shell.`;
 const PLACE = { context: text('context of the kubeconfig'), namespace };
 const seconds = z.int().min(1).max(600).describe('how long to wait at most').default(45);
 
@@ -31,7 +31,7 @@ export const SESSION_TOOLS: Tool[] = [
     description:
       'Starts an API server on this machine with what the checkout would deploy, and builds and runs the operator against it (devloop up --embedded): runs code of this checkout, and the commands of its devloop.yaml. Answers when it is ready, with the kubeconfig for kubectl; if that takes longer than `seconds`, call it again to go on waiting. The session ends with `stop`, and with this server.',
     input: { seconds },
-    ...{ annotations: RUNS_CODE, command: 'up', keeps: 'last', ask: SHELL },
+    ...{ annotations: RUNS_CODE, command: 'up', keeps: 'last', ask: inShell('up --embedded --detach') },
     async run({ seconds }, io, own) {
       if (!own.isStarted()) await requireNone(io);
       await own.start(seconds * 1000, io);
@@ -43,7 +43,7 @@ export const SESSION_TOOLS: Tool[] = [
     description:
       'Ends the session that `start` has started, and removes its API server with everything in it. Sessions that a person has started are not ended.',
     input: {},
-    ...{ annotations: INTERRUPTS, command: 'up', keeps: 'last', ask: SHELL },
+    ...{ annotations: INTERRUPTS, command: 'up', keeps: 'last', ask: inShell('down --embedded') },
     run: (_, io, own) => own.stop(io.emit),
   }),
   tool({
@@ -52,7 +52,12 @@ export const SESSION_TOOLS: Tool[] = [
     description:
       'Lists the sessions that have taken over operators: since when, by whom, with which health. Looks in the API server of the session that `start` has started, and otherwise in the cluster of the current context.',
     input: PLACE,
-    ...{ annotations: { ...READS, openWorldHint: true }, command: 'status', keeps: 'first', ask: SHELL },
+    ...{
+      annotations: { ...READS, openWorldHint: true },
+      command: 'status',
+      keeps: 'first',
+      ask: inShell('status'),
+    },
     async run({ context, namespace }, io, own) {
       const { status } = await import('../session/status.ts');
       const { kubeconfig, ...its } = (context === undefined && own.cluster()) || {};
@@ -65,7 +70,7 @@ export const SESSION_TOOLS: Tool[] = [
     description:
       'Checks what devloop up needs in the cluster of the current context: access, permissions, the operator, its certificate, the toolchain. Writes nothing to the cluster: a person has to check the routes to this machine, with devloop doctor in a terminal. Runs tools of the checkout, such as its Python. Use it before you ask a person to start a session on a cluster.',
     input: { namespace },
-    ...{ annotations: RUNS_CODE, command: 'doctor', keeps: 'first', ask: SHELL },
+    ...{ annotations: RUNS_CODE, command: 'doctor', keeps: 'first', ask: inShell('doctor') },
     async run({ namespace }, io) {
       const { doctor } = await import('../session/doctor.ts');
       await doctor({ given: given({ namespace }) }, io);
@@ -105,7 +110,7 @@ export const SESSION_TOOLS: Tool[] = [
     description:
       'Lets calls of the controller or its reviews go wrong on purpose, to test how the code copes: WHAT WHICH HOW-OFTEN, such as "409 update deployments share=50%", "delay=2s list", "drop watch deployments name=web", "crash create services", "503 review applications count=3". Ends with fault_clear, or with the session.',
     input: { faults: z.array(z.string().min(1).max(500)).min(1).max(20), session },
-    ...{ annotations: CHANGES, command: 'fault', keeps: 'last', ask: SHELL },
+    ...{ annotations: CHANGES, command: 'fault', keeps: 'last', ask: inShell('fault') },
     run: async ({ faults: add, session }, io) => await changeFaults({ add }, session, io),
   }),
   tool({
@@ -113,7 +118,7 @@ export const SESSION_TOOLS: Tool[] = [
     title: 'List faults',
     description: 'Lists the faults of a session, and how often each was met.',
     input: { session },
-    ...{ annotations: READS, command: 'fault', keeps: 'last', ask: SHELL },
+    ...{ annotations: READS, command: 'fault', keeps: 'last', ask: inShell('fault') },
     run: async ({ session }, io) => await changeFaults({}, session, io),
   }),
   tool({
@@ -121,7 +126,7 @@ export const SESSION_TOOLS: Tool[] = [
     title: 'End faults',
     description: 'Ends the faults with these ids, or all faults of a session.',
     input: { ids: z.array(z.string().min(1).max(20)).max(100).default([]), session },
-    ...{ annotations: CHANGES, command: 'fault', keeps: 'last', ask: SHELL },
+    ...{ annotations: CHANGES, command: 'fault', keeps: 'last', ask: inShell('fault') },
     run: async ({ ids: clear, session }, io) => await changeFaults({ clear }, session, io),
   }),
 ];
@@ -129,7 +134,7 @@ export const SESSION_TOOLS: Tool[] = [
 function waitTool(name: 'wait' | 'restart', title: string, description: string): Tool {
   return tool({
     ...{ name, title, description, input: { seconds, session } },
-    ...{ annotations: name === 'wait' ? READS : RUNS_CODE, command: name, keeps: 'last', ask: SHELL },
+    ...{ annotations: name === 'wait' ? READS : RUNS_CODE, command: name, keeps: 'last', ask: inShell(name) },
     async run({ seconds, session }, io, own) {
       const { wait } = await import('../session/wait.ts');
       const answers: DevloopEvent[] = [];
@@ -144,14 +149,15 @@ function waitTool(name: 'wait' | 'restart', title: string, description: string):
 }
 
 function holdTool(on: boolean): Tool {
+  const name = on ? 'hold' : 'release';
   return tool({
-    name: on ? 'hold' : 'release',
+    name,
     title: on ? 'Hold reviews' : 'Release reviews',
     description: on
       ? 'Makes the reviews of a session wait until `release`, each within the timeout of its webhook. Use it to look at a cluster while a request is under way.'
       : 'Forwards the reviews that `hold` has made wait, and all later ones.',
     input: { session },
-    ...{ annotations: CHANGES, command: on ? 'hold' : 'release', keeps: 'last', ask: SHELL },
+    ...{ annotations: CHANGES, command: name, keeps: 'last', ask: inShell(name) },
     async run({ session }, io) {
       const { hold } = await import('../session/hold.ts');
       await hold({ on, session }, io);

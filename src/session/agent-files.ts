@@ -15,7 +15,7 @@ const BEGIN = '<!-- devloop: `devloop init --agents` renews what follows, up to 
 const END = '<!-- devloop: end -->';
 const SECTION = `## Run this operator: devloop
 
-devloop runs this operator on this machine, and records its webhook reviews, its reconciles and its calls to the API server. Use the tools of the MCP server \`devloop\`, or the commands of the same names in a shell (\`devloop --help\`).
+devloop runs this operator on this machine, and records its webhook reviews, its reconciles and its calls to the API server. Use the tools of the MCP server \`devloop\`, or commands in a shell (\`devloop --help\`): \`start\` is \`devloop up --embedded --detach\`, \`stop\` is \`devloop down --embedded\`, and the others have the names of the tools, such as \`devloop reviews list\`.
 
 1. \`start\` starts an API server of this checkout's own, and builds and runs the operator against it. Use kubectl with the kubeconfig that it names. Nothing runs Pods there, so no Deployment becomes ready.
 2. After an edit, \`wait\` returns when the new code serves, or with what the compiler says.
@@ -23,7 +23,7 @@ devloop runs this operator on this machine, and records its webhook reviews, its
 4. \`reviews_replay\` and \`reviews_verify\` say which answers an edit has changed.
 5. \`stop\` removes the API server.
 
-Do not run \`devloop up\` without \`--embedded\`, or \`devloop down\`: they change a cluster that others use. Ask for it instead.`;
+Do not run \`devloop up\` or \`devloop down\` without \`--embedded\`: they change a cluster that others use. Ask for it instead.`;
 
 export function agentFiles(): AgentFile[] {
   return [

@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, fstatSync, openSync, readSync, truncateSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { sleep } from '../async.ts';
-import { DevloopError } from '../errors.ts';
+import { DevloopError, originOf } from '../errors.ts';
 import { timeText } from '../phrases.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -51,12 +51,13 @@ export async function runDetached(
   const signal = AbortSignal.any([io.signal, idle.signal]);
   try {
     await up({ ...io, emit, signal, onAsked: idle.used });
-  } catch (error) {
+  } catch (thrown) {
+    const error = originOf(thrown);
     if (error instanceof DevloopError) {
       const { code, message, hint, isSummary } = error;
       await starter.end({ is: 'failed', code, message, hint, isSummary });
     }
-    throw error;
+    throw thrown;
   } finally {
     ended.abort();
     await starter.end();

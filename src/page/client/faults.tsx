@@ -28,7 +28,7 @@ export function FaultsPane({ store }: { store: Store }) {
     if (one.id === undefined) await change({ add: [one.rule] });
   };
   const remove = async (one: ListedFault): Promise<void> => {
-    if (one.id === undefined || (await change({ clear: [one.id] }))) store.removeFault(one.rule);
+    if (one.id === undefined || (await change({ clear: [one.id] }))) store.removeFault(one.key);
   };
   return (
     <>
@@ -42,7 +42,7 @@ export function FaultsPane({ store }: { store: Store }) {
       </p>
       <ul class="cards faults">
         {store.listedFaults.map((one) => (
-          <li key={one.rule}>
+          <li key={one.key}>
             <Switch isOn={one.id !== undefined && !one.isOver} label={one.rule} flip={() => void flip(one)} />
             <span class="note">{countText(one)}</span>
             {hasKey() && (

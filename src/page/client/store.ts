@@ -114,8 +114,8 @@ export class Store {
     this.#changed();
   }
 
-  removeFault(rule: string): void {
-    this.#faults.remove(rule);
+  removeFault(key: string): void {
+    this.#faults.remove(key);
     this.#changed();
   }
 

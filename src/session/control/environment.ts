@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rename, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { pinnedKubeconfig } from '../../cluster/api/pinned.ts';
 import { notWritten } from '../../machine/own-files.ts';
@@ -66,7 +67,10 @@ async function pinnedFiles(
   if (kubeconfigFiles.length === 0) return [];
   const file = join(directory, 'shell-kubeconfig');
   try {
-    await writeFile(file, JSON.stringify(pinnedKubeconfig(pinned)), { mode: 0o600 });
+    // Somebody may be reading what is there.
+    const fresh = `${file}.${randomUUID()}`;
+    await writeFile(fresh, JSON.stringify(pinnedKubeconfig(pinned)), { mode: 0o600 });
+    await rename(fresh, file);
   } catch (error) {
     throw notWritten(directory, error);
   }

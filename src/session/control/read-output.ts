@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { recordingFiles } from '../../reviews/recording.ts';
 import type { KeptLine, KeptOutput } from './kept-output.ts';
 
@@ -14,14 +14,9 @@ export function readOutput({ directory }: Pick<KeptOutput, 'directory'>, tail?: 
   let isFirst = true;
 
   /** The whole lines of a file after an offset. A line that is being written is read next time. */
-  async function read(path: string, offsetIn: (file: string) => number | undefined): Promise<string[]> {
-    const handle = await open(path).catch(() => undefined);
-    if (handle === undefined) return [];
-    await using _ = handle;
-    const { ino, birthtimeMs, size } = await handle.stat();
-    const file = `${ino} ${birthtimeMs}`;
-    const from = offsetIn(file);
-    if (from === undefined || size <= from) return [];
+  async function read(of: Opened | undefined, from: number): Promise<string[]> {
+    if (of === undefined || of.size <= from) return [];
+    const { handle, file, size } = of;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - from), 0, size - from, from);
     const text = buffer.subarray(0, bytesRead);
     const end = text.lastIndexOf('\n') + 1;
@@ -32,17 +27,32 @@ export function readOutput({ directory }: Pick<KeptOutput, 'directory'>, tail?: 
   return {
     async next() {
       const before = at;
-      const inOlder = (file: string): number | undefined =>
-        isFirst ? 0 : file === before.file ? before.offset : undefined;
-      // The file that was read last may have become the older one.
-      const first = await read(older, inOlder);
-      const second = await read(newer, (file) => (file === before.file ? before.offset : 0));
+      // The newer file can become the older one at any time, so it is opened first: what was read last is then either this one or the older one.
+      await using last = await opened(newer);
+      const isSame = last?.file === before.file;
+      await using other = isSame ? undefined : await opened(older);
+      const isUnread = other?.file !== last?.file && (isFirst || other?.file === before.file);
+      const first = isUnread ? await read(other, before.offset) : [];
+      const second = await read(last, isSame ? before.offset : 0);
       const lines = [...first, ...second];
       const wanted = isFirst && tail !== undefined ? lines.slice(Math.max(0, lines.length - tail)) : lines;
       isFirst &&= lines.length === 0;
       return wanted.flatMap(parsed);
     },
   };
+}
+
+interface Opened extends AsyncDisposable {
+  handle: FileHandle;
+  file: string;
+  size: number;
+}
+
+async function opened(path: string): Promise<Opened | undefined> {
+  const handle = await open(path).catch(() => undefined);
+  if (handle === undefined) return undefined;
+  const { ino, birthtimeMs, size } = await handle.stat();
+  return { handle, file: `${ino} ${birthtimeMs}`, size, [Symbol.asyncDispose]: () => handle.close() };
 }
 
 /** A line can be cut off if the machine has crashed. */

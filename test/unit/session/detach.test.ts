@@ -53,6 +53,19 @@ it('fails as the session fails', async () => {
   });
 });
 
+it('fails with the error of the session, also if something else has failed after it', async () => {
+  const source = (file: string): string => JSON.stringify(join(import.meta.dirname, '../../../src', file));
+  const io = '{ emit() {}, signal: new AbortController().signal }';
+  const { done } = detached(`(async () => {
+    const { DevloopError } = await import(${source('errors.ts')});
+    const { runDetached } = await import(${source('session/detached.ts')});
+    await runDetached({ file: '/nowhere', idleMs: 1000 }, ${io}, async () => {
+      throw new SuppressedError(new Error('y'), new DevloopError('controller.build-failed', 'x'));
+    });
+  })()`);
+  await expect(done).rejects.toMatchObject({ code: 'controller.build-failed', message: 'x' });
+});
+
 it('ends the session if it is interrupted before, and shows how it ends', async () => {
   const interrupt = new AbortController();
   const ends = `process.on('SIGTERM', () => { ${SAYS} process.exit(0); });`;

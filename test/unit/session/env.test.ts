@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -51,6 +51,15 @@ it('of a session on a cluster, it pins the context, and has no credentials itsel
   expect(written['current-context']).toBe('kind-shop');
   expect(written.users).toBeUndefined();
   expect(await environmentOf(session([]))).not.toHaveProperty('kubeconfig');
+});
+
+it('whoever reads the kubeconfig meanwhile reads all of it', async () => {
+  const asked = () => environmentOf(session(['/home/ann/.kube/config']));
+  const own = (await asked()).kubeconfig!.split(':')[0]!;
+  await using reading = await open(own);
+  await utimes(own, 1, 1);
+  await asked();
+  expect((await reading.stat()).mtimeMs).toBe(1000);
 });
 
 it('of an embedded session, it is the kubeconfig of its API server, with the programs of envtest', async () => {

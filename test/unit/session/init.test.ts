@@ -203,6 +203,15 @@ const SERVER = { command: 'devloop', args: ['mcp'] };
 const JSONC = { allowTrailingComma: true };
 const agents = { ide: undefined, agents: true };
 
+test('the commands that coding agents are told of are there', async () => {
+  const { run, read } = await checkout();
+  await run(agents);
+  const commands = await readFile(join(import.meta.dirname, '../../../docs/commands.md'), 'utf8');
+  const told = [...(await read('AGENTS.md')).matchAll(/`devloop ([a-z ]*[a-z])/g)].map(([, name]) => name);
+  expect(told).toContain('reviews list');
+  for (const name of told) expect(commands).toContain(`\n## devloop ${name!.split(' ')[0]}\n`);
+});
+
 test('coding agents are told of devloop once, in three files', async () => {
   const { run, read } = await checkout();
   const written = AGENT_FILES.map((file) => ({ code: 'init.agents', values: { file } }));

@@ -1,6 +1,20 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFile,
+  link,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { recordingFiles } from '../../../src/reviews/recording.ts';
@@ -106,6 +120,27 @@ it('reads on where it was when the file is full and becomes the older one, and n
   expect(await next()).toEqual([]);
   await appendFile(newer, 'no JSON\n{"at":"x"}\n');
   expect(await next()).toEqual([]);
+});
+
+it('loses nothing if the file becomes the older one while it is read', async () => {
+  const directory = join(state, 'output');
+  await mkdir(directory);
+  const { older, newer } = recordingFiles(directory, 'output');
+  const text = (name: string): string => `${JSON.stringify({ at: 1, stream: 'stdout', line: name })}\n`;
+  const reader = readOutput({ directory });
+  await appendFile(newer, text('1'));
+  await reader.next();
+  await appendFile(newer, text('2'));
+  // Whoever opens it to read waits for a writer.
+  execFileSync('mkfifo', [older]);
+  await link(older, join(state, 'fifo'));
+  const reading = reader.next();
+  await sleep(50);
+  await rename(newer, older);
+  await appendFile(newer, text('3'));
+  await using _ = await open(join(state, 'fifo'), 'r+');
+  const lines = [...(await reading), ...(await reader.next())];
+  expect(lines.map(({ line }) => line)).toEqual(['2', '3']);
 });
 
 it('lines that come faster than the disk takes them are counted in their place', async () => {
