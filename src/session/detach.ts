@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { DevloopError, type ErrorCode } from '../errors.ts';
 import { textLines } from '../machine/lines.ts';
@@ -12,6 +12,7 @@ import { checkoutRoot } from './context/checkout.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { localSessions } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
+import { LONGEST_KEPT_MS } from './control/kept-output.ts';
 import type { DetachedMessage } from './detached.ts';
 
 export interface DetachOptions {
@@ -28,8 +29,9 @@ export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Pr
   const root = await checkoutRoot(io.cwd);
   const machine = await thisMachine(io.env);
   const file = await outputFile(machine, root);
-  const isAlone = (await localSessions(machine)).every(({ checkout }) => checkout !== root);
-  await using output = await openOutput(machine, file, isAlone ? 'w' : 'a');
+  const running = new Set((await localSessions(machine)).map(({ checkout }) => checkout));
+  await removeOld(file, running);
+  await using output = await openOutput(machine, file, running.has(root) ? 'a' : 'w');
   // Through bin/devloop.js, an older Node would start this one with an IPC channel, whose end ends the session.
   const child = spawn(process.execPath, command(file), {
     cwd: io.cwd,
@@ -62,12 +64,25 @@ export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Pr
 }
 
 async function outputFile(machine: LocalMachine, root: string): Promise<string> {
-  const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
   // A directory with another name would be a session's.
   const directory = join(machine.stateDirectory, '.detached');
   await requireWritable(directory);
   await makePath(directory);
-  return join(directory, `${name}.log`);
+  return join(directory, fileName(root));
+}
+
+function fileName(root: string): string {
+  return `${createHash('sha256').update(root).digest('hex').slice(0, 16)}.log`;
+}
+
+/** What the sessions of other checkouts have left. Those that run keep theirs. */
+async function removeOld(file: string, running: Set<string>): Promise<void> {
+  const kept = new Set([basename(file), ...[...running].map(fileName)]);
+  const isOld = async (path: string): Promise<boolean> =>
+    Date.now() - (await stat(path)).mtimeMs > LONGEST_KEPT_MS;
+  const others = (await readdir(dirname(file))).filter((name) => !kept.has(name));
+  for (const path of others.map((name) => join(dirname(file), name)))
+    if (await isOld(path).catch(() => false)) await rm(path, { force: true });
 }
 
 function openOutput({ stateDirectory }: LocalMachine, file: string, how: 'w' | 'a'): Promise<FileHandle> {

@@ -27,7 +27,7 @@ const LIMITS = { records: 200_000, bytes: 16 * 2 ** 20 };
 /** What is not written yet, in characters. Above it, lines are dropped: the disk is slower than the controller. */
 const MOST_WAITING = 4 * 2 ** 20;
 const FLUSH_MS = 50;
-const LONGEST_KEPT_MS = 7 * 86_400_000;
+export const LONGEST_KEPT_MS = 7 * 86_400_000;
 
 function placeOf({ stateDirectory }: Pick<LocalMachine, 'stateDirectory'>): string {
   // Another name would be that of a session.

@@ -1,9 +1,12 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { pollUntil } from '../../../src/async.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import { claimDirectory } from '../../../src/session/context/session-directories.ts';
 import { upDetached } from '../../../src/session/detach.ts';
 
 let state: string;
@@ -41,6 +44,21 @@ it('returns when the session is ready, which goes on, and says where it is', asy
   const { values } = events.at(-1) as unknown as { values: { pid: number; file: string } };
   expect(await readFile(values.file, 'utf8')).toBe('hello\n');
   process.kill(values.pid, 'SIGTERM');
+});
+
+it('removes after a week what a session of another checkout has printed, unless that runs', async () => {
+  const directory = join(state, 'devloop/.detached');
+  const old = Date.now() / 1000 - 8 * 86_400;
+  const begin = async () => await detached(`say({ is: 'ready', session: 's1' });`).done;
+  await begin();
+  const [own = ''] = await readdir(directory);
+  const checkout = '/src/runs';
+  const running = `${createHash('sha256').update(checkout).digest('hex').slice(0, 16)}.log`;
+  for (const name of ['old.log', 'new.log', running]) await writeFile(join(directory, name), '');
+  for (const name of ['old.log', running]) await utimes(join(directory, name), old, old);
+  await claimDirectory(await thisMachine({ XDG_STATE_HOME: state }), 'aaaa1111', { checkout });
+  await begin();
+  expect((await readdir(directory)).toSorted()).toEqual(['new.log', own, running].toSorted());
 });
 
 it('fails as the session fails', async () => {
