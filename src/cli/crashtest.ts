@@ -67,7 +67,7 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
       const { before = false, ignore = [], limit, quietSeconds, yes = false, reset, point } = flags;
       const common = commonOptions(flags, givenBy('up', flags));
       const own_ = { command: own, before, ignore, limit, quietSeconds, ...present({ reset, point }) };
-      await crashtest({ ...common, ...own_, yes }, io, hostOf(flags));
+      await crashtest({ ...common, ...own_, yes }, io, hostOf(flags, shell));
     });
   });
   return addExamples(command, `${shell.name} crashtest`, [
@@ -84,6 +84,7 @@ export function crashtestCommand(shell: Shell, own: string[] | undefined): Comma
 }
 
 /** What runs the session in place of `up` in a cluster. */
-function hostOf(flags: CrashtestFlags): typeof up | undefined {
-  return flags.embedded && ((options, io, guest) => embedded(options, flags, io, guest));
+function hostOf(flags: CrashtestFlags, shell: Shell): typeof up | undefined {
+  const typed = `${shell.name} crashtest --embedded -- COMMAND`;
+  return flags.embedded && ((options, io, guest) => embedded(options, { ...flags, typed }, io, guest));
 }

@@ -55,10 +55,10 @@ export function takeOverOptions(flags: TakeOverFlags, given: Given, typed: strin
   return { ...commonOptions(flags, given), ...present({ trustAccounts }), yes, webhooks, takeOver, adopt };
 }
 
-/** Runs `up --embedded`, for itself or as the host of a guest. Throws 'usage.invalid' if other flags name a cluster. */
+/** Runs `up --embedded`, for itself or as the host of a guest. `typed`: the command without them. Throws 'usage.invalid' if other flags name a cluster. */
 export async function embedded(
   options: UpOptions,
-  flags: Pick<TakeOverFlags, 'kubeconfig'> & { dryRun?: true; deployments?: string[] },
+  flags: Pick<TakeOverFlags, 'kubeconfig'> & { dryRun?: true; deployments?: string[]; typed: string },
   io: Io,
   guest?: Guest,
 ): Promise<void> {
@@ -69,7 +69,7 @@ export async function embedded(
     '--route': options.given.route,
     'several --deployment flags': (flags.deployments ?? []).length > 1 || undefined,
   }).find(([, value]) => value !== undefined);
-  if (other) throw invalid(`--embedded and ${other[0]} cannot be combined.`, 'devloop up --embedded');
+  if (other) throw invalid(`--embedded and ${other[0]} cannot be combined.`, flags.typed);
   const { upEmbedded } = await import('../session/embedded.ts');
   await upEmbedded(options, io, guest);
 }

@@ -28,9 +28,10 @@ export function testCommand(shell: Shell, own: string[] | undefined): Command {
         const { test } = await import('../session/test.ts');
         const { up } = await import('../session/up.ts');
         // With --json, all of devloop's own standard output is JSON.
+        const typed = `${shell.name} test --embedded -- COMMAND`;
         const tested = { command: own, printsAll: json ?? verbose ?? false, stdout: json ? STDERR : STDOUT };
         await test(tested, io, (io, guest) =>
-          flags.embedded ? embedded(options, flags, io, guest) : up(options, io, guest),
+          flags.embedded ? embedded(options, { ...flags, typed }, io, guest) : up(options, io, guest),
         );
       });
     },

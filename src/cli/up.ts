@@ -51,7 +51,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     const idleMs = idleOf(flags, deployments, `${shell.name} up`);
     const run = async (io: Io): Promise<void> => {
       const { keep = false } = flags;
-      if (flags.embedded) return await embedded({ ...options, keep }, { ...flags, deployments }, io);
+      const typed = `${shell.name} up --embedded`;
+      if (flags.embedded) return await embedded({ ...options, keep }, { ...flags, deployments, typed }, io);
       if (keep) throw invalid('--keep needs --embedded.', `${shell.name} up --embedded --keep`);
       const { up } = await import('../session/up.ts');
       if (deployments.length <= 1) return await up(options, io);

@@ -5,7 +5,7 @@ import { parseAge } from './values.ts';
 
 interface WaitFlags {
   session?: string;
-  timeout: number;
+  timeout?: number;
   json?: true;
 }
 
@@ -40,16 +40,11 @@ function withFlags(command: Command, shell: Shell, restarts: boolean): Command {
       '--session <id>',
       'session on this machine (default: the sessions of this checkout, or the only session)',
     )
-    .option(
-      '--timeout <duration>',
-      'fail after this time, such as 30s or 10m (default: 5m)',
-      parseAge,
-      TIMEOUT_MS,
-    )
+    .option('--timeout <duration>', 'fail after this time, such as 30s or 10m (default: 5m)', parseAge)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .helpOption('-h, --help', 'show this help')
-    .action(async ({ session, timeout, json }: WaitFlags) => {
+    .action(async ({ session, timeout = TIMEOUT_MS, json }: WaitFlags) => {
       await shell.run(outputOptions(present({ json })), async (io) => {
         const { wait } = await import('../session/wait.ts');
         await wait({ limitMs: timeout, restarts, ...present({ session }) }, io);

@@ -90,7 +90,7 @@ export function readChanges(): Promise<PageChange[]> {
 
 async function call<T>(path: string, options: RequestInit = {}): Promise<T> {
   const response = await fetch(`api/${path}`, { ...options, credentials: 'same-origin' }).catch(() => {
-    throw new Error('The session has ended, or cannot be reached, so this cannot be read.');
+    throw new Error('The session has ended, or cannot be reached.');
   });
   if (!response.ok) throw new Refused(response.status, (await response.text()).trim());
   return (await response.json()) as T;

@@ -45,6 +45,12 @@ describe('wrong usage ends with 2 and says what to do', () => {
       /up --no-controller/,
     ],
     [
+      'a cluster of the user and none',
+      ['crashtest', '--embedded', '--context', 'x', '--reset', 'true', '--', 'true'],
+      /cannot be combined/,
+      /crashtest --embedded -- COMMAND/,
+    ],
+    [
       'a debugger and a command',
       ['up', '--debug', '--', 'make'],
       /--debug and .* cannot be combined/,
