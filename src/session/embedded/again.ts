@@ -4,7 +4,7 @@ import { type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
 import { storedAs } from './kept.ts';
-import { CRD, clientConfigs, type Declared } from './objects.ts';
+import { CRD, clientConfigs, type Declared, keyOf } from './objects.ts';
 
 const GONE_MS = 20_000;
 const LOOK_EVERY_MS = 50;
@@ -37,10 +37,6 @@ async function webhooksTo(api: ClusterApi, declared: readonly Declared[]): Promi
     return ours.map(({ metadata }) => refOf(kind, metadata));
   });
   return (await Promise.all(found)).flat();
-}
-
-function keyOf({ namespace = 'default', name }: { namespace?: string; name: string }): string {
-  return `${namespace}/${name}`;
 }
 
 interface Crd extends KubeObject {

@@ -5,7 +5,7 @@ import { isNotFound } from '../../cluster/api/errors.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import { type Declared, serverNames, toInstall } from './objects.ts';
+import { CRD, type Declared, serverNames, toInstall } from './objects.ts';
 
 const ESTABLISHED_MS = 10_000;
 const LOOK_EVERY_MS = 50;
@@ -14,7 +14,6 @@ const APPLY = {
   contentType: 'application/apply-patch+yaml',
   query: { fieldManager: 'devloop', force: 'true' },
 };
-const CRD = 'CustomResourceDefinition';
 
 /** What the API server has of the checkout. */
 export interface Installation {

@@ -159,7 +159,7 @@ function mounted({ kind = '', metadata, spec }: Declared): Place[] {
   });
 }
 
-function keyOf({ namespace = 'default', name }: { namespace?: string; name: string }): string {
+export function keyOf({ namespace = 'default', name }: { namespace?: string; name: string }): string {
   return `${namespace}/${name}`;
 }
 
