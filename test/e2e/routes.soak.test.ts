@@ -214,7 +214,10 @@ describe.each(CONTROL_PLANES)(
 
     it.runIf(SOAK || mode.aggregatorRouting)('doctor sees whom kube-apiserver calls', async () => {
       const options = { cwd: checkout.directory, env: env() };
-      const { events, log } = await runDevloop(['doctor', '--route', 'direct'], options);
+      const { events, log } = await runDevloop(
+        ['doctor', '--context', cluster.name, '--route', 'direct'],
+        options,
+      );
       const findings = events.filter((event) => event.type === 'finding');
       const of = (check: string) => findings.find((one) => one.check === check);
       const answer = expect.stringMatching(mode.aggregatorRouting ? /^on:/ : /^off/);

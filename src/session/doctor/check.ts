@@ -11,6 +11,8 @@ import type { DevloopEvent, Verdict } from '../../report/events.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import type { Io } from '../context/options.ts';
+import type { Question } from '../context/question.ts';
+import type { openQuestion } from '../start/consent.ts';
 import type { AllowedParts } from '../start/permissions.ts';
 
 export interface Finding {
@@ -54,12 +56,20 @@ export interface DoctorRun {
   operator: Promise<DiscoveredOperator>;
   /** How `up` would pause the manager. */
   pause: Promise<PauseStep[]>;
+  /** What the user has not agreed to. */
+  consent: Promise<Consent>;
   permissions: Promise<AllowedParts>;
   /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
   deadSessions: Promise<string[]>;
   toolchain: Promise<Finding>;
   /** The program that `up` would build and run. */
   program: Promise<PlannedProgram>;
+}
+
+/** What `up` would ask. */
+export interface Consent {
+  open: ReturnType<typeof openQuestion>;
+  question: Question;
 }
 
 /** The operator that `up` would take over, and what discovery reported. */

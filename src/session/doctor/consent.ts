@@ -1,23 +1,50 @@
 import { recogniseCluster } from '../../cluster/api/recognise.ts';
-import { factsOf, flagsFor, type Question } from '../context/question.ts';
+import { shellWord } from '../../phrases.ts';
+import { asksForCluster, factsOf, flagsFor, type Question } from '../context/question.ts';
 import { openQuestion, questionFor } from '../start/consent.ts';
-import { type Check, type Finding, neededOperator } from './check.ts';
+import {
+  type Check,
+  type Consent,
+  type DoctorRun,
+  type Finding,
+  NotChecked,
+  needed,
+  neededOperator,
+} from './check.ts';
 
 /** Does `up` need the user's agreement, and to what? */
 export const consentCheck: Check = {
   name: 'consent',
   limitSeconds: 30,
   async run(run) {
-    const found = await neededOperator(run.operator);
-    const context = await run.context;
-    const recognised = await recogniseCluster(context.api);
-    const question = await questionFor(context, recognised, found);
-    return consentFinding(
-      openQuestion([question], run.machine, run.settings.context.from[0] === 'flag'),
-      question,
-    );
+    const { open, question } = await neededOperator(run.consent);
+    return consentFinding(open, question);
   },
 };
+
+export async function consentOf(
+  run: Pick<DoctorRun, 'context' | 'operator' | 'machine' | 'settings'>,
+): Promise<Consent> {
+  const found = await neededOperator(run.operator);
+  const context = await run.context;
+  const recognised = await recogniseCluster(context.api);
+  const question = await questionFor(context, recognised, found);
+  const isNamed = run.settings.context.from[0] === 'flag';
+  return { open: openQuestion([question], run.machine, isNamed), question };
+}
+
+/** A checkout can choose the cluster, so nothing is created in one that the user has not agreed to. Throws NotChecked. */
+export async function requireAgreement(run: Pick<DoctorRun, 'consent'>): Promise<void> {
+  const { open, question } = await needed(
+    run.consent,
+    'it is not known whether you have agreed to the cluster',
+  );
+  if (open === undefined || !asksForCluster(open.pending)) return;
+  const command = `devloop doctor --context ${shellWord(question.cluster.context)}`;
+  throw new NotChecked(
+    `this creates temporary objects, and you have not agreed to changes in this cluster. To agree to these: ${command}`,
+  );
+}
 
 export function consentFinding(
   open: ReturnType<typeof openQuestion>,

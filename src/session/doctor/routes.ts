@@ -7,6 +7,7 @@ import { isOfTheRoute, openRoute } from '../route/open-route.ts';
 import { routeSettings } from '../route/routing.ts';
 import { verifyStep } from '../route/verify-route.ts';
 import { type Check, type DoctorRun, type Finding, findingOf, NotChecked, needed } from './check.ts';
+import { requireAgreement } from './consent.ts';
 import { targetWithServices } from './shared-work.ts';
 
 /** How many probes to send: several, because the first one may have to wait until kube-proxy knows the Service. */
@@ -70,10 +71,13 @@ async function verifyPermitted(run: DoctorRun, route: string, signal: AbortSigna
 const WRITES =
   'this check creates temporary objects in the cluster. A person can run it in a terminal: devloop doctor';
 
-/** The target, in whose namespaces probes create temporary objects. Throws NotChecked if the account is not allowed to create them. */
-export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions' | 'io'>): Promise<Target> {
+/** The target, in whose namespaces probes create temporary objects. Throws NotChecked if the user has not agreed to that, or the account is not allowed to. */
+export async function probeTarget(
+  run: Pick<DoctorRun, 'operator' | 'permissions' | 'consent' | 'io'>,
+): Promise<Target> {
   if (run.io.forAgent) throw new NotChecked(WRITES);
   const { target } = await targetWithServices(run);
+  await requireAgreement(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');
   const missing = verifyStep(target).permissions.filter(({ kind, verb, namespace }) =>
     lacking.some((one) => one.kind === kind && one.verb === verb && one.namespace === namespace),

@@ -18,6 +18,7 @@ import {
   type RefusedService,
 } from './check.ts';
 import { readSelf, readVersion } from './cluster.ts';
+import { consentOf } from './consent.ts';
 import { allowedTo } from './permissions.ts';
 import { judgeToolchain, programOf } from './toolchain.ts';
 
@@ -43,6 +44,7 @@ export function doctorRun(
     self: shared(reached.then(async () => await readSelf((await context).api))),
     operator,
     pause,
+    consent: shared(consentOf({ ...base, operator })),
     permissions: shared(reached.then(() => allowedTo({ ...base, operator, pause }))),
     deadSessions: shared(findDeadSessions({ ...base, operator })),
     toolchain,

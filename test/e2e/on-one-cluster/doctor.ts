@@ -80,7 +80,9 @@ async function doctor(
   options: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Diagnosis> {
   const route = args.includes('--route') ? [] : ['--route', 'direct'];
-  const { code, events, log } = await runDevloop(['doctor', ...route, ...args], {
+  // Naming the context agrees to changes in the cluster.
+  const named = ['--context', cluster.name];
+  const { code, events, log } = await runDevloop(['doctor', ...named, ...route, ...args], {
     cwd: options.cwd ?? checkout,
     env: { ...env(), ...options.env },
   });
@@ -137,7 +139,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'target: ok',
     'service: ok',
     'pause: ok',
-    'consent: info',
+    'consent: ok',
     'permissions: ok',
     'identity: ok',
     'session: ok',
@@ -190,6 +192,7 @@ it('prints columns and words for people, without colours if there is no terminal
   );
   expect(out).toMatch(/^ok {7}cluster {10}Kubernetes v1\./);
   expect(out).toMatch(/^ok {7}manifests /m);
+  expect(out).toMatch(/^unknown {2}route direct {5}not checked: .*not agreed/m);
   expect(out).not.toContain('\x1b');
 });
 
