@@ -1,10 +1,13 @@
 import { DevloopError } from '../errors.ts';
 import { whyNotIsolated } from '../machine/network-namespace.ts';
 import type { Emit } from '../report/events.ts';
+import { notice } from '../report/notices/catalogue.ts';
 import type { PlannedWrite } from '../report/planned-write.ts';
 import { openContext } from './context/context.ts';
+import { inEmbedded } from './context/embedded-here.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
+import { localSessions } from './context/local-sessions.ts';
 import { BY_ITSELF, type CommonOptions, type Io, type UpOptions } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { planRevision } from './planning/against.ts';
@@ -23,14 +26,17 @@ export interface PlanOptions extends CommonOptions, RunLimits {
 
 /** Runs the checkout's controller against the cluster without a change there, and prints what it would write. Throws 'plan.changes'. */
 export async function plan(options: PlanOptions, io: Io): Promise<void> {
-  await using context = await openContext(options, io);
+  const asked = await inEmbedded(options, io);
+  await using context = await openContext(asked, io);
   if (!isProxied(context)) throw new DevloopError('usage.invalid', DIRECT);
   const { against, network } = options;
   const revision = against === undefined ? undefined : await findRevision(against, context.root, io.signal);
   if (!network) await requireIsolation();
   const machine = await thisMachine(io.env);
   await endOrphans(machine, io.emit, 'verify');
-  const up: UpOptions = { ...options, ...BY_ITSELF, yes: false };
+  const up: UpOptions = { ...asked, ...BY_ITSELF, yes: false };
+  const beside = (await localSessions(machine)).find(({ checkout }) => checkout === context.root);
+  if (beside) io.emit(notice('plan.session-runs', { session: beside.id }));
   const prepared = await prepareProgram({ context, options: up }, io);
   const command: UpCommand = { startedAt: performance.now(), context, options: up, io, machine, prepared };
   const found = await unlessInterrupted(discoverOnly(command), io.signal);

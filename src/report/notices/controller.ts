@@ -9,7 +9,9 @@ export const CONTROLLER = {
     ({ next }) => next,
   ),
   /** The new build is the program that runs already. */
-  'build.identical': note(() => 'the new build is identical, so the controller was not restarted'),
+  'build.identical': note(
+    () => 'the new build is identical, so the controller was not restarted (devloop restart does it)',
+  ),
   /**
    * What devloop adds to the program, to find out which reconcile makes each API call, does not compile with it, so the program is built
    * without it until go.mod changes. `complaint`: the compiler's.

@@ -24,7 +24,7 @@ export function cureText({ yaml = '', marker, file, command }: Partial<RbacCure>
   const add =
     marker === undefined
       ? `Add this rule to the controller's role:\n${yaml}`
-      : `Add this to the controller, then run make manifests${isGranted ? '' : ' and apply the role'}:\n${marker}`;
+      : `Add this to the controller, if it is not there yet, then run make manifests${isGranted ? '' : ' and apply the role'}:\n${marker}`;
   return `${add}${atOnce}`;
 }
 

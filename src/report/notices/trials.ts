@@ -29,6 +29,12 @@ export const TRIALS = {
     ({ cause }) =>
       `devloop cannot see which API groups are served by other servers, which may not know what a dry run is (${cause}). Writes to groups that are not Kubernetes' own are not sent.`,
   ),
+  /** A session of the same checkout runs, and its controller has already written what the saved code writes. */
+  'plan.session-runs': warning<{ session: string }>(
+    ({ session }) =>
+      `Session ${session} runs the saved code of this checkout: what its controller has written already is no change here, and its code answers the webhooks.`,
+    () => 'What the code does that the last commit does not: devloop plan --against HEAD',
+  ),
   /** The revision with which the checkout is compared is built and run next. */
   'plan.revision': note<{ revision: string }>(
     ({ revision }) => `Planning revision ${revision}, to compare it with the checkout.`,
