@@ -276,7 +276,7 @@ describe('one broken thing', () => {
       expect(of('certificate')[0]).toMatchObject({
         verdict: 'fail',
         answer: expect.stringContaining('it names only other.example.svc'),
-        hint: expect.stringContaining(`kubectl -n ${NAMESPACE} describe secret wrong-names`),
+        hint: expect.stringContaining(`-n ${NAMESPACE} describe secret wrong-names`),
       });
       expect(of('route direct')[0]!.verdict).toBe('ok');
     } finally {
@@ -591,7 +591,7 @@ describe('an owner that may overwrite changes', () => {
       expect(await owners()).toMatchObject({
         verdict: 'warn',
         answer: expect.stringMatching(/^Argo CD shop owns .* may overwrite/),
-        hint: expect.stringContaining('kubectl -n argocd patch application shop'),
+        hint: expect.stringContaining('-n argocd patch application shop'),
       });
       await cluster.apply(ARGO_CRD);
       await established(cluster, 'applications.argoproj.io');
