@@ -130,7 +130,9 @@ async function run(
   untilQuiet: (ended: Promise<DevloopError>) => Promise<DevloopError | undefined>,
 ): Promise<DevloopError | undefined> {
   session.io.emit(notice('plan.limits', { isIsolated: onlyWay !== undefined }));
-  const [{ controller }] = await Promise.all([prepareLocally(session, starts.access), identity.settle()]);
+  const isAlone = onlyWay !== undefined;
+  const preparing = prepareLocally(session, starts.access, isAlone);
+  const [{ controller }] = await Promise.all([preparing, identity.settle()]);
   if (controller === undefined) return undefined;
   const { io, prepared } = session;
   const election = {

@@ -69,11 +69,16 @@ export interface LocalParts {
 
 /**
  * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it. Writes
- * nothing. `ending`: the pids of processes that `up` ends first, with their process groups.
+ * nothing. `ending`: the pids of processes that `up` ends first, with their process groups. `isAlone`: the controller gets a network of its own,
+ * in which all ports are free.
  */
 export async function planLocally(
   session: Session,
-  { ending = [], proxy }: { ending?: number[]; proxy?: ApiAccess | undefined } = {},
+  {
+    ending = [],
+    proxy,
+    isAlone,
+  }: { ending?: number[]; proxy?: ApiAccess | undefined; isAlone?: boolean } = {},
 ): Promise<LocalPlan> {
   const { context, target, plan, options, files, io } = session;
   if (plan.routes.some(({ name }) => name === 'direct'))
@@ -92,7 +97,7 @@ export async function planLocally(
   const controller = await planController(inputs, io);
   await requireProgram(controller.plan);
   // The supervisor checks again when it starts; at this point nothing has been changed yet.
-  for (const port of ports.map((one) => controller.moved.get(one) ?? one)) {
+  for (const port of isAlone ? [] : ports.map((one) => controller.moved.get(one) ?? one)) {
     claimPort(port, claims);
     await requireControllerPort(port, session.machine, ending);
     if (buildsProgram(session)) await requirePermittedPort(port);
@@ -118,9 +123,13 @@ async function debuggerFor(
 }
 
 /** Writes what a session needs on this machine. */
-export async function prepareLocally(session: Session, proxy: ApiAccess | undefined): Promise<LocalParts> {
+export async function prepareLocally(
+  session: Session,
+  proxy: ApiAccess | undefined,
+  isAlone = false,
+): Promise<LocalParts> {
   const { context, options, files, io } = session;
-  const { pairs, controller, dlv } = await planLocally(session, { proxy });
+  const { pairs, controller, dlv } = await planLocally(session, { proxy, isAlone });
   // Nobody asks again, and a session lasts for hours.
   context.checkout.forget();
   const temporary = join(files.directory, 'tmp');
