@@ -55,6 +55,22 @@ export class Ending extends Error {
   }
 }
 
+interface ReportedError {
+  code: string;
+  message: string;
+  hint?: string | undefined;
+  isSummary?: boolean | undefined;
+}
+
+/** An error that another process has reported. `otherwise`: what stands for a code that this version does not know. */
+export function reportedError(
+  { code, message, hint = '', isSummary = false }: ReportedError,
+  otherwise: ErrorCode = 'session.not-ready',
+): DevloopError {
+  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : otherwise;
+  return new DevloopError(known, message, { hint, isSummary });
+}
+
 /** The first failure. If releasing something then fails, too (the API server is gone, for example), JavaScript wraps both errors. */
 export function originOf(error: unknown): unknown {
   return error instanceof SuppressedError ? originOf(error.suppressed) : error;

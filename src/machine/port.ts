@@ -17,6 +17,9 @@ import { type PortOwner, peerUser, portOwner } from './system.ts';
 const POLL_MS = 50;
 const LOOPBACK_MS = 5_000;
 
+/** The most bytes of a unix socket's path: 108 on Linux and 104 on macOS, including a zero at the end. */
+export const LONGEST_SOCKET_PATH = 103;
+
 /** Whether this port is in use on any address of this machine. */
 export async function isPortBusy(port: number): Promise<boolean> {
   // Each address is tried, because a listener on one address does not always prevent another one on all addresses.

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sleep } from '../async.ts';
-import { CATALOGUE, DevloopError, type ErrorCode } from '../errors.ts';
+import { DevloopError, reportedError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import type { Io } from '../session/context/options.ts';
@@ -169,9 +169,7 @@ function failureOf({ events, stderr }: Child): DevloopError {
   if (found === undefined)
     return new DevloopError('session.not-ready', `The session has ended. ${stderr}`.trim());
   events.splice(events.indexOf(found), 1);
-  const { code, message, hint } = found;
-  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : 'session.not-ready';
-  return new DevloopError(known, message, hint === undefined ? {} : { hint });
+  return reportedError(found);
 }
 
 function noneStarted(): DevloopError {

@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { DevloopError, type ErrorCode } from '../errors.ts';
+import { DevloopError, reportedError } from '../errors.ts';
 import { textLines } from '../machine/lines.ts';
 import { makePath, requireWritable, writeBelow } from '../machine/own-files.ts';
 import { notice } from '../report/notices/catalogue.ts';
-import { checkoutRoot } from './context/checkout.ts';
+import { checkoutId, checkoutRoot } from './context/checkout.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { localSessions } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
@@ -72,7 +71,7 @@ async function outputFile(machine: LocalMachine, root: string): Promise<string> 
 }
 
 function fileName(root: string): string {
-  return `${createHash('sha256').update(root).digest('hex').slice(0, 16)}.log`;
+  return `${checkoutId(root)}.log`;
 }
 
 /** What the sessions of other checkouts have left. Those that run keep theirs. */
@@ -107,10 +106,8 @@ async function untilReady(
       case 'ready':
         pipe.destroy();
         return message;
-      case 'failed': {
-        const { code, message: text, hint, isSummary } = message;
-        throw new DevloopError(code as ErrorCode, text, { ...(hint !== undefined && { hint }), isSummary });
-      }
+      case 'failed':
+        throw reportedError(message);
       default:
         message satisfies never;
     }

@@ -5,7 +5,7 @@ import { duration } from '../../report/text.ts';
 import type { CallDetail } from '../protocol.ts';
 import { exportRecorded, readCall } from './api.ts';
 import { Marked } from './marked.tsx';
-import { Copies, Head, Link, TimelineButton, Title, useAnswer } from './parts.tsx';
+import { Copies, Head, Link, Met, TimelineButton, Title, useAnswer } from './parts.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
 import { wordsOf } from './words.ts';
@@ -39,7 +39,7 @@ export function CallPane({ id, store }: { id: string; store: Store }) {
 }
 
 function Facts({ call, store }: { call: CallSummary; store: Store }) {
-  const { id, at, ms, build, reconcile, warnings = [], faults = [], after = [], isOwn, isDryRun } = call;
+  const { id, at, ms, build, reconcile, after = [], isOwn, isDryRun } = call;
   const made = store.recorded.find((one) => 'result' in one && one.reconcile === reconcile);
   const reviews = store.reviews.filter(({ uid }) => uid !== undefined && call.reviews?.includes(uid));
   const changes = changesText(call, Number.POSITIVE_INFINITY).trim();
@@ -48,16 +48,7 @@ function Facts({ call, store }: { call: CallSummary; store: Store }) {
       {changes !== '' && <p class="patch">{changes}</p>}
       {isOwn && <p class="note">devloop answered in place of the API server.</p>}
       {isDryRun && <p class="note">A dry run: nothing was stored.</p>}
-      {faults.map((fault) => (
-        <p key={fault} class="note">
-          Met the fault <code>{fault}</code>
-        </p>
-      ))}
-      {warnings.map((warning) => (
-        <p key={warning} class="note">
-          Warning: {warning}
-        </p>
-      ))}
+      <Met of={call} />
       {after.map((event, index) => (
         <p key={index} class="note">
           Shortly after: {causeWords(event, call)}

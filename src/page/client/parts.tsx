@@ -137,3 +137,21 @@ export function Tabs<Name extends string>({ label, names, shown, show, children 
     </>
   );
 }
+
+/** Which faults a call or a review has met, and the warnings of its answer. */
+export function Met({ of: { faults, warnings } }: { of: { faults?: string[]; warnings?: string[] } }) {
+  return (
+    <>
+      {faults?.map((fault) => (
+        <p key={fault} class="note">
+          Met the fault <code>{fault}</code>
+        </p>
+      ))}
+      {warnings?.map((warning) => (
+        <p key={warning} class="note">
+          Warning: {warning}
+        </p>
+      ))}
+    </>
+  );
+}

@@ -5,7 +5,7 @@ import { changesIn, clockMs, lateWords, prunedWords } from '../../report/review-
 import type { FieldCause, ReviewDetail, ReviewPart } from '../protocol.ts';
 import { exportReview, hasKey, readReview } from './api.ts';
 import { type Mark, Marked, marksOf } from './marked.tsx';
-import { Copies, Head, Link, Tabs, TimelineButton, Title, useAnswer } from './parts.tsx';
+import { Copies, Head, Link, Met, Tabs, TimelineButton, Title, useAnswer } from './parts.tsx';
 import { Replay } from './replay.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
@@ -52,23 +52,14 @@ function NotHere({ id, problem }: { id: string; problem: string }) {
 }
 
 function Facts({ review, store }: { review: ReviewSummary; store: Store }) {
-  const { id, uid, at, webhook, user, patch = [], warnings = [], build, isOldBuild, late } = review;
+  const { id, uid, at, webhook, user, patch = [], build, isOldBuild, late } = review;
   const cause = uid === undefined ? undefined : store.callWith(uid);
   return (
     <>
       {late && <p class="late">Later, {lateWords(late)}</p>}
       {patch.length > 0 && <p class="patch">The webhook changed {changesIn(review, patch.length)}</p>}
       {review.pruned && <p class="note pruned">{prunedWords(review)}.</p>}
-      {review.faults?.map((fault) => (
-        <p key={fault} class="note">
-          Met the fault <code>{fault}</code>
-        </p>
-      ))}
-      {warnings.map((warning) => (
-        <p key={warning} class="note">
-          Warning: {warning}
-        </p>
-      ))}
+      <Met of={review} />
       <p class="from">
         {id} at <time dateTime={at}>{clockMs(at)}</time>, webhook {webhook}
         {user === undefined ? '' : `, by ${user}`}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configFile, insideCheckout } from '../../config/load.ts';
@@ -13,6 +14,11 @@ export async function checkoutRoot(cwd: string): Promise<string> {
   if (inside.length === 1) return cwd;
   const { rootOfProgram } = await import('../../languages.ts');
   return (await rootOfProgram(inside)) ?? inside.at(-1)!;
+}
+
+/** Names a checkout's files in directories of devloop's that outlive its sessions: 16 hexadecimal digits. */
+export function checkoutId(root: string): string {
+  return createHash('sha256').update(root).digest('hex').slice(0, 16);
 }
 
 export const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];

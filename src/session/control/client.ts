@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
+import { DevloopError, reportedError } from '../../errors.ts';
 import { textLines } from '../../machine/lines.ts';
 import type { Emit } from '../../report/events.ts';
 import { PROTOCOL_VERSION, type Reply, type RequestName, type Requests, socketPath } from './requests.ts';
@@ -42,15 +42,10 @@ async function lastReply(lines: AsyncIterable<string>, emit: Emit): Promise<unkn
   for await (const line of lines) {
     const reply = JSON.parse(line) as Reply;
     if ('event' in reply) emit(reply.event);
-    else if ('error' in reply) throw errorOf(reply.error);
+    else if ('error' in reply) throw reportedError(reply.error);
     else return reply.answer;
   }
   throw new Error('it ended before it had answered');
-}
-
-function errorOf({ code, message, hint }: { code: string; message: string; hint?: string }): Error {
-  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : 'session.not-ready';
-  return new DevloopError(known, message, hint === undefined ? {} : { hint });
 }
 
 function notReached(id: string, cause: unknown): DevloopError {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
@@ -7,6 +6,7 @@ import { counted } from '../../phrases.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { createRecording, type Recording, recordingFiles } from '../../reviews/recording.ts';
+import { checkoutId } from '../context/checkout.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import { localSessions } from '../context/local-sessions.ts';
 
@@ -35,7 +35,7 @@ function placeOf({ stateDirectory }: Pick<LocalMachine, 'stateDirectory'>): stri
 }
 
 function prefixOf(checkout: string): string {
-  return `${createHash('sha256').update(checkout).digest('hex').slice(0, 16)}-`;
+  return `${checkoutId(checkout)}-`;
 }
 
 /** What is kept for a checkout, the newest first. */

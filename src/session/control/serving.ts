@@ -1,6 +1,6 @@
 import { sleep } from '../../async.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
-import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
+import { DevloopError, reportedError } from '../../errors.ts';
 import { timeText } from '../../phrases.ts';
 import type { SessionPhase } from '../../report/session-state.ts';
 import type { Facts } from '../context/observed.ts';
@@ -83,8 +83,7 @@ function notReady({ session }: ServingParts, why: string): DevloopError {
 type Failed = Extract<ReturnType<Supervisor['standing']>, { is: 'failed' }>;
 
 function failure({ error = '', message, hint }: Failed['problem']): DevloopError {
-  const code = Object.hasOwn(CATALOGUE, error) ? (error as ErrorCode) : 'controller.exited';
-  return new DevloopError(code, message, hint === undefined ? {} : { hint });
+  return reportedError({ code: error, message, hint }, 'controller.exited');
 }
 
 function tooLate(limitMs: number, what: string): DevloopError {

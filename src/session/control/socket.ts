@@ -2,13 +2,11 @@ import { chmod } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { DevloopError, messageOf } from '../../errors.ts';
-import { listenOn } from '../../machine/port.ts';
+import { LONGEST_SOCKET_PATH, listenOn } from '../../machine/port.ts';
 import type { Emit } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { type Handlers, PROTOCOL_VERSION, type Reply, type RequestName, socketPath } from './requests.ts';
 
-/** The address of a unix socket has room for 108 bytes on Linux and 104 on macOS, including a zero at the end. */
-const LONGEST_PATH = 103;
 const LONGEST_REQUEST = 2 ** 20;
 /** How long a connection is allowed to take to send its request. */
 const REQUEST_MS = 5_000;
@@ -33,9 +31,9 @@ export async function openSocket(
     void serve(connection, handlers);
   });
   try {
-    if (Buffer.byteLength(path) > LONGEST_PATH)
+    if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH)
       throw new Error(
-        `its path has ${Buffer.byteLength(path)} bytes, and at most ${LONGEST_PATH} are allowed (${path})`,
+        `its path has ${Buffer.byteLength(path)} bytes, and at most ${LONGEST_SOCKET_PATH} are allowed (${path})`,
       );
     await listenOn(server, { path });
     // An extra precaution: the directory already keeps other users out.

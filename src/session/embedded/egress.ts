@@ -1,10 +1,9 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { DevloopError } from '../../errors.ts';
 import { THIS_MACHINE } from '../../machine/addresses.ts';
+import { LONGEST_SOCKET_PATH } from '../../machine/port.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** 108 bytes on Linux and 104 on macOS, including a zero at the end. */
-const LONGEST_PATH = 103;
 const LARGEST_HEAD = 8_192;
 const HEAD_MS = 5_000;
 const LARGEST_PORT = 65_535;
@@ -12,10 +11,10 @@ const CONNECT = /^CONNECT ([\d.]+):(\d{1,5}) HTTP\/1\.1\r\n/;
 
 /** Where kube-apiserver asks for its connections to Services: they lead to this machine, and to nowhere else. */
 export async function listenForEgress(socketPath: string): Promise<AsyncDisposable> {
-  if (Buffer.byteLength(socketPath) > LONGEST_PATH)
+  if (Buffer.byteLength(socketPath) > LONGEST_SOCKET_PATH)
     throw new DevloopError(
       'files.not-written',
-      `The path of a socket has at most ${LONGEST_PATH} bytes, and ${socketPath} is longer.`,
+      `The path of a socket has at most ${LONGEST_SOCKET_PATH} bytes, and ${socketPath} is longer.`,
       { hint: 'Choose a shorter directory: XDG_STATE_HOME=DIR devloop up --embedded' },
     );
   const open = new Set<Socket>();

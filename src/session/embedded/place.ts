@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
+import { checkoutId } from '../context/checkout.ts';
 import { isRunning, type LocalMachine } from '../context/local-machine.ts';
 import { localSessions, type Owner, ownerOf, ownerOfSession } from '../context/local-sessions.ts';
 import { claimDirectory, endOrphans } from '../context/session-directories.ts';
@@ -27,15 +27,14 @@ export interface EmbeddedPlace {
 }
 
 export function placeOf({ stateDirectory }: LocalMachine, checkout: string): EmbeddedPlace {
-  const hash = createHash('sha256').update(checkout).digest();
-  const id = hash.toString('hex').slice(0, 16);
+  const id = checkoutId(checkout);
   const running = join(stateDirectory, `${PREFIX}${id.slice(0, 8)}`);
   // A directory with another name would be a session's.
   const lasting = join(stateDirectory, '.embedded', id);
   return {
     ...{ running, kubeconfig: `${lasting}.kubeconfig`, kept: `${lasting}.data` },
     egress: join(running, 'egress.sock'),
-    port: PORTS.from + (hash.readUInt32BE() % PORTS.count),
+    port: PORTS.from + (Number.parseInt(id.slice(0, 8), 16) % PORTS.count),
   };
 }
 

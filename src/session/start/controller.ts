@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { type ApiProxy, openApiProxy } from '../../api-proxy/proxy.ts';
 import { isKubeconfigFlag } from '../../checkout/flags.ts';
@@ -27,6 +26,7 @@ import { makePath, requireWritable, writeBelow } from '../../machine/own-files.t
 import { type Target, targetPorts } from '../../operator/target.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { ObservedCalls } from '../calls/observed-calls.ts';
+import { checkoutId } from '../context/checkout.ts';
 import type { CommandContext } from '../context/context.ts';
 import {
   claimPort,
@@ -282,5 +282,5 @@ function standInFor({ target, plan, sessionId }: Session): string | undefined {
 /** Where the newest program of a checkout is kept after its session, as a cache. */
 export function keptProgram(env: Record<string, string | undefined>, root: string): string {
   const base = env.XDG_CACHE_HOME || join(homeDirectory(env), '.cache');
-  return join(base, 'devloop', 'programs', createHash('sha256').update(root).digest('hex').slice(0, 16));
+  return join(base, 'devloop', 'programs', checkoutId(root));
 }
