@@ -19,6 +19,8 @@ export class Activity {
   #what = 'nothing has happened yet';
   #isRunning = false;
   #reconciles = 0;
+  /** When its last process has ended, on the clock of `Date.now()`. */
+  #endedAt = 0;
   /** Whether it has called the API server since it has started in this run. */
   #hasCalled = true;
   #failing = new Map<string, string>();
@@ -58,6 +60,7 @@ export class Activity {
       case 'controller.exited':
         // What a killed controller says of the calls that were cut is no news.
         if (event.type === 'controller.started') this.#lines = [];
+        else this.#endedAt = Date.now();
         this.#isRunning = false;
         this.#reconciles = 0;
         this.#hasCalled = false;
@@ -87,7 +90,9 @@ export class Activity {
   }
 
   #reconciled(event: ReconcileSummary): void {
-    const { result, error = result, calls, after } = event;
+    const { at, result, error = result, calls, after } = event;
+    // What a process that has ended was at is known a moment later, and says nothing of the next one's work queues.
+    if (Date.parse(at) <= this.#endedAt) return;
     const object = wordsOf(event);
     this.#reconciles += 1;
     const isFailure = result === 'error' || result === 'panic';

@@ -114,6 +114,19 @@ test('what had failed before the controller started again is not waited for: its
   expect(activity.unrest(0, false)).not.toContain('Shop');
 });
 
+test('what is known of a reconcile only after its process has ended is no work of the next process', () => {
+  const activity = running();
+  const at = new Date().toISOString();
+  activity.observe({ type: 'controller.exited', pid: 1, code: null, signal: 'SIGKILL', expected: false });
+  activity.observe({ type: 'controller.started', pid: 2, command: [], build: 'b' });
+  activity.observe(reconcile({ at, result: 'error', error: 'EOF' }));
+  activity.observe(READY);
+  expect(activity.unrest(0, true)).toBe('It has reconciled nothing.');
+  const later = new Date(Date.now() + 1_000).toISOString();
+  activity.observe(reconcile({ at: later, result: 'error', error: 'no luck' }));
+  expect(activity.unrest(0, true)).toContain('Shop a/web has failed: no luck');
+});
+
 test('a program that was started again is not at rest before it has called the API server', () => {
   const activity = running();
   const hooks = activity.hooks({ served: () => {}, watched: () => {} });
