@@ -325,8 +325,15 @@ it('shows warnings with what to do, and the timeline of what they are about', as
 });
 
 it('adds faults, and switches them off and on', async () => {
+  // What is clicked before the first state has arrived is where it stays.
+  const top = `document.querySelector('#show-faults').getBoundingClientRect().top`;
+  await tab.send('Fetch.enable', { patterns: [{ urlPattern: '*/api/events' }] });
   await openPage(0);
+  const before = await tab.evaluate(top);
   await tab.click('#show-faults');
+  await tab.send('Fetch.disable');
+  await tab.until(`document.querySelector('.facts') !== null`);
+  expect(await tab.evaluate(top)).toBe(before);
   await tab.until(`document.querySelector('.examples') !== null`);
   await tab.click('.examples button');
   await tab.until(`document.querySelector('#rule').value === '409 update share=50%'`);

@@ -12,6 +12,7 @@ export function Bar({ store }: { store: Store }) {
     <header>
       <div class="bar">
         <strong class="name">devloop</strong>
+        {connection === 'connecting' && <span class="note">Connecting…</span>}
         {status && <Facts status={status} connection={connection} />}
         {status && hasKey() && connection === 'open' && <Buttons status={status} store={store} />}
       </div>
@@ -23,7 +24,8 @@ export function Bar({ store }: { store: Store }) {
 }
 
 const CONNECTIONS: Record<Connection, string> = {
-  connecting: 'Connecting…',
+  // It is in the bar: a line that goes when the page is connected would move all below it.
+  connecting: '',
   open: '',
   lost: 'The session has ended, or cannot be reached. The page shows what was last known. In a terminal, devloop status says whether the session is gone, and devloop down then restores the cluster.',
   ended: 'The session has ended. The page shows what was last known.',
