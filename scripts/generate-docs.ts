@@ -65,10 +65,15 @@ function commandsPage(): string {
     command.outputHelp();
     return `## ${name}\n\n\`\`\`\n${help.trim()}\n\`\`\``;
   });
+  const rows = commands.map(([name, command]) => [
+    `[${code(name)}](#${name.replace(' ', '-')})`,
+    command.summary(),
+  ]);
   return page(
     '# Commands',
     GENERATED,
     'What `--help` prints for each command. The [guide](guide.md) explains the commands, and [devloop.yaml](guide.md#other-languages-and-devloopyaml) holds permanent settings.',
+    table(['command', 'what it does'], rows),
     ...sections,
   );
 }

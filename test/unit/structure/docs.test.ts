@@ -123,9 +123,25 @@ it('names each check, each verdict, each state of a session and each command in 
   expect(firstColumn('docs/guide.md', '| state | meaning |').sort()).toEqual(
     expect.arrayContaining(states.sort()),
   );
-  const commands = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8').matchAll(/^## devloop (\w+)$/gm);
-  const listed = firstColumn('README.md', '| command | what it does |').map((text) => text.split(' ')[1]);
-  expect(new Set(listed)).toEqual(new Set([...commands].map(([, name]) => name)));
+});
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const words = (text: string): number => text.split(/\s+/).filter((word) => /\w/.test(word)).length;
+
+it('has a README that is understood quickly: a command within 120 words, and few words in all', () => {
+  expect(words(README.split('```sh')[0]!)).toBeLessThan(120);
+  expect(words(README)).toBeLessThan(1_000);
+});
+
+it('has a README that names commands that exist, and every document', () => {
+  const page = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8');
+  const commands = [...page.matchAll(/^## devloop (\w+)$/gm)].map(([, name]) => name);
+  const fenced = README.match(/^```sh\n.*?^```$/gms)!.join('\n');
+  const named = [...README.matchAll(/`devloop (\w+)/g), ...fenced.matchAll(/^devloop (\w+)/gm)];
+  expect(named.length).toBeGreaterThan(5);
+  expect(commands).toEqual(expect.arrayContaining(named.map(([, name]) => name)));
+  const pages = globSync(['docs/*.md', '[A-Z]*.md'], { cwd: ROOT, exclude: ['README*', '**/*.zh-CN.md'] });
+  expect(pages.filter((file) => !README.includes(`(${file})`))).toEqual([]);
 });
 
 it('has YAML in the guide that devloop reads', () => {
