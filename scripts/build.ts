@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
+import { packagesIn } from './build-packages.ts';
 import { buildPage } from './build-page.ts';
 import {
   assertLate,
@@ -87,12 +88,17 @@ assertLate(metafile, 'node_modules/@kubernetes/client-node/dist/config.js', 'src
 assertTogether(metafile, 'src/main.ts', 2);
 assertTogether(metafile, 'src/cli/program.ts', 2);
 // The program reads them from the directory of its own files.
-for (const file of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-go/tree-sitter-go.wasm'])
-  copyFileSync(join(ROOT, 'node_modules', file), join(DIST, basename(file)));
+const grammars = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-go/tree-sitter-go.wasm'].map(
+  (file) => `node_modules/${file}`,
+);
+for (const file of grammars) copyFileSync(join(ROOT, file), join(DIST, basename(file)));
 for (const file of ['zz_devloop.go', 'zz_devloop_ids.go'])
   copyFileSync(join(ROOT, 'src/checkout/go/overlay', file), join(DIST, `${file}.txt`));
-await build(relayProgram(join(DIST, 'relay.cjs')));
-await buildPage(join(DIST, 'page'));
+const relay = await build({ ...relayProgram(join(DIST, 'relay.cjs')), metafile: true });
+const page = await buildPage(join(DIST, 'page'));
+// For the list of contents and the licences of a release.
+const packages = packagesIn(ROOT, [metafile, relay.metafile, page], grammars);
+writeFileSync(join(DIST, '.packages.json'), `${JSON.stringify(packages, null, 2)}\n`);
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.
 const current = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
 for (const file of readdirSync(DIST)) {

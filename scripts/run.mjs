@@ -15,6 +15,7 @@ const SAY_EVERY_MS = 4_500;
 const BUILT_FROM = [
   'src',
   'scripts/build.ts',
+  'scripts/build-packages.ts',
   'scripts/build-page.ts',
   'scripts/build-plugin.ts',
   'scripts/build-relay.ts',
