@@ -1,4 +1,4 @@
-import { ARCH, OS } from '../make/host.ts';
+import { ARCH, OS } from '../../machine/host.ts';
 
 const SYSTEMS = new Set(
   'aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows'.split(

@@ -1,4 +1,4 @@
-import { ARCH, OS } from './host.ts';
+import { ARCH, OS, UNAME, UNAME_MACHINE } from '../../machine/host.ts';
 
 /** A call of a make function that contains no other call, but possibly unknown variables. */
 const CALL =
@@ -44,17 +44,13 @@ function eachWord(words: string, change: (word: string) => string): string {
   return words.split(/\s+/).map(change).join(' ');
 }
 
-const SYSTEM: string | undefined = { linux: 'Linux', darwin: 'Darwin' }[OS as string];
-const MACHINE: string | undefined =
-  OS === 'linux' && ARCH === 'arm64' ? 'aarch64' : { amd64: 'x86_64' }[ARCH];
-
 /** What commands print on this machine. */
 const OUTPUTS: Record<string, string | undefined> = {
   'go env GOARCH': ARCH,
   'go env GOHOSTARCH': ARCH,
   'go env GOHOSTOS': OS,
   'go env GOOS': OS,
-  uname: SYSTEM,
-  'uname -m': MACHINE ?? ARCH,
-  'uname -s': SYSTEM,
+  uname: UNAME,
+  'uname -m': UNAME_MACHINE,
+  'uname -s': UNAME,
 };

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import type { AgentOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { checkServerIdentity, createSecureContext } from 'node:tls';
+import { certificatesIn, systemAuthorities } from '../../machine/system-authorities.ts';
 import type { Cluster } from './kubeconfig-file.ts';
-import { certificatesIn, systemAuthorities } from './system-authorities.ts';
 
 /** A client certificate and its key as PEM, or neither. */
 export interface Identity {

@@ -1,7 +1,6 @@
 import { access, constants, open, readdir, realpath } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import { ARCH, OS } from '../../checkout/make/host.ts';
-import { homeDirectory } from '../../machine/account.ts';
+import { ARCH, dataDirectory, OS } from '../../machine/host.ts';
 import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
@@ -80,10 +79,7 @@ async function installed(checkout: string, env: Env): Promise<string[]> {
 
 /** Where setup-envtest installs programs unless it is told another directory (tools/setup-envtest/store of controller-runtime). */
 function store(env: Env): string {
-  const home = homeDirectory(env);
-  return OS === 'darwin'
-    ? join(home, 'Library/Application Support/io.kubebuilder.envtest')
-    : join(env.XDG_DATA_HOME || join(home, '.local/share'), 'kubebuilder-envtest');
+  return dataDirectory(env, { linux: 'kubebuilder-envtest', macos: 'io.kubebuilder.envtest' });
 }
 
 /** Whether the checkout has put the programs there, so that only who trusts it runs them. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { findDelve } from '../../debugger/find-delve.ts';
 import { DevloopError } from '../../errors.ts';
-import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
+import { type TracingLimits, tracingLimits } from '../../machine/tracing.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
 /** Could `up --debug` stop the controller at breakpoints? Only `--debug` needs this. */
@@ -22,35 +22,6 @@ export const debuggerCheck: Check = {
     }
   },
 };
-
-/** The limits that Linux sets on tracing processes; not known on other systems. */
-export interface TracingLimits {
-  /** kernel.yama.ptrace_scope, if the kernel has it: 2 allows only CAP_SYS_PTRACE, and 3 nobody. */
-  scope?: number;
-  /** Whether this process has CAP_SYS_PTRACE. */
-  isPrivileged: boolean;
-  /** Whether system calls are filtered, as in most containers. */
-  isFiltered: boolean;
-}
-
-const CAP_SYS_PTRACE = 1n << 19n;
-
-async function tracingLimits(): Promise<TracingLimits | undefined> {
-  const [yama, status] = await Promise.all([
-    readTextFile('/proc/sys/kernel/yama/ptrace_scope'),
-    readTextFile('/proc/self/status'),
-  ]);
-  return status === '' ? undefined : tracingLimitsIn(yama, status);
-}
-
-export function tracingLimitsIn(yama: string, status: string): TracingLimits {
-  const capabilities = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
-  return {
-    ...(yama === '' ? {} : { scope: Number(yama) }),
-    isPrivileged: (capabilities & CAP_SYS_PTRACE) !== 0n,
-    isFiltered: /^Seccomp:\s*[12]$/m.test(status),
-  };
-}
 
 /**
  * delve starts the program that it traces, so limits for tracing other processes do not matter. If the known limits do not answer the

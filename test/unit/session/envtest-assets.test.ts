@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
-import { ARCH, OS } from '../../../src/checkout/make/host.ts';
+import { ARCH, OS } from '../../../src/machine/host.ts';
 import { findAssets, inspectAssets, installCommand } from '../../../src/session/context/envtest-assets.ts';
 
 const HERE = `${OS}-${ARCH}`;

@@ -64,7 +64,7 @@ const ROOMS = {
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews session/start',
   'session/context': [
-    'checkout checkout/make cluster cluster/api cluster/marks cluster/takeover config controller languages',
+    'checkout cluster cluster/api cluster/marks cluster/takeover config controller languages',
     'local machine operator page reviews',
   ].join(' '),
   'session/control':
@@ -187,6 +187,11 @@ it('leaves the process to the two programs, main.ts and the one that runs in the
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
+it('leaves what differs between operating systems to machine/, so that only that folder has to be right on macOS', () => {
+  const wrong = sources.filter(({ path, text }) => roomOf(path) !== 'machine' && asksSystem(text));
+  expect(wrong.map(({ path }) => path)).toEqual([]);
+});
+
 it(`keeps files at ${LONGEST} lines or fewer`, () => {
   const paths = globSync('src/**/*.{ts,tsx,css}', { cwd: ROOT });
   const isLong = (path: string): boolean =>
@@ -214,6 +219,16 @@ it('sees the imports and calls that it forbids', () => {
   for (const call of ['process.exit(1)', "process.once('SIGINT', f)", 'console.log(1)']) {
     expect(touchesProcess(call)).toBe(true);
     expect(touchesProcess(`// not ${call}`)).toBe(false);
+  }
+  for (const question of [
+    "process.platform === 'x'",
+    "import { arch, platform } from 'node:process';",
+    "import {\n  type } from 'node:os';",
+    "OS === 'darwin'",
+    "'/proc/self/stat'",
+  ]) {
+    expect(asksSystem(question), question).toBe(true);
+    expect(asksSystem(`// not ${question.replaceAll('\n', ' ')}`)).toBe(false);
   }
 });
 
@@ -260,6 +275,13 @@ function importsOf(path: string, text: string): string[] {
 
 function touchesProcess(text: string): boolean {
   return /\bprocess\.(?:exit|exitCode|abort|on|once|addListener)\b|\bconsole\.\w+\(/.test(
+    withoutComments(text),
+  );
+}
+
+/** Go's names of systems in a list of them, as for `a_linux.go`, are no question. */
+function asksSystem(text: string): boolean {
+  return /\bprocess\.(?:platform|arch)\b|\b(?:platform|arch|type|release)\b[^;]*\bfrom 'node:(?:process|os)'|['"`](?:linux|darwin|win32)['"`]|['"`]\/(?:proc|sys)\//.test(
     withoutComments(text),
   );
 }

@@ -1,8 +1,9 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { tracingLimitsIn } from '../../../../src/machine/tracing.ts';
 import { NotChecked } from '../../../../src/session/doctor/check.ts';
-import { tracingFinding, tracingLimitsIn } from '../../../../src/session/doctor/debugger.ts';
+import { tracingFinding } from '../../../../src/session/doctor/debugger.ts';
 import { delve } from '../../../support/delve.ts';
 import { directoryWith } from '../../controller/support/places.ts';
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isFile } from '../../../../src/checkout/files.ts';
-import { ARCH, OS } from '../../../../src/checkout/make/host.ts';
+import { ARCH, OS } from '../../../../src/machine/host.ts';
 import { findingOf } from '../../../../src/session/doctor/check.ts';
 import { envtestCheck } from '../../../../src/session/doctor/envtest.ts';
 import { directoryWith } from '../../controller/support/places.ts';
