@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -29,13 +29,17 @@ export async function put(directory: string, name: string, text: string): Promis
   return file;
 }
 
-/** A Go operator that builds in a moment. */
+/** A Go operator that builds in a moment. It is older than any build: what was saved less than a moment before one counts as saved after it. */
 export async function operatorModule(): Promise<string> {
-  return directoryWith({
+  const files = {
     'go.mod': 'module example.com/operator\n\ngo 1.24\n',
     'cmd/main.go': await readFile(fixture('manager.go.txt'), 'utf8'),
     'internal/greeting/greeting.go': greeting('first'),
-  });
+  };
+  const directory = await directoryWith(files);
+  const before = new Date(Date.now() - 60_000);
+  for (const name of Object.keys(files)) await utimes(join(directory, name), before, before);
+  return directory;
 }
 
 export function greeting(text: string, comment = 'Text is said first.'): string {
