@@ -1,4 +1,4 @@
-// `npm run demo`, `npm test`, `npm run soak` and `npm run bench` start here, even in a fresh clone. So this file needs only Node 20 and
+// `npm run demo`, `npm test`, `npm run soak`, `npm run bench` and `npm run release` start here, even in a fresh clone. So this file needs only Node 20 and
 // no packages. It installs and builds what is missing; everything after that runs on the Node version in package-lock.json.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -32,11 +32,12 @@ const kinds = {
   demo: () => node('demo', 'scripts/demo.ts'),
   soak: () => vitest('soak', '--config', 'vitest.soak.config.ts'),
   bench: () => node('bench', 'test/bench/bench.ts'),
+  release: () => node('release', 'scripts/release.ts'),
 };
 
 const [kind = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(kinds, kind)) fail(`Expected one of ${Object.keys(kinds).join(', ')}; got '${kind}'.`);
-if (!runsNothing()) checkGo();
+if (!runsNothing() && kind !== 'release') checkGo();
 await install();
 if (!runsNothing()) await build();
 process.exit(await kinds[kind]());
