@@ -1,0 +1,246 @@
+#!/bin/sh
+# Installs the devloop executable for this machine from release files: sh install.sh --help
+# The braces make the shell read the whole file before it runs any of it, so a download that was cut off does nothing.
+{
+set -eu
+# With CDPATH, cd prints.
+unset CDPATH
+
+VERSION='@VERSION@'
+# The key that signs SHA256SUMS, as in ~/.ssh/id_ed25519.pub; empty in a release that is not signed.
+PUBLIC_KEY='@PUBLIC_KEY@'
+# Where the release files are published; empty if that was not known.
+RELEASE_URL='@RELEASE_URL@'
+MIN_GLIBC=28 # the minor version of glibc 2.x that Node needs
+MAX_BYTES=500000000
+
+usage() {
+  cat <<END
+Install devloop $VERSION.
+
+Usage: sh install.sh [--from DIR_OR_URL] [--to DIR]
+
+  --from DIR_OR_URL  where the release files are (default: the directory of this script${RELEASE_URL:+, else
+                     $RELEASE_URL})
+  --to DIR           where the executable goes (default: ~/.local/bin)
+  --version          print the version that this script installs
+  --help             print this text
+
+It verifies the signature of SHA256SUMS and the checksum of the archive before it unpacks anything, needs no root, and
+changes nothing but DIR/devloop and the link DIR/kubectl-devloop.
+END
+}
+
+say() { printf '%s\n' "$*"; }
+
+# fail MESSAGE NEXT_STEP
+fail() {
+  printf 'install.sh: %s\n' "$1" >&2
+  [ -z "${2-}" ] || printf '→ %s\n' "$2" >&2
+  exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# The directory of this script, if it is a file beside the release files: with `curl … | sh`, it is none.
+own_directory() {
+  [ -f "$0" ] || return 0
+  dir=$(dirname -- "$0")
+  [ ! -f "$dir/SHA256SUMS" ] || (cd -- "$dir" && pwd)
+}
+
+platform() {
+  os=$(uname -s)
+  arch=$(uname -m)
+  case $os in
+    Linux) os=linux ;;
+    Darwin) os=darwin ;;
+    MINGW* | MSYS* | CYGWIN*) fail "devloop does not run on Windows itself" "Run this script in WSL 2: https://learn.microsoft.com/windows/wsl/install" ;;
+    *) fail "there is no executable for $os" "Install the npm package: npm install -g kube-devloop-$VERSION.tgz" ;;
+  esac
+  case $arch in
+    x86_64 | amd64) arch=x64 ;;
+    aarch64 | arm64) arch=arm64 ;;
+    *) fail "there is no executable for $os on $arch" "Install the npm package: npm install -g kube-devloop-$VERSION.tgz" ;;
+  esac
+  # A shell that Rosetta translates reports the processor that it translates for.
+  if [ "$os-$arch" = darwin-x64 ] && [ "$(sysctl -n sysctl.proc_translated 2>/dev/null)" = 1 ]; then arch=arm64; fi
+  if [ "$os" = linux ]; then check_libc; fi
+}
+
+# The executables are linked with glibc, as Node's own ones are.
+check_libc() {
+  bits=$(getconf LONG_BIT 2>/dev/null || :)
+  [ "$bits" != 32 ] || fail "this system is a 32-bit one on a 64-bit kernel ($arch), for which there is no executable" "Use a 64-bit system."
+  libc=$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1 || :)
+  case $libc in
+    *musl*) fail_musl ;;
+    'glibc 2.'*)
+      minor=${libc#glibc 2.}
+      minor=${minor%%[!0-9]*}
+      [ "${minor:-0}" -ge "$MIN_GLIBC" ] || fail "this system has $libc; the executables need glibc 2.$MIN_GLIBC or newer" "Use a newer distribution, such as Debian 10, Ubuntu 20.04 or RHEL 8."
+      ;;
+    *) for loader in /lib/ld-musl-*; do [ ! -e "$loader" ] || fail_musl; done ;;
+  esac
+}
+
+fail_musl() {
+  fail "this system has musl (as Alpine does); the executables need glibc" "Install the npm package on a Node 24 of your distribution: npm install -g --omit=optional kube-devloop-$VERSION.tgz"
+}
+
+# fetch NAME: copies a release file to $work; false if there is none.
+fetch() {
+  case $from in
+    http://* | https://*) download "${from%/}/$1" "$work/$1" ;;
+    *) [ -f "$from/$1" ] && cp -- "$from/$1" "$work/$1" ;;
+  esac
+}
+
+download() {
+  if has curl; then
+    curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --max-filesize "$MAX_BYTES" \
+      --proto '=http,https' --output "$2" "$1"
+  elif has wget; then
+    wget -q -T 20 -O "$2" "$1"
+  else
+    fail "neither curl nor wget is installed, so nothing can be downloaded" "Install curl, or download the files with a browser and run: sh install.sh --from DIR"
+  fi
+}
+
+verify_signature() {
+  if [ -z "$PUBLIC_KEY" ]; then
+    say "signature   none: this release is not signed, so only its checksums are verified"
+    return 0
+  fi
+  fetch SHA256SUMS.sig || fail "there is no SHA256SUMS.sig in $from, but this release is signed" "Download the release files again."
+  if ! has ssh-keygen || ssh-keygen -Y verify 2>&1 | grep -qi -e 'unknown option' -e 'illegal option' -e 'invalid option'; then
+    say "signature   not verified: that takes ssh-keygen of OpenSSH 8.2 or newer; only the checksums are verified"
+    return 0
+  fi
+  printf 'devloop-release %s\n' "$PUBLIC_KEY" >"$work/allowed_signers"
+  ssh-keygen -Y verify -f "$work/allowed_signers" -I devloop-release -n devloop-release \
+    -s "$work/SHA256SUMS.sig" <"$work/SHA256SUMS" >/dev/null 2>&1 ||
+    fail "SHA256SUMS does not have the signature of devloop's release key: somebody else has made or changed it" "Download the release files again, from where devloop is published. Do not use these."
+  say "signature   verified (SHA256SUMS)"
+}
+
+sha256() {
+  if has sha256sum; then sha256sum <"$1"
+  elif has shasum; then shasum -a 256 <"$1"
+  elif has openssl; then openssl dgst -sha256 -r <"$1"
+  else fail "none of sha256sum, shasum and openssl is installed, so the checksum cannot be verified" "Install coreutils (sha256sum)."
+  fi
+}
+
+verify_checksum() {
+  wanted=
+  while read -r sum name; do
+    if [ "${name#\*}" = "$1" ]; then wanted=$sum; fi
+  done <"$work/SHA256SUMS"
+  [ -n "$wanted" ] || fail "SHA256SUMS in $from does not list $1" "Use the install.sh and the SHA256SUMS of the same release."
+  found=$(sha256 "$work/$1")
+  found=${found%% *}
+  [ "$found" = "$wanted" ] || fail "$1 has the SHA-256 $found, but SHA256SUMS says $wanted" "Download the release files again."
+  say "checksum    verified ($1)"
+}
+
+# What is at the target must be an earlier installation, or nothing.
+check_target() {
+  for name in devloop kubectl-devloop; do
+    [ ! -d "$to/$name" ] || fail "$to/$name is a directory" "Choose another place: --to DIR"
+  done
+  [ ! -L "$to/devloop" ] || fail "$to/devloop is a link, which this script has not made; npm makes such links" "Remove it (npm uninstall -g kube-devloop, or npm unlink -g kube-devloop), or choose another place: --to DIR"
+}
+
+# Nothing at the target is replaced before the new executable has run.
+install_executable() {
+  if ! { mkdir -p -- "$to" && to=$(cd -- "$to" && pwd) && new=$(mktemp "$to/.devloop.XXXXXX"); }; then
+    fail "cannot write to $to" "Choose a directory that you can write to: --to DIR"
+  fi
+  tar -xzf "$work/$1" -C "$work" devloop || fail "cannot unpack $1" "Check that tar and gzip are installed."
+  cat "$work/devloop" >"$new" || fail "cannot write to $to" "Make room there, or choose another directory: --to DIR"
+  chmod 755 "$new"
+  printed=$("$new" --version 2>&1) || fail "the executable does not run here: $(printf %s "$printed" | head -n 3)" "Install the npm package: npm install -g kube-devloop-$VERSION.tgz"
+  [ "$printed" = "$VERSION" ] || fail "the executable is version $printed, and not $VERSION" "Use the files of one release."
+  mv -f "$new" "$to/devloop"
+  new=
+  link=$to/.kubectl-devloop.$$
+  ln -s devloop "$link"
+  mv -f "$link" "$to/kubectl-devloop"
+  link=
+}
+
+say_path() {
+  case :$PATH: in
+    *":$to:"*)
+      first=$(command -v devloop || :)
+      [ "$first" = "$to/devloop" ] || say "note        your shell finds $first first: put $to before it on your PATH"
+      return 0
+      ;;
+  esac
+  say "note        $to is not on your PATH. This script edits no profile; add this line to yours:"
+  case ${SHELL-} in
+    */fish) say "              fish_add_path $to" ;;
+    *) say "              export PATH=\"$to:\$PATH\"" ;;
+  esac
+}
+
+# shellcheck disable=SC2317 # a trap calls it
+clean() {
+  [ -z "$work" ] || rm -rf -- "$work"
+  [ -z "$new" ] || rm -f -- "$new"
+  [ -z "$link" ] || rm -f -- "$link"
+}
+
+main() {
+  from=
+  to=
+  work=
+  new=
+  link=
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --from | --to)
+        [ -n "${2-}" ] || fail "$1 needs a value" "sh install.sh --help"
+        if [ "$1" = --from ]; then from=$2; else to=$2; fi
+        shift
+        ;;
+      --from=?*) from=${1#*=} ;;
+      --to=?*) to=${1#*=} ;;
+      --version) say "$VERSION"; exit 0 ;;
+      -h | --help) usage; exit 0 ;;
+      *) fail "unknown argument: $1" "sh install.sh --help" ;;
+    esac
+    shift
+  done
+  case $VERSION in *@*) fail "this is the template of the script" "npm run release writes the script itself to dist/release." ;; esac
+
+  [ -n "$from" ] || from=$(own_directory)
+  [ -n "$from" ] || from=$RELEASE_URL
+  [ -n "$from" ] || fail "there are no release files beside this script" "Say where they are: sh install.sh --from DIR_OR_URL"
+  if [ -z "$to" ]; then
+    [ -n "${HOME-}" ] || fail "HOME is not set" "Say where the executable goes: --to DIR"
+    to=$HOME/.local/bin
+  fi
+  platform
+  archive=devloop-$VERSION-$os-$arch.tar.gz
+  check_target
+
+  trap clean EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  work=$(mktemp -d)
+  fetch SHA256SUMS || fail "cannot get SHA256SUMS from $from" "Say where the release files are: --from DIR_OR_URL"
+  verify_signature
+  fetch "$archive" || fail "cannot get $archive from $from" "Say where the release files are: --from DIR_OR_URL"
+  verify_checksum "$archive"
+  install_executable "$archive"
+  say "installed   $to/devloop $VERSION, and the link kubectl-devloop"
+  say_path
+  say "next        devloop doctor, in the checkout of your operator"
+}
+
+main "$@"
+exit
+}
