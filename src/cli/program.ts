@@ -148,7 +148,7 @@ const COMMANDS: Record<string, Record<string, Create>> = {
 /**
  * The name of the only command to create, if the arguments begin with one. Creating all commands takes as long as running a short command.
  */
-function aloneIn([first = '']: string[]): string | undefined {
+export function aloneIn([first = '']: string[]): string | undefined {
   return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, first)) ? first : undefined;
 }
 
@@ -167,7 +167,7 @@ export function createProgram(shell: Shell, own?: string[], only?: string): Comm
     for (const [name, create] of Object.entries(commands))
       if (only === undefined || only === name) program.addCommand(create(shell, own));
   }
-  if (only === undefined) program.addCommand(completionCommand(shell, program));
+  if (only === undefined) program.addCommand(completionCommand(shell));
   configureHelp(program, shell);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({
@@ -202,7 +202,7 @@ function lonelyFlag([first = '']: string[], commands: readonly Command[]): strin
 }
 
 /** The index of the command; past the last argument if there is none. */
-function placeOfCommand(args: string[], commands: readonly Command[]): number {
+export function placeOfCommand(args: string[], commands: readonly Command[]): number {
   let at = 0;
   while (args[at]?.startsWith('-') && !OF_DEVLOOP.includes(args[at]!))
     at += flagOf(args[at]!, commands)?.required ? 2 : 1;

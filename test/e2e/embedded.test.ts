@@ -1,11 +1,12 @@
 /** Without a cluster, the sample runs against an API server of its own, and nothing is left of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { ensureClusterBinaries } from '../cluster/build.ts';
-import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
 import { application, checkoutSample, NAMESPACE } from '../support/sample-operator.ts';
 import { addSettings } from '../support/settings-of-sample.ts';
 
@@ -43,6 +44,7 @@ it('a checkout that was never deployed has its first review answered, its reconc
   const unrun = await first.waitFor('note', ({ code }) => code === 'embedded.no-pods');
   expect(unrun.values).toEqual({ kind: 'Deployment', namespace: 'default', name: 'web' });
   expect(first.log()).not.toContain('identity.as-user');
+  await offersNames({ cwd, env: { ...env, KUBECONFIG: kubeconfig }, session });
   const second = await runDevloop(['up', '--embedded'], { cwd, env });
   expect(second.code, second.log).toBe(4);
   expect(second.log).toContain(`Session ${session} (pid ${first.pid})`);
@@ -98,3 +100,31 @@ it('a checkout that was never deployed has its first review answered, its reconc
   expect(removed).toMatchObject([{ what: 'data' }, { what: 'kubeconfig', path: kubeconfig }]);
   expect(await readdir(join(state, 'devloop/.embedded'))).toEqual([]);
 });
+
+/** What a shell offers while somebody types, directly and through kubectl. On a busy machine, a first Tab can come to nothing. */
+async function offersNames(place: { cwd: string; env: Record<string, string>; session: string }) {
+  const programs = join(place.cwd, '.programs');
+  await mkdir(programs);
+  for (const name of ['devloop', 'kubectl-devloop']) await symlink(BIN, join(programs, name));
+  await symlink(join(BIN, '../kubectl_complete-devloop'), join(programs, 'kubectl_complete-devloop'));
+  const PATH = [programs, dirname(process.execPath), process.env.PATH].join(delimiter);
+  const options = { cwd: place.cwd, env: { ...process.env, ...place.env, PATH } };
+  const expected: [words: string, offered: string][] = [
+    ['status --namespace', NAMESPACE],
+    ['status --deployment', 'default/web'],
+    [`certs -n ${NAMESPACE} --service`, 'application-operator-webhook-service'],
+    ['hold --session', place.session],
+    ['reviews show', 'r-000001'],
+    ['reconciles show', 'k-000001'],
+    ['calls show', 'c-000001'],
+  ];
+  for (const [words, offered] of expected)
+    for (const [program, ...start] of [
+      ['devloop', '__complete', '--'],
+      ['kubectl', '__complete', 'devloop'],
+    ])
+      await eventually(async () => {
+        const { stdout } = await promisify(execFile)(program!, [...start, ...words.split(' '), ''], options);
+        expect(stdout.split('\n'), words).toContain(offered);
+      });
+}

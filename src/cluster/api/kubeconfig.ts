@@ -85,6 +85,11 @@ export async function loadKubeconfig(
   return selected;
 }
 
+/** The names of all contexts. */
+export async function contextNames(choice: KubeconfigChoice, env: Env, cwd: string): Promise<string[]> {
+  return (await read(choice, env, cwd)).config.contexts.map(({ name }) => name);
+}
+
 interface Read {
   config: Kubeconfig;
   files: string[];

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,70 +77,6 @@ describe('on an old Node', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/needs Node 24 or newer/);
     expect(stderr).toContain(`npx -y -p node@24 node ${bin} …`);
-  });
-});
-
-describe('completion', () => {
-  it.each(['bash', 'zsh', 'fish'])('for %s knows every command and flag', (shell) => {
-    const { code, stdout } = runBin(['completion', shell]);
-    expect(code).toBe(0);
-    for (const word of ['up', 'down', 'status', 'doctor', 'certs', 'take-over', 'kubeconfig', 'dry-run'])
-      expect(stdout).toContain(word);
-  });
-
-  // If its standard input is a socket, Bash thinks that it was started by a remote login, and reads the owner's .bashrc.
-  const bash = (text: string) =>
-    spawnSync('bash', ['--norc', '-c', text], {
-      input: runBin(['completion', 'bash']).stdout,
-      env: { ...process.env, HOME: directory },
-      encoding: 'utf8',
-    });
-  const complete = (words: string): string[] =>
-    bash(
-      `eval "$(cat)"; COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _devloop; echo "\${COMPREPLY[@]}"`,
-    )
-      .stdout.trim()
-      .split(' ');
-
-  it('is a script that bash understands, and that completes', () => {
-    expect(bash('bash -n')).toMatchObject({ status: 0, stderr: '' });
-    expect(complete('devloop st')).toEqual(['status']);
-    expect(complete('devloop up --ta')).toEqual(['--take-over']);
-    expect(complete("devloop completion ''")).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
-    expect(complete("devloop up --port ''")).toEqual(['']);
-  });
-
-  it('knows what a flag takes, of each command, and what `reviews` can do', () => {
-    expect(complete("devloop up --pause ''")).toEqual(['auto', 'lease', 'none']);
-    expect(complete('devloop up --on-timeout = d')).toEqual(['deny']);
-    expect(complete('devloop reviews --verdict an')).toEqual(['answered-by-devloop']);
-    expect(complete("devloop reviews -o ''")).toEqual(['review', 'curl', 'go']);
-    expect(complete("devloop certs --output ''")).toEqual(['']);
-    expect(complete('devloop reviews ver')).toEqual(['verify']);
-  });
-
-  it.each([
-    ['zsh', ':value:(auto lease none)'],
-    ['fish', "-l pause -xa 'auto lease none'"],
-  ])('for %s knows what a flag takes', (shell, words) => {
-    expect(runBin(['completion', shell]).stdout).toContain(words);
-  });
-
-  it('knows the ways of --route, and the hosts of the OpenSSH configuration', () => {
-    expect(complete("devloop up --route ''")).toEqual(['auto', 'direct', 'relay', 'ssh:']);
-    // Bash itself splits words at = and :
-    expect(complete('devloop doctor --route = d')).toEqual(['direct']);
-    expect(complete('devloop up --route =')).toContain('relay');
-    expect(complete('devloop up --route ssh :')).toEqual(['']);
-    mkdirSync(join(directory, '.ssh'));
-    writeFileSync(
-      join(directory, '.ssh/config'),
-      `Host bastion *.lan !x $(touch\${IFS}${join(directory, 'RAN')}) \`touch\${IFS}${join(directory, 'RAN')}\` $HOME ~\n  HostName 10.0.0.1\n\thost = jump\nHost *\n`,
-    );
-    expect(complete('devloop up --route ssh :')).toEqual(['bastion', 'jump']);
-    expect(complete('devloop up --route ssh : ba')).toEqual(['bastion']);
-    expect(complete('devloop up --route = ssh : ju')).toEqual(['jump']);
-    expect(existsSync(join(directory, 'RAN'))).toBe(false);
   });
 });
 
