@@ -31,9 +31,9 @@ const NAMED_FIRST = `(${VARIABLE})["'\`]?,?(?: env(?:ironment)?(?: ?var(?:iable)
 /** `missing environment variable: SHOP_TOKEN`, `please set env var "SHOP_TOKEN"`. */
 const NAMED_LAST = `(?:missing|required?|requires|set|define|specify|provide|find|lookup|no|empty)\\b[^\n]{0,40}?\\benv(?:ironment)?\\b[^A-Z\n]{0,20}(${VARIABLE})`;
 
+const POD_FILES = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Creates the file with which controller-runtime can elect a leader outside a Pod, too. */
-const NAMESPACE_FILE_COMMAND =
-  'echo -n NAMESPACE | sudo install -D -m 644 /dev/stdin /var/run/secrets/kubernetes.io/serviceaccount/namespace';
+const NAMESPACE_FILE_COMMAND = `sudo sh -c 'mkdir -p ${POD_FILES} && printf NAMESPACE >${POD_FILES}/namespace'`;
 
 /** What to do about a manager that needs an API server and runs without a cluster. */
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */

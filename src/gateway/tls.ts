@@ -4,6 +4,7 @@ import type { SecureContext } from 'node:tls';
 import type { Warning } from '../async.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { hostPort } from '../machine/addresses.ts';
+import { commandsHere } from '../machine/commands.ts';
 import { listenOn } from '../machine/port.ts';
 import { type ServerTls, serverTls } from '../machine/server-tls.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -113,7 +114,7 @@ function listenFailure(host: string, port: number, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new DevloopError('port.in-use', `${failed}: another process is using the port`, {
-        hint: `Stop that process (find it with: ss -ltnp 'sport = :${port}'), or let devloop choose a port.`,
+        hint: `Stop that process (find it with: ${commandsHere.listeners(port)}), or let devloop choose a port.`,
         cause: error,
       });
     case 'EACCES':
@@ -126,7 +127,7 @@ function listenFailure(host: string, port: number, error: unknown): unknown {
     case 'EINVAL':
     case 'ENOTFOUND':
       return new DevloopError('route.address', `${failed}: this machine has no such address`, {
-        hint: 'Choose one of the addresses that `ip address` lists.',
+        hint: `Choose one of the addresses that \`${commandsHere.addresses}\` lists.`,
         cause: error,
       });
     default:

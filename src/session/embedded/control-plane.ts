@@ -7,6 +7,7 @@ import { describeExit } from '../../controller/exit-cause.ts';
 import { recordStarted } from '../../controller/orphan.ts';
 import { type ControllerProcess, startController } from '../../controller/process.ts';
 import { DevloopError } from '../../errors.ts';
+import { commandsHere } from '../../machine/commands.ts';
 import { freePort, isPortBusy, loopbackProblem } from '../../machine/port.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
@@ -95,7 +96,7 @@ async function requireLoopback(): Promise<void> {
   throw new DevloopError(
     'cluster.unreachable',
     `An API server on this machine listens on ${LOOPBACK}, which does not work here: ${problem}.`,
-    { hint: 'Check the loopback interface (on Linux: ip address show dev lo).' },
+    { hint: `Check the loopback interface: ${commandsHere.loopback}` },
   );
 }
 
