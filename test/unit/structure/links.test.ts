@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
+import { anchorOf } from '../../../site/pages.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -41,12 +42,11 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || anchors(file).has(anchor);
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, on GitHub and on the site. */
 function anchors(page: string): Set<string> {
   const found = new Set<string>();
   for (const [, heading] of prose(page).matchAll(/^#+ (.*)$/gm)) {
-    const text = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    const anchor = text.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');
+    const anchor = anchorOf(heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'));
     let unique = anchor;
     for (let count = 1; found.has(unique); count += 1) unique = `${anchor}-${count}`;
     found.add(unique);

@@ -16,6 +16,7 @@ test('the package contains the parser of Go, so users install nothing else', () 
   });
   for (const file of ['web-tree-sitter.wasm', 'tree-sitter-go.wasm'])
     expect(packed).toContain(`"dist/${file}"`);
+  expect(packed).not.toContain('"site/');
   // What the build and npm scripts keep for themselves.
   expect(packed).not.toContain('"dist/.');
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

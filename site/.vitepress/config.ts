@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asOnGitHub } from '../markdown.ts';
+import { anchorOf, GROUPS, PAGES, placeOf, ROOT, titleOf } from '../pages.ts';
+
+const { description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  description: string;
+};
+
+/** The sidebar opens a group by a click if it has more pages than this. */
+const MOST_OPEN = 20;
+
+/** The server that renders the pages runs here, but Vite looks for its packages where the pages are. */
+const vueOfTheSite = {
+  name: 'vue-of-the-site',
+  enforce: 'pre',
+  resolveId: (id: string, _: unknown, { ssr }: { ssr?: boolean }) =>
+    ssr && /^vue($|\/)/.test(id) ? { id, external: true } : null,
+};
+
+export default {
+  title: 'devloop',
+  description,
+  srcDir: '..',
+  srcExclude: markdownIn('').filter((file) => !PAGES.has(file)),
+  // No icon: a browser would otherwise ask for one.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  rewrites: Object.fromEntries([...PAGES].map((page) => [page, placeOf(page)])),
+  markdown: {
+    anchor: { slugify: anchorOf },
+    // Braces in the text are no attributes.
+    attrs: { disable: true },
+    config: asOnGitHub,
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-default' },
+  },
+  vite: {
+    // With this target, esbuild has nothing to translate, which it refuses for older browsers.
+    // The index of the search is one chunk.
+    build: { target: 'es2022', chunkSizeWarningLimit: 1_000 },
+    plugins: [vueOfTheSite],
+  },
+  themeConfig: {
+    nav: ['docs/guide.md', 'docs/commands.md', 'docs/troubleshooting.md'].map(entryOf),
+    sidebar: Object.entries(GROUPS).map(([text, pages]) => ({
+      text,
+      items: pages.map(entryOf),
+      ...(pages.length > MOST_OPEN ? { collapsed: true, link: entryOf(pages[0]!).link } : {}),
+    })),
+    outline: { level: [2, 3] },
+    search: { provider: 'local' },
+  },
+};
+
+function entryOf(page: string): { text: string; link: string } {
+  return { text: titleOf(page), link: `/${placeOf(page).replace(/(index)?\.md$/, '')}` };
+}
+
+/** Every Markdown file below a folder of the checkout. */
+function markdownIn(folder: string): string[] {
+  const entries = readdirSync(join(ROOT, folder), { withFileTypes: true });
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return /^(?:\.|node_modules$|dist$)/.test(entry.name) ? [] : markdownIn(path);
+    return path.endsWith('.md') ? [path] : [];
+  });
+}

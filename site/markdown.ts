@@ -1,0 +1,72 @@
+import { posix } from 'node:path';
+import { pageAt, placeOf } from './pages.ts';
+
+/** What is used here of markdown-it, which only the packages of the site contain. */
+export interface Token {
+  type: string;
+  tag: string;
+  content: string;
+  children: Token[] | null;
+  attrGet(name: string): string | null;
+  attrSet(name: string, value: string): void;
+  attrs: [string, string][] | null;
+}
+
+interface MarkdownIt {
+  linkify: { set(options: object): void };
+  core: { ruler: { push(name: string, rule: (state: State) => void): void } };
+}
+
+interface State {
+  tokens: Token[];
+  env: { relativePath?: string };
+  Token: new (type: string, tag: string, nesting: number) => Token;
+}
+
+/** Makes what the Markdown says to GitHub true on the site. */
+export function asOnGitHub(md: MarkdownIt): void {
+  // Names of files, such as main.py, are no links.
+  md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+  md.core.ruler.push('as-on-github', ({ tokens, env, Token }) => {
+    const folder = posix.dirname(env.relativePath ?? '');
+    for (const [index, token] of tokens.entries()) {
+      // A head without text is none.
+      const beside = { th_open: 1, th_close: -1 }[token.type];
+      if (beside !== undefined && tokens[index + beside]!.content === '') token.tag = 'td';
+      if (token.type === 'html_block') token.content = withPictures(token.content);
+      if (token.children) token.children = withLinks(token.children, folder, Token);
+    }
+  });
+}
+
+/** Points links to where the site has the page. What is only in the checkout is named instead, as it has no address. */
+function withLinks(tokens: Token[], folder: string, Token: State['Token']): Token[] {
+  let away: string | undefined;
+  return tokens.flatMap((token) => {
+    if (token.type === 'link_open') {
+      const [, path = '', anchor = ''] = /^([^#]*)(.*)$/.exec(token.attrGet('href') ?? '')!;
+      if (path === '' || /^[a-z]+:/.test(path)) return [token];
+      const target = posix.join(folder, path).replace(/\/$/, '');
+      const page = pageAt(target);
+      if (page === undefined) away = target;
+      else token.attrSet('href', `${posix.relative(folder, placeOf(page))}${anchor}`);
+      return page === undefined ? [] : [token];
+    }
+    if (token.type !== 'link_close' || away === undefined) return [token];
+    const path = new Token('code_inline', 'code', 0);
+    path.content = away;
+    away = undefined;
+    const space = new Token('text', '', 0);
+    space.content = ' ';
+    return [space, path];
+  });
+}
+
+/** The site has a switch of its own between light and dark, so both pictures are there, and its style shows one. */
+function withPictures(html: string): string {
+  return html.replaceAll(
+    /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*<img alt="([^"]+)" src="([^"]+)">\s*<\/picture>/g,
+    (_, dark: string, alt: string, light: string) =>
+      `<img class="light-only" alt="${alt}" src="./${light}" loading="lazy"><img class="dark-only" alt="${alt}" src="./${dark}" loading="lazy">`,
+  );
+}
