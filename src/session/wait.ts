@@ -1,4 +1,5 @@
 import { allDone, reportWhileWaiting } from '../async.ts';
+import type { Emit } from '../report/events.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSessions, noteOther } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -30,7 +31,14 @@ export async function wait(options: WaitOptions, io: Io): Promise<void> {
   });
   for (const one of chosen) noteOther(one, { here: checkout, wanted }, io.emit);
   const what = { for: 'the newest code to serve', limitSeconds: options.limitMs / 1000 };
-  await reportWhileWaiting(allDone(chosen.map((one) => waitFor(one, options, io))), what, io.emit);
+  let isTold = false;
+  const told: Emit = (event, ...rest) => {
+    isTold ||= event.type === 'waiting';
+    io.emit(event, ...rest);
+  };
+  const waiting = allDone(chosen.map((one) => waitFor(one, options, { ...io, emit: told })));
+  // What a session says is more precise.
+  await reportWhileWaiting(waiting, what, (event) => void (isTold || io.emit(event)));
 }
 
 async function waitFor(

@@ -8,7 +8,7 @@ import { type Facts, phaseOf } from '../context/observed.ts';
 import type { FaultChange } from '../faults/session-faults.ts';
 import type { Gateways } from '../route/gateways.ts';
 import type { SessionEnvironment } from './environment.ts';
-import { NO_CONTROLLER, untilServing } from './serving.ts';
+import { createWaits, NO_CONTROLLER, type Patience, untilServing } from './serving.ts';
 
 /** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
 export interface Control {
@@ -33,7 +33,7 @@ export interface Control {
   /** The reviews without an answer. When this resolves, all others can be read from the recording. */
   waiting(): Promise<WaitingReviews>;
   /** Resolves when the newest source serves. Throws what failed in its build or start, 'session.not-ready' or 'wait.timeout'. */
-  serving(patience: { limitMs: number; signal: AbortSignal }): Promise<void>;
+  serving(patience: Patience): Promise<void>;
   /** Changes or lists what goes wrong on purpose. Throws 'fault.invalid'. */
   faults(wanted: FaultChange): FaultSummary[];
   /** What programs beside the session need to reach its API server. */
@@ -96,6 +96,7 @@ export function createControl(options: ControlOptions): ObservingControl {
   const changed = (): void => listeners.forEach((listener) => void listener());
   signal.addEventListener('abort', changed, { once: true });
   const phase = () => phaseOf(facts.now, signal.aborted);
+  const waits = createWaits();
   const gateways = () => ready(session, phase(), controlled.gateways(), NO_WEBHOOKS);
   const supervisor = () => ready(session, phase(), controlled.supervisor(), NO_CONTROLLER);
   return {
@@ -107,9 +108,7 @@ export function createControl(options: ControlOptions): ObservingControl {
       return {
         ...{ session, name, phase: now, build, isHeld, isFollowing },
         ...(leftMs === undefined ? {} : { secondsLeft: Math.max(0, Math.floor(leftMs / 1000)) }),
-        ...(route ? { route } : {}),
-        ...{ stoppedAt, account },
-        ...(last ? { last } : {}),
+        ...{ ...(route && { route }), stoppedAt, account, ...(last && { last }) },
         held: Math.max(count, controlled.gateways()?.held ?? 0),
         reviewsPerMinute: reviews.perMinute(),
         ...controllerState(controlled.supervisor()),
@@ -137,9 +136,10 @@ export function createControl(options: ControlOptions): ObservingControl {
       controller.followFiles(on);
     },
     ...{ replaying, replay, waiting, faults, environment },
-    serving: (patience) => untilServing({ session, phase, facts, ...controlled }, patience),
+    serving: (patience) => untilServing({ session, phase, facts, waits: waits.now, ...controlled }, patience),
     observe(event) {
       if (event.type === 'review') reviews.count();
+      waits.observe(event);
       const isChanged = told !== facts.now;
       told = facts.now;
       if (isChanged) changed();

@@ -63,8 +63,8 @@ export function handlersOf(control: Control, actions: Actions, restored: Restore
     faults: (asked) => control.faults(asked),
     environment: () => control.environment(),
     restored: () => restored.event,
-    async wait({ limitMs }, { signal }) {
-      await control.serving({ limitMs, signal });
+    async wait({ limitMs }, caller) {
+      await control.serving({ limitMs, ...caller });
       return control.state();
     },
   };

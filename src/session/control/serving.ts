@@ -2,6 +2,7 @@ import { sleep } from '../../async.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError, reportedError } from '../../errors.ts';
 import { timeText } from '../../phrases.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
 import type { SessionPhase } from '../../report/session-state.ts';
 import type { Facts } from '../context/observed.ts';
 
@@ -10,6 +11,31 @@ export interface ServingParts {
   phase(): SessionPhase;
   supervisor(): Pick<Supervisor, 'look' | 'standing' | 'ignoredFiles'> | undefined;
   facts: Pick<Facts, 'now'>;
+  /** What the session itself says that it waits for at the moment, with the progress of a build. */
+  waits(): Waiting | undefined;
+}
+
+export type Waiting = Extract<DevloopEvent, { type: 'waiting' }>;
+
+/** How long somebody waits, and who is told each second for what. */
+export interface Patience {
+  limitMs: number;
+  signal: AbortSignal;
+  emit: Emit;
+}
+
+/** A session says each second what it waits for. */
+const SAID_MS = 1_500;
+
+/** What a session waits for at the moment, by its events. */
+export function createWaits(): { observe(event: DevloopEvent): void; now(): Waiting | undefined } {
+  let last: { event: Waiting; at: number } | undefined;
+  return {
+    observe(event) {
+      if (event.type === 'waiting') last = { event, at: performance.now() };
+    },
+    now: () => (last && performance.now() - last.at < SAID_MS ? last.event : undefined),
+  };
 }
 
 /** How often the session is looked at; whoever waits learns of it this much later. */
@@ -19,14 +45,18 @@ const EVERY_MS = 10;
  * Resolves when the program of the newest source serves. The session itself looks at its sources first, so what was saved before this call
  * counts. Throws what failed in the build or the start, 'session.not-ready', or 'wait.timeout'.
  */
-export async function untilServing(
-  parts: ServingParts,
-  { limitMs, signal }: { limitMs: number; signal: AbortSignal },
-): Promise<void> {
-  const deadline = performance.now() + limitMs;
+export async function untilServing(parts: ServingParts, { limitMs, signal, emit }: Patience): Promise<void> {
+  const since = performance.now();
+  let told = 0;
+  const tell = (what: string, seconds: number): void => {
+    if (seconds > told) emit(parts.waits() ?? { type: 'waiting', for: what, seconds });
+    told = seconds;
+  };
   const until = async (obstacle: () => string | undefined): Promise<void> => {
     for (let what = obstacle(); what !== undefined; what = obstacle()) {
-      if (performance.now() >= deadline) throw tooLate(limitMs, what);
+      const waitedMs = performance.now() - since;
+      if (waitedMs >= limitMs) throw tooLate(limitMs, what);
+      tell(what, Math.floor(waitedMs / 1000));
       if (!(await sleep(EVERY_MS, signal))) signal.throwIfAborted();
     }
   };

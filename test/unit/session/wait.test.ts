@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
@@ -46,6 +47,21 @@ it('asks for a restart first if one is wanted, and says which build serves, of e
   await using _second = await startSession('bbbb2222', cwd, handlers);
   expect(await waitIn(cwd, true)).toHaveLength(2);
   expect(asked.filter((name) => name === 'restart')).toHaveLength(2);
+});
+
+it('passes on what the session says that it waits for, and nothing else then', async () => {
+  const cwd = await mkdtemp(join(state, 'here-'));
+  const now = partly<Awaited<ReturnType<Handlers['state']>>>({ build: { is: 'current' } });
+  const said: DevloopEvent = { type: 'waiting', for: 'the build', seconds: 1 };
+  const handlers: Partial<Handlers> = {
+    async wait(_, { emit }) {
+      emit(said);
+      await sleep(1_200);
+      return now;
+    },
+  };
+  await using _session = await startSession('aaaa1111', cwd, handlers);
+  expect(await waitIn(cwd)).toMatchObject([said, { type: 'session.serving' }]);
 });
 
 it('fails without a session, with two of other checkouts, and with one of a version that cannot be asked', async () => {

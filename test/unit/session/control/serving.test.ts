@@ -2,9 +2,10 @@ import { expect, it } from 'vitest';
 import { step } from '../../../../src/controller/restart.ts';
 import { type RestartEvent, type State, servingState } from '../../../../src/controller/restart-state.ts';
 import { type Standing, standingOf } from '../../../../src/controller/standing.ts';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
 import type { SessionPhase } from '../../../../src/report/session-state.ts';
 import { nothingYet } from '../../../../src/session/context/observed.ts';
-import { type ServingParts, untilServing } from '../../../../src/session/control/serving.ts';
+import { type ServingParts, untilServing, type Waiting } from '../../../../src/session/control/serving.ts';
 
 const PROBLEM = { error: 'controller.exited', message: 'The controller exited with code 1' };
 const at = 100;
@@ -44,7 +45,9 @@ it('a new program that does not start has failed, also while and after the last 
   expect(after([...reverted, { ...READY, run: 2 }], { keepsWorked: true })).toEqual(failed);
 });
 
-function session(parts: { phase?: SessionPhase; ignored?: string[]; standing?: Standing } = {}) {
+function session(
+  parts: { phase?: SessionPhase; ignored?: string[]; standing?: Standing; waits?: Waiting } = {},
+) {
   const changing = { phase: 'serving' as SessionPhase, ignored: [] as string[], ...parts };
   const calls: string[] = [];
   const standing = (): Standing => changing.standing ?? { is: 'serving' };
@@ -59,13 +62,14 @@ function session(parts: { phase?: SessionPhase; ignored?: string[]; standing?: S
   const all: ServingParts = {
     ...{ session: 's', facts },
     phase: () => changing.phase,
+    waits: () => changing.waits,
     supervisor: () => supervisor,
   };
   return { changing, calls, all, facts };
 }
 
 const NEVER = new AbortController().signal;
-const within = (limitMs: number) => ({ limitMs, signal: NEVER });
+const within = (limitMs: number) => ({ limitMs, signal: NEVER, emit: () => {} });
 const PENDING = { is: 'pending', for: 'the build' } as const;
 
 it('waits for a session that is starting, has it look at its sources, and waits for what that brings', async () => {
@@ -114,5 +118,26 @@ it('waits for a controller that does not answer, and a route that is lost, and r
 it('ends when the one who waits is gone', async () => {
   const { all } = session({ standing: PENDING });
   const signal = AbortSignal.timeout(20);
-  await expect(untilServing(all, { limitMs: 60_000, signal })).rejects.toThrow();
+  await expect(untilServing(all, { ...within(60_000), signal })).rejects.toThrow();
+});
+
+it('says what it waits for: what the session itself says, with the progress of its build, or else what is missing', async () => {
+  const said: DevloopEvent[] = [];
+  const { changing, all } = session({
+    phase: 'starting',
+    standing: { is: 'pending', for: 'the first start' },
+  });
+  const ended = new AbortController();
+  const waiting = untilServing(all, {
+    ...within(60_000),
+    signal: ended.signal,
+    emit: (event) => void said.push(event),
+  });
+  const first = { type: 'waiting', for: 'the session to be ready' };
+  await expect.poll(() => said, { timeout: 10_000 }).toMatchObject([first]);
+  const progress = { step: 'compiling', what: 'k8s.io/api/core/v1', done: 12 } as const;
+  changing.waits = { type: 'waiting', for: 'the build', seconds: 2, progress };
+  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toEqual(changing.waits);
+  ended.abort();
+  await expect(waiting).rejects.toThrow();
 });
