@@ -16,6 +16,7 @@ import {
   slimMcp,
 } from './build-plugin.ts';
 import { relayProgram } from './build-relay.ts';
+import { bundledPackages, LICENCES, licenceTexts } from './release/third-party.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -99,6 +100,7 @@ const page = await buildPage(join(DIST, 'page'));
 // For the list of contents and the licences of a release.
 const packages = packagesIn(ROOT, [metafile, relay.metafile, page], grammars);
 writeFileSync(join(DIST, '.packages.json'), `${JSON.stringify(packages, null, 2)}\n`);
+writeFileSync(join(DIST, LICENCES), licenceTexts(bundledPackages(ROOT)));
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.
 const current = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
 for (const file of readdirSync(DIST)) {

@@ -1,12 +1,14 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { contents } from './release/contents.ts';
+import { files } from './release/files.ts';
 import { downloadNodes } from './release/nodes.ts';
 import { npmPackage } from './release/npm-package.ts';
 import type { Release, Step } from './release/release.ts';
 
 /** In this order. A step can use what those before it have written to dist/release. */
-const STEPS: Step[] = [npmPackage];
+const STEPS: Step[] = [contents, npmPackage, files];
 
 const ROOT = join(import.meta.dirname, '..');
 const MB = 1e6;

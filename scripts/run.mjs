@@ -19,6 +19,7 @@ const BUILT_FROM = [
   'scripts/build-page.ts',
   'scripts/build-plugin.ts',
   'scripts/build-relay.ts',
+  'scripts/release/third-party.ts',
   'package.json',
   'package-lock.json',
 ];

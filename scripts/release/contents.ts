@@ -1,41 +1,25 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundledPackages, type NodePackage, nodePackages, type ThirdParty } from './third-party.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
-export const LICENCES = 'THIRD-PARTY-LICENSES.txt';
+import type { Step } from './release.ts';
+import { bundledPackages, LICENCES, licenceTexts, nodePackages, type ThirdParty } from './third-party.ts';
 
 /**
- * Writes what a release contains that others wrote: the texts of their licences, and the software bill of materials. They come from what the
- * build has bundled: for npm, all of it are devDependencies. The same content gives the same bytes, so there is no time in them.
+ * What a release contains that others wrote: the texts of their licences, and the software bill of materials. They come from what the build
+ * has bundled: for npm, all of it are devDependencies. The same content gives the same bytes, so there is no time in them.
  */
-export function writeContents(
-  out: string,
-  { version, nodes }: { version: string; nodes: NodePackage[] },
-): void {
-  const bundled = bundledPackages(ROOT);
-  const inExecutables = nodePackages(nodes);
-  writeFileSync(join(out, LICENCES), licenceTexts([...bundled, ...inExecutables]));
-  writeFileSync(join(out, `devloop-${version}.cdx.json`), billOfMaterials(version, bundled, inExecutables));
-}
-
-/** A text that several packages share is there once. */
-export function licenceTexts(all: ThirdParty[]): string {
-  const byText = Map.groupBy(all, ({ text }) => text);
-  const parts = [...byText].map(([text, packages]) => {
-    const names = packages.map(({ name, version, license }) => `${name} ${version} (${license})`);
-    return `${names.join('\n')}\n${'-'.repeat(80)}\n${text}`;
-  });
-  const intro = [
-    'devloop contains the following software of others, each under its own licence.',
-    'The packages whose names begin with "node-" and end with a platform are Node.js, which only the executables contain.',
-  ].join('\n');
-  return [intro, ...parts].join(`\n${'='.repeat(80)}\n`);
-}
+export const contents: Step = {
+  name: 'licences and bill of materials',
+  run({ root, out, version, nodes }) {
+    const bundled = bundledPackages(root);
+    const inExecutables = nodePackages(Object.values(nodes));
+    writeFileSync(join(out, LICENCES), licenceTexts([...bundled, ...inExecutables]));
+    writeFileSync(join(out, `devloop-${version}.cdx.json`), billOfMaterials(version, bundled, inExecutables));
+  },
+};
 
 /** CycloneDX 1.6 as JSON. */
-export function billOfMaterials(version: string, bundled: ThirdParty[], nodes: ThirdParty[]): string {
+function billOfMaterials(version: string, bundled: ThirdParty[], nodes: ThirdParty[]): string {
   const components = [
     ...bundled.map((one) => component(one, { type: 'library' })),
     ...nodes.map((one) => component(one, { type: 'platform', ...ofNode(one) })),

