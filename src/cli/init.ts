@@ -15,7 +15,7 @@ interface InitFlags {
 
 export function initCommand(shell: Shell): Command {
   const command = new Command('init')
-    .summary('let an editor attach to `up --debug`, or coding agents use devloop')
+    .summary('set up the editor, or let coding agents use devloop')
     .description(
       'Writes an editor configuration into the checkout, for attaching to the debugger of `devloop up --debug`: in .vscode/launch.json for VS Code, in .run for GoLand; or tells coding agents of `devloop mcp`, in AGENTS.md, .mcp.json and .vscode/mcp.json. Keeps everything else in these files. If the checkout has a devloop.yaml, also makes its first line name the JSON Schema with which editors complete and check it.',
     )
@@ -28,19 +28,22 @@ export function initCommand(shell: Shell): Command {
     .action(async (flags: InitFlags) => {
       await shell.run(outputOptions(flags), async (io) => {
         const { ide, port, agents } = flags;
-        if (ide === undefined && !agents) throw nothingNamed(shell.name);
         const { init } = await import('../session/init.ts');
-        await init({ ide, port, agents }, io);
+        if (!(await init({ ide, port, agents }, io))) throw nothingNamed(shell.name);
       });
     });
   return addExamples(command, `${shell.name} init`, [
     ['--ide vscode', 'Add an attach configuration to .vscode/launch.json'],
     ['--ide goland --port 2346', 'Write a configuration for GoLand, for up --debug=2346'],
+    ['', 'Let editors complete and check devloop.yaml'],
     ['--agents', 'Let coding agents start devloop mcp, and say in AGENTS.md how they use it'],
   ]);
 }
 
 function nothingNamed(name: string): DevloopError {
   const commands = [...IDES.map((ide) => `--ide ${ide}`), '--agents'].map((flag) => `${name} init ${flag}`);
-  return invalid(`Name the editor with --ide: ${IDES.join(' or ')}; or use --agents.`, commands.join('\n'));
+  return invalid(
+    `There is no devloop.yaml here. Name the editor with --ide: ${IDES.join(' or ')}; or use --agents.`,
+    commands.join('\n'),
+  );
 }

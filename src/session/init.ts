@@ -14,14 +14,15 @@ import { linkSchema } from './schema-link.ts';
 
 /**
  * Adds to the checkout what an editor needs to attach to the debugger of `up --debug`, and what tells coding agents of `devloop mcp`. Existing
- * files keep their other contents. Also links devloop.yaml to its JSON Schema.
+ * files keep their other contents. Also links devloop.yaml to its JSON Schema. Resolves to false if there was nothing to do.
  */
-export async function init({ ide, port, agents }: InitOptions, io: Io): Promise<void> {
+export async function init({ ide, port, agents }: InitOptions, io: Io): Promise<boolean> {
   const root = await checkoutRoot(io.cwd);
   if (!isCheckout(root)) throw noCheckout(root);
   if (ide !== undefined) await configureEditor(root, { ide, port }, io);
   if (agents) await tellAgents(root, io);
-  await linkSchema(io, (file, text) => write(root, file, text));
+  const isLinked = await linkSchema(io, (file, text) => write(root, file, text));
+  return isLinked || ide !== undefined || agents === true;
 }
 
 async function tellAgents(root: string, io: Io): Promise<void> {

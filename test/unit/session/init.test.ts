@@ -198,6 +198,15 @@ test('devloop.yaml names its schema in the first line: the installed one, or a c
   expect(await own.read('devloop.yaml')).toBe('# yaml-language-server: $schema=./mine.json\n');
 });
 
+test('devloop.yaml is linked to its schema without an editor, too', async () => {
+  const { cwd, run, read } = await checkout({ 'devloop.yaml': 'port: 9000\n' });
+  const values = { file: 'devloop.yaml', schema: 'devloop.schema.json' };
+  for (const _ of ['first', 'again'])
+    expect(await run({ ide: undefined })).toMatchObject([{ code: 'init.schema', values }]);
+  expect(await read('devloop.yaml')).toMatch(/^# yaml-language-server: .*\nport/);
+  expect(await readdir(cwd)).toEqual(['devloop.schema.json', 'devloop.yaml', 'go.mod']);
+});
+
 const AGENT_FILES = ['AGENTS.md', '.mcp.json', '.vscode/mcp.json'] as const;
 const SERVER = { command: 'devloop', args: ['mcp'] };
 const JSONC = { allowTrailingComma: true };
