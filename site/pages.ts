@@ -22,6 +22,7 @@ export const GROUPS: Record<string, string[]> = {
     ...['CHANGELOG.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md', 'docs/architecture.md'],
     ...['test/cluster/README.md', 'test/bench/README.md'],
   ],
+  中文: ['README.zh-CN.md', 'docs/by-hand.zh-CN.md'],
   Decisions: filesIn('docs/adr'),
 };
 
