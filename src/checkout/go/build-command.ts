@@ -118,7 +118,7 @@ function linkerFlag(
     what: 'linker flags',
     flag: `-ldflags=${value}`,
     value: value || 'none',
-    source: sources.join('; '),
+    source: sources.join('; ') || 'for the debugger',
   };
 }
 

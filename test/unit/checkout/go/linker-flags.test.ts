@@ -28,6 +28,7 @@ test('for a debugger, nothing is optimized, and no debug information is left out
     flag: '-ldflags=',
     value: 'none',
   });
+  expect(buildFlags(undefined, forDebugger)[0]).toMatchObject({ value: 'none', source: 'for the debugger' });
   expect(
     buildFlags(undefined, { ...forDebugger, userFlags: '-ldflags=-X=a.b=c' }).map(({ flag }) => flag),
   ).toEqual(['-gcflags=all=-N -l']);
