@@ -156,7 +156,8 @@ export async function unmakePath(directory: string, top: string): Promise<void> 
   }
 }
 
-function exists(path: string): Promise<boolean> {
+/** Whether something has this path, as far as this user can see. */
+export function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

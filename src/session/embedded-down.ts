@@ -1,5 +1,6 @@
-import { access, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { DevloopError } from '../errors.ts';
+import { exists } from '../machine/own-files.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
@@ -57,12 +58,5 @@ async function endSession(machine: LocalMachine, place: EmbeddedPlace, io: Io): 
     'session.held',
     `The API server of this checkout belongs to pid ${pid} on ${host}, which is only starting, or cannot be ended from here.`,
     { hint: host === machine.host ? `kill ${pid}` : ifOver(place.running) },
-  );
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
   );
 }
