@@ -33,12 +33,12 @@ export function createControllerLog(
   let last: DevloopEvent[] = [];
   /** Since when the controller has been starting; undefined while it answers. */
   let startsSince: number | undefined;
-  let toldFailures: ReturnType<typeof createToldFailures> | undefined;
+  let toldFailures = createToldFailures();
   const isShown = (event: DevloopEvent): boolean => {
     if (!OF_CONTROLLER.has(event.type) || choice === 'all') return true;
     if (!mayWrite()) return false;
     if (event.type !== 'controller.output') return true;
-    return choice === 'warnings' && levelOf(event.line) !== 'detail' && !toldFailures?.isTold(event);
+    return choice === 'warnings' && levelOf(event.line) !== 'detail' && !toldFailures.isTold(event);
   };
   const isWhole = (event: DevloopEvent): boolean => {
     if (choice === 'all' || event.type === 'controller.silent') return true;
@@ -48,7 +48,8 @@ export function createControllerLog(
   };
   return {
     shown(event) {
-      if (event.type === 'controller.started') [last, startsSince, toldFailures] = [[], now(), undefined];
+      if (event.type === 'controller.started')
+        [last, startsSince, toldFailures] = [[], now(), createToldFailures()];
       if (event.type === 'controller.ready') startsSince = undefined;
       const isLine = event.type === 'controller.output';
       if (isWhole(event)) {
@@ -60,9 +61,7 @@ export function createControllerLog(
       if (isLine && (last.length > 0 || !shown)) last = [...last, event].slice(-LAST_LINES);
       return shown ? [event] : [];
     },
-    reportsReconciles() {
-      toldFailures ??= createToldFailures();
-    },
+    reportsReconciles: () => toldFailures.reportsReconciles(),
     toggle() {
       if (choice === 'all') choice = chosen === 'all' ? 'warnings' : chosen;
       else choice = 'all';

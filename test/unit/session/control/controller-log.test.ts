@@ -128,3 +128,32 @@ it('of a controller whose failed reconciles have rows, says nothing of a failure
   log.toggle();
   expect(seen([failed, ...stack])).toEqual(expect.arrayContaining([failed, ...stack]));
 });
+
+it.each([
+  [
+    'with zap',
+    (kind: string) =>
+      `10:15\tERROR\tcontroller-runtime.cache.UnhandledError\tFailed to watch\t{"reflector": "a.go:1", "type": "*v1.X", "error": "failed to list *v1.X: ${kind} is forbidden: User \\"system:serviceaccount:a:b\\" cannot list resource \\"${kind}\\""}`,
+  ],
+  [
+    'with klog',
+    (kind: string) =>
+      `E1122 10:15:0${performance.now()} 42 reflector.go:204] "Failed to watch" err="failed to list *v1.X: ${kind} is forbidden: User \\"b\\" cannot list resource" type="*v1.X"`,
+  ],
+])(
+  'of a list that is forbidden, %s, shows one line without its stack trace, and all when the controller exits',
+  (_, refused) => {
+    const log = createControllerLog('warnings');
+    const seen = (events: DevloopEvent[]) => events.flatMap((event) => log.shown(event));
+    const stack = [line('k8s.io/apimachinery/pkg/util/runtime.logError'), line('\t/go/runtime.go:4')];
+    const first = line(refused('configmaps'));
+    const other = line(refused('secrets'));
+    expect(seen([STARTED, READY, first, ...stack])).toEqual([STARTED, READY, first]);
+    expect(seen([line(refused('configmaps')), ...stack, other, ...stack])).toEqual([other]);
+    const broken = ERROR('Failed to watch\t{"error": "failed to list *v1.X: connection refused"}');
+    expect(seen([broken, ...stack, broken])).toEqual([broken, ...stack, broken]);
+    expect(seen([exited(false)]).length).toBeGreaterThan(8);
+    // The next process says it again.
+    expect(seen([STARTED, READY, first])).toContain(first);
+  },
+);
