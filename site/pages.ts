@@ -5,8 +5,14 @@ export const ROOT = join(import.meta.dirname, '..');
 
 /** The pages of the site, in the groups of its sidebar. Nothing else is published. */
 export const GROUPS: Record<string, string[]> = {
-  Start: ['README.md', 'docs/install.md', 'examples/application-operator/README.md'],
-  Use: ['docs/guide.md', 'docs/commands.md', 'docs/routes.md', 'docs/troubleshooting.md'],
+  Start: [
+    ...['README.md', 'docs/install.md', 'docs/first-webhook.md', 'docs/from-make-run.md'],
+    ...['docs/from-telepresence-or-mirrord.md', 'examples/application-operator/README.md'],
+  ],
+  Use: [
+    ...['docs/guide.md', 'docs/commands.md', 'docs/routes.md', 'docs/local-clusters.md'],
+    ...['docs/remote-clusters.md', 'docs/dev-containers.md', 'docs/ci.md', 'docs/troubleshooting.md'],
+  ],
   Reference: [
     ...['docs/changes.md', 'docs/permissions.md'],
     ...['docs/errors.md', 'docs/events.md', 'docs/notices.md'],

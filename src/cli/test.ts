@@ -38,7 +38,7 @@ export function testCommand(shell: Shell, own: string[] | undefined): Command {
   );
   return addExamples(command, `${shell.name} test`, [
     ['-- go test ./test/e2e/...', 'A suite that needs the operator, against the code of this checkout'],
-    ['--embedded -- kubectl apply -f config/samples/', 'Without a cluster: are the samples admitted?'],
+    ['--embedded -- kubectl apply -k config/samples', 'Without a cluster: are the samples admitted?'],
     [
       "-- sh -c 'kubectl apply -f shop.yaml && kubectl wait --for=condition=Ready shop/web'",
       'Several commands',

@@ -18,7 +18,7 @@ export function waitCommand(shell: Shell): Command {
       'Waits until the newest code of a running session on this machine serves: all that was saved before is built, and the controller has started and is ready. If the build or the start fails, so does this command, with the error of the compiler or of the controller.',
     );
   return addExamples(withFlags(command, shell, false), `${shell.name} wait`, [
-    ['&& kubectl apply -f config/samples', 'Apply the samples with the code that was saved last'],
+    ['&& kubectl apply -k config/samples', 'Apply the samples with the code that was saved last'],
     ['--timeout 30s', 'Give up after half a minute'],
   ]);
 }
