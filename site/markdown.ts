@@ -1,15 +1,15 @@
-import { posix } from 'node:path';
-import { pageAt, placeOf } from './pages.ts';
+import { existsSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { pageAt, placeOf, ROOT } from './pages.ts';
 
 /** What is used here of markdown-it, which only the packages of the site contain. */
-export interface Token {
+interface Token {
   type: string;
   tag: string;
   content: string;
   children: Token[] | null;
   attrGet(name: string): string | null;
   attrSet(name: string, value: string): void;
-  attrs: [string, string][] | null;
 }
 
 interface MarkdownIt {
@@ -41,25 +41,30 @@ export function asOnGitHub(md: MarkdownIt): void {
 
 /** Points links to where the site has the page. What is only in the checkout is named instead, as it has no address. */
 function withLinks(tokens: Token[], folder: string, Token: State['Token']): Token[] {
+  const made = (type: string, tag: string, content: string): Token =>
+    Object.assign(new Token(type, tag, 0), { content });
   let away: string | undefined;
   return tokens.flatMap((token) => {
-    if (token.type === 'link_open') {
-      const [, path = '', anchor = ''] = /^([^#]*)(.*)$/.exec(token.attrGet('href') ?? '')!;
-      if (path === '' || /^[a-z]+:/.test(path)) return [token];
-      const target = posix.join(folder, path).replace(/\/$/, '');
-      const page = pageAt(target);
-      if (page === undefined) away = target;
-      else token.attrSet('href', `${posix.relative(folder, placeOf(page))}${anchor}`);
-      return page === undefined ? [] : [token];
+    const href = token.type === 'link_open' ? token.attrGet('href') : null;
+    if (href !== null) {
+      const to = leadsTo(href, folder);
+      away = to.away;
+      if (to.href !== undefined) token.attrSet('href', to.href);
+      return away === undefined ? [token] : [];
     }
     if (token.type !== 'link_close' || away === undefined) return [token];
-    const path = new Token('code_inline', 'code', 0);
-    path.content = away;
-    away = undefined;
-    const space = new Token('text', '', 0);
-    space.content = ' ';
-    return [space, path];
+    return [made('text', '', ' '), made('code_inline', 'code', away)];
   });
+}
+
+function leadsTo(link: string, folder: string): { href?: string; away?: string } {
+  const [, path = '', anchor = ''] = /^([^#]*)(.*)$/.exec(link)!;
+  if (path === '' || /^[a-z]+:/.test(path)) return {};
+  const target = posix.join(folder, path).replace(/\/$/, '');
+  if (!existsSync(join(ROOT, target))) throw new Error(`A link leads to ${target}, which does not exist.`);
+  const page = pageAt(target);
+  if (page === undefined) return { away: target };
+  return { href: `${posix.relative(folder, placeOf(page))}${anchor}` };
 }
 
 /** The site has a switch of its own between light and dark, so both pictures are there, and its style shows one. */

@@ -18,6 +18,14 @@ const vueOfTheSite = {
     ssr && /^vue($|\/)/.test(id) ? { id, external: true } : null,
 };
 
+/** These functions run in the browser, so they use nothing of this file. */
+const searchOptions = {
+  // A short word is seldom a mistake for another one: helm, held.
+  fuzzy: (word: string) => (word.length > 5 ? 0.2 : false),
+  // Decisions, changes and tests of the past explain what a page for users says better.
+  boostDocument: (id: string) => (/\/adr\/|CHANGELOG|\/test\//.test(id) ? 0.4 : 1),
+};
+
 export default {
   title: 'devloop',
   description,
@@ -47,7 +55,7 @@ export default {
       ...(pages.length > MOST_OPEN ? { collapsed: true, link: entryOf(pages[0]!).link } : {}),
     })),
     outline: { level: [2, 3] },
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: { searchOptions } } },
   },
 };
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { ensureOldControlPlane } from '../cluster/build.ts';
 import { debugpy } from '../support/debugpy.ts';
 import { hasCargo, rustLibraries } from '../support/rust.ts';
@@ -8,4 +9,5 @@ export async function setup(): Promise<void> {
   await ensureOldControlPlane({ log });
   await debugpy(log);
   if (hasCargo) await rustLibraries(log);
+  execFileSync(process.execPath, ['scripts/site.mjs'], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
