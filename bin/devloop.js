@@ -7,21 +7,17 @@ const PACKAGES = [
   'node-bin-' + process.platform + '-' + process.arch,
 ];
 
-if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
-  print(`${require('../package.json').version}\n`);
-} else if (
-  process.argv.length === 3 &&
-  /^(--help|-h)$/.test(process.argv[2]) &&
-  !/kubectl-/.test(process.argv[1])
-) {
-  // The build writes this file from the same command tree.
-  print(require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help.txt')));
-} else if (Number(process.versions.node.split('.')[0]) >= MAJOR) {
-  const cache = compileCache();
-  if (cache !== undefined) require('node:module').enableCompileCache(cache);
-  import('../dist/main.js');
-} else {
-  startNewer();
+// The build writes the help from the same command tree.
+const help = () => require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help.txt'));
+
+if (!require('./quick.js').quick(() => require('../package.json').version, help)) {
+  if (Number(process.versions.node.split('.')[0]) >= MAJOR) {
+    const cache = compileCache();
+    if (cache !== undefined) require('node:module').enableCompileCache(cache);
+    import('../dist/main.js');
+  } else {
+    startNewer();
+  }
 }
 
 /**
@@ -109,16 +105,4 @@ function installedNode() {
     }
   }
   return undefined;
-}
-
-/** Avoids process.stdout, because constructing that stream takes time. */
-function print(text) {
-  try {
-    require('node:fs').writeSync(1, text);
-  } catch (error) {
-    // A reader that is gone (`| head`) is not a failure. Any other error, such as a full disk, is one, but not a bug.
-    if (error.code === 'EPIPE') return;
-    process.stderr.write(`devloop: ${error.message}\n`);
-    process.exitCode = 1;
-  }
 }

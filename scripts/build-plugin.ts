@@ -9,6 +9,10 @@ const STAND_IN_MCP = 'stand-in-mcp';
 const BUILTIN = 'builtin';
 const RESOLVING = 'resolving';
 
+/** What CommonJS packages find in each module. */
+export const COMMONJS =
+  "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url); const __dirname = import.meta.dirname;";
+
 /** What KubeConfig connects and logs in with, which devloop does itself. */
 const NEVER_CALLED = ['undici', 'socks', 'socks-proxy-agent', 'hpagent', 'openid-client', 'jsonpath-plus'];
 

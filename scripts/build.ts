@@ -8,6 +8,7 @@ import {
   assertLate,
   assertSlim,
   assertTogether,
+  COMMONJS,
   lateLibrary,
   oneStart,
   plainBuiltins,
@@ -38,6 +39,7 @@ const START = [
     'config/kinds.ts',
     'config/route-choice.ts',
     'config/table.ts',
+    'machine/own-program.ts',
     'session/context/options.ts',
   ],
 ];
@@ -57,9 +59,7 @@ const { metafile } = await build({
   // The package's other entry point requires its parts in a way that cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Bundled CommonJS packages call require(), which an ES module does not have.
-  banner: {
-    js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url); const __dirname = import.meta.dirname;",
-  },
+  banner: { js: COMMONJS },
   // The native parts of ssh2 are optional, and ssh2 works without them.
   external: ['*.node', 'cpu-features'],
   plugins: [

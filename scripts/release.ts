@@ -2,13 +2,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contents } from './release/contents.ts';
+import { executables } from './release/executables.ts';
 import { files } from './release/files.ts';
 import { downloadNodes } from './release/nodes.ts';
 import { npmPackage } from './release/npm-package.ts';
 import type { Release, Step } from './release/release.ts';
 
 /** In this order. A step can use what those before it have written to dist/release. */
-const STEPS: Step[] = [contents, npmPackage, files];
+const STEPS: Step[] = [contents, npmPackage, executables, files];
 
 const ROOT = join(import.meta.dirname, '..');
 const MB = 1e6;

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
+import { isSea } from 'node:sea';
 import { CATALOGUE, type ErrorCode } from './error-codes.ts';
 
 export { CATALOGUE, type ErrorCode, EXIT_CODES } from './error-codes.ts';
 
-/** The path of a document in this installation: src and dist are both one level below the package. */
+/** The path of a document in this installation: src and dist are both one level below the package. An executable comes without them. */
 export function documentPath(name: string): string {
-  return join(import.meta.dirname, '..', 'docs', name);
+  return isSea() ? join('docs', name) : join(import.meta.dirname, '..', 'docs', name);
 }
 
 /**

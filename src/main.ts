@@ -47,10 +47,15 @@ const stderr = createOutput(2, () => process.stderr, surviveBrokenPipe);
 
 followSignals();
 surviveCrashes();
-const code = await main();
-printer?.close();
-await Promise.all([stdout.flushed(), stderr.flushed()]);
-exit(crashed ? 1 : unwritten ? await reportUnwritten(unwritten) : code);
+// Not awaited here: an executable runs this file as a CommonJS module.
+void end(main());
+
+async function end(running: Promise<number>): Promise<never> {
+  const code = await running;
+  printer?.close();
+  await Promise.all([stdout.flushed(), stderr.flushed()]);
+  return exit(crashed ? 1 : unwritten ? await reportUnwritten(unwritten) : code);
+}
 
 async function main(): Promise<number> {
   const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';

@@ -40,8 +40,8 @@ export function idleOf(
 
 /** The same command for the process in the background, which prints to the file. */
 function inBackground(file: string): string[] {
-  const [, program = '', ...words] = process.argv;
-  return [program, ...words.toSpliced(words.indexOf('--detach'), 1, '--detached', file)];
+  const words = process.argv.slice(2);
+  return words.toSpliced(words.indexOf('--detach'), 1, '--detached', file);
 }
 
 /** Runs `up` here, or in the background, or as the process in the background. */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { ownCommand } from '../machine/own-program.ts';
 import { addExamples } from './common.ts';
 import { withNextCommands } from './next-commands.ts';
 import type { Shell } from './shell.ts';
@@ -15,11 +16,10 @@ export function mcpCommand(shell: Shell): Command {
       await shell.run(output, async (io) => {
         const { serveMcp } = await import('../mcp/server.ts');
         const { name, version, write } = shell;
-        const program = [process.execPath, process.argv[1]!];
         const typed = { name, flags: [], hasWords: true, own: [] };
         await serveMcp(
           {
-            ...{ version, program, stdio: { stdin: process.stdin, write } },
+            ...{ version, program: ownCommand(), stdio: { stdin: process.stdin, write } },
             complete: (event, command) => withNextCommands(event, { ...typed, command }, {}),
           },
           io,

@@ -1,6 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { namespaceTool } from './mount-namespace.ts';
+import { scriptFlag } from './own-program.ts';
 import { listenOn } from './port.ts';
 import { runTool } from './tool.ts';
 
@@ -21,12 +22,12 @@ function enter(): string[] {
  * process group, so it ends with it.
  */
 const ISOLATE = `isolate() {
-  local ip node bridge
-  ip=$1 node=$2 bridge=$3
-  "$ip" link set lo up && [ "$(NODE_OPTIONS= "$node" -e "$bridge" "$4" "$5" $$ 2>/dev/null &)" = ready ]
+  local ip node run bridge
+  ip=$1 node=$2 run=$3 bridge=$4
+  "$ip" link set lo up && [ "$(NODE_OPTIONS= "$node" "$run" "$bridge" "$5" "$6" $$ 2>/dev/null &)" = ready ]
 }
 isolate "$@" || { echo "devloop: the way to the API server could not be made, so the controller was not started" >&2; exit 1; }
-shift 5
+shift 6
 exec "$@"`;
 
 /** Listens where the program expects the port. What waits for its first line waits until its output ends. It ends with the program, or with devloop. */
@@ -42,7 +43,7 @@ setInterval(() => { try { process.kill(Number(pid), 0); } catch { end(); } }, 10
 
 /** The command that runs `command` with a network of its own, in which only the port is what it is on this machine. */
 export function withoutNetwork({ port, socket }: OnlyWay, command: string[]): string[] {
-  const made = [namespaceTool('ip'), process.execPath, BRIDGE, String(port), socket];
+  const made = [namespaceTool('ip'), process.execPath, scriptFlag(), BRIDGE, String(port), socket];
   return [...enter(), '/bin/sh', '-c', ISOLATE, 'sh', ...made, ...command];
 }
 

@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { isOfThisUser, listenOn } from '../machine/port.ts';
 import { isPageAction, type PageAction } from '../report/actions.ts';
@@ -59,10 +57,13 @@ export interface PageServer extends AsyncDisposable {
 
 const LOOPBACK = '127.0.0.1';
 
-/** Serves the page on a free port of the loopback interface. `assets`: the directory of the program that runs in the browser. */
-export async function startPageServer(session: PageSession, assets: string): Promise<PageServer> {
+/** Serves the page on a free port of the loopback interface. `asset` reads a file of the program that runs in the browser. */
+export async function startPageServer(
+  session: PageSession,
+  asset: (file: string) => Promise<Buffer>,
+): Promise<PageServer> {
   const access = createAccess();
-  const files = await readAssets(assets);
+  const files = await readAssets(asset);
   const followers: Followers = new Set();
   const page: Page = { session, access, files, followers, port: 0 };
   const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 16_384 }, (request, response) => {
@@ -110,9 +111,9 @@ const ASSETS: Record<string, [file: string, type: string]> = {
   'icon.svg': ['icon.svg', 'image/svg+xml'],
 };
 
-async function readAssets(directory: string): Promise<Map<string, Asset>> {
+async function readAssets(read: (file: string) => Promise<Buffer>): Promise<Map<string, Asset>> {
   const all = Object.entries(ASSETS).map(async ([path, [file, type]]) => {
-    return [path, { type, content: await readFile(join(directory, file)) }] as const;
+    return [path, { type, content: await read(file) }] as const;
   });
   return new Map(await Promise.all(all));
 }

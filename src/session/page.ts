@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import { messageOf } from '../errors.ts';
 import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
+import { builtFile } from '../machine/own-program.ts';
 import type { PageServer } from '../page/server.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -24,7 +24,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
   const serve = async (): Promise<PageServer> => {
     const { startPageServer } = await import('../page/server.ts');
     const shownNow = shown(session, work, parts);
-    server = await startPageServer(shownNow, join(import.meta.dirname, 'page'));
+    server = await startPageServer(shownNow, (file) => builtFile(`page/${file}`));
     return server;
   };
   const cannotServe = (error: unknown): undefined => {

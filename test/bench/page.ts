@@ -38,7 +38,7 @@ export async function pageFigures(): Promise<void> {
     session.recorded.push(typical(number));
     session.called.push(number % 2 === 0 ? typicalReconcile(number) : typicalCall(number));
   }
-  await using server = await startPageServer(session, ASSETS);
+  await using server = await startPageServer(session, (file) => readFile(join(ASSETS, file)));
   await using browser = await startBrowser();
   const tab = await browser.open();
   const before = await memoryOf(browser, tab);

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { detailOf } from '../../src/page/detail.ts';
@@ -53,7 +54,7 @@ beforeEach(async () => {
           }),
     );
   }
-  server = await startPageServer(session, ASSETS);
+  server = await startPageServer(session, (file) => readFile(join(ASSETS, file)));
   tab = await browser.open();
 });
 

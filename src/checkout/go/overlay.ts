@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { otherWriter } from '../../machine/own-files.ts';
+import { builtFile } from '../../machine/own-program.ts';
 import { setsFlag } from './build-command.ts';
 import { directives } from './go-mod.ts';
 
@@ -28,7 +29,7 @@ export interface Tagged {
 /**
  * The flag with which `go build` adds to a program what tells devloop which reconcile makes each of its API calls
  * (docs/adr/0041-reconciles-of-calls.md). Undefined if that cannot work. The flag is the same in each session until go.mod changes. `base`: the
- * file beside which the file that it names is written, if `isWritten`.
+ * file beside which those that it names are written, if `isWritten`.
  */
 export async function reconcileOverlay(
   { directory, package: goPackage, userFlags }: Tagged,
@@ -41,14 +42,20 @@ export async function reconcileOverlay(
   const isTaken = names.some((name) => existsSync(join(directory, goPackage, name)));
   if (names.length === 0 || isTaken) return undefined;
   // The go tool reads a relative path as relative to its own directory, which is not the one here if that is a symbolic link.
-  const replaced = names.map((name) => [join(goPackage, name), source(name)] as const);
-  const overlay = JSON.stringify({ Replace: Object.fromEntries(replaced) });
+  const added = await Promise.all(names.map(source));
+  const files = added.map((text) => `${base}.${hashOf(text)}.go`);
+  const overlay = JSON.stringify({
+    Replace: Object.fromEntries(names.map((name, at) => [join(goPackage, name), files[at]])),
+  });
   const vendored = await readFile(join(directory, 'vendor/modules.txt'), 'utf8').catch(() => '');
-  const added = await Promise.all(replaced.map(([, file]) => readFile(file, 'utf8')));
   const state = JSON.stringify([overlay, goMod, vendored, ...added]);
-  const file = `${base}${SUFFIX}${createHash('sha256').update(state).digest('hex').slice(0, LENGTH)}`;
-  if (isWritten && !(await keep(file, overlay))) return undefined;
+  const file = `${base}${SUFFIX}${hashOf(state)}`;
+  if (isWritten && !(await keepAll([...files, file], [...added, overlay]))) return undefined;
   return `${FLAG}${file}`;
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, LENGTH);
 }
 
 const FLAG = '-overlay=';
@@ -75,15 +82,20 @@ export async function takeOut(command: string[], output: string): Promise<string
   return complaint.trim();
 }
 
+async function keepAll(files: string[], texts: string[]): Promise<boolean> {
+  const kept = await Promise.all(files.map((file, at) => keep(file, texts[at]!)));
+  return !kept.includes(false);
+}
+
 /** Writes the file, unless it is there or was emptied by `takeOut`. Its time keeps it from being removed as old. */
-async function keep(file: string, overlay: string): Promise<boolean> {
+async function keep(file: string, text: string): Promise<boolean> {
   try {
     const before = await readFile(file, 'utf8').catch(() => '');
-    if (before === overlay || before === NOTHING) {
+    if (before === text || before === NOTHING) {
       await utimes(file, new Date(), new Date());
     } else {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      await writeFile(file, overlay, { mode: 0o600 });
+      await writeFile(file, text, { mode: 0o600 });
     }
     return true;
   } catch {
@@ -103,8 +115,8 @@ function filesFor(goMod: string): string[] {
 }
 
 /** The build copies these files to the program, without the extension that would make them a Go package of whoever installs devloop. */
-function source(name: string): string {
+async function source(name: string): Promise<string> {
   return typeof DEVLOOP_VERSION === 'string'
-    ? join(import.meta.dirname, `${name}.txt`)
-    : join(import.meta.dirname, 'overlay', name);
+    ? (await builtFile(`${name}.txt`)).toString()
+    : await readFile(join(import.meta.dirname, 'overlay', name), 'utf8');
 }

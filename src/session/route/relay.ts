@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { allOrNone } from '../../async.ts';
 import { relayLabels } from '../../cluster/names.ts';
 import { placementOf, RELAY_IMAGE, relayPorts } from '../../cluster/relay/manifest.ts';
@@ -7,6 +5,7 @@ import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
 import { removeRelays } from '../../cluster/takeover/restore-steps.ts';
+import { builtFile } from '../../machine/own-program.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
 import type { Route } from '../../route/route.ts';
@@ -91,7 +90,7 @@ async function openIn(
     await keepRelay(namespace).apply(work, {
       namespace,
       image: settings.relayImage ?? RELAY_IMAGE,
-      program: await readFile(join(import.meta.dirname, 'relay.cjs'), 'utf8'),
+      program: (await builtFile('relay.cjs')).toString(),
       config: JSON.stringify(relayConfig({ controlPort, proxyPort, ports: numbers, keys })),
       controlPort,
       proxyPort,

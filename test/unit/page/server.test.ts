@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(assets, { recursive: true }));
 beforeEach(async () => {
   session = fakeSession();
-  server = await startPageServer(session, assets);
+  server = await startPageServer(session, (file) => readFile(join(assets, file)));
 });
 afterEach(() => server[Symbol.asyncDispose]());
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Parser, Tree } from 'web-tree-sitter';
+import { builtFile } from '../../../machine/own-program.ts';
 import type { GoFile } from './nodes.ts';
 import { READERS } from './readers.ts';
 import { emptyFile, type Kinds, kindsOf, walked } from './walk.ts';
@@ -69,11 +70,9 @@ async function load(): Promise<GoReader> {
 
 /** The build copies these files to the program. */
 async function wasm(path: string): Promise<Uint8Array> {
-  const file =
-    typeof DEVLOOP_VERSION === 'string'
-      ? join(import.meta.dirname, basename(path))
-      : createRequire(import.meta.url).resolve(path);
-  return await readFile(file);
+  return typeof DEVLOOP_VERSION === 'string'
+    ? await builtFile(basename(path))
+    : await readFile(createRequire(import.meta.url).resolve(path));
 }
 
 /** Whether people wrote it, and no tool. */

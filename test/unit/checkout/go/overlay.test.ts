@@ -16,6 +16,8 @@ async function added(goMod: string, userFlags = '', files: Record<string, string
   const flag = await reconcileOverlay({ directory, package: './cmd', userFlags }, base, true);
   if (flag === undefined) return [];
   const { Replace } = JSON.parse(await readFile(flag.slice('-overlay='.length), 'utf8'));
+  for (const file of Object.values<string>(Replace))
+    expect(await readFile(file, 'utf8')).toMatch(/^package main$/m);
   return Object.keys(Replace);
 }
 

@@ -1,0 +1,1 @@
+export function quick(version: () => string, help: () => string | Buffer): boolean;
