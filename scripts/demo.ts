@@ -1,23 +1,28 @@
 /**
- * `npm run demo`: devloop takes over the sample operator in a real Kubernetes cluster, the demo edits its code, and devloop restores
- * the cluster. The demo runs every command that it shows and prints its real output. It fails if an output is not as expected.
+ * `npm run demo`: devloop runs the sample operator with an API server of its own, and the demo edits its code. With `--cluster` or `--context`,
+ * devloop takes the operator over in a Kubernetes cluster, and restores the cluster. The demo runs every command that it shows and prints its real output. It fails if an output is not as expected.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { shellWord } from '../src/phrases.ts';
 import { checkoutSample } from '../test/support/sample-operator.ts';
 import { openBox } from './demo/box.ts';
 import { commitAll } from './demo/commit.ts';
 import { openContext } from './demo/context.ts';
-import { forget, keepHints, kept, keptAnyway, remember, stopKept } from './demo/kept.ts';
+import { openEmbedded } from './demo/embedded.ts';
+import { shareBuilds } from './demo/go-settings.ts';
+import { forget, keepHints, kept, keptAnyway, remember, removeCheckout, stopKept } from './demo/kept.ts';
 import { createLogs } from './demo/logs.ts';
 import { createNarrator } from './demo/narrator.ts';
 import { keptOnDisk } from './demo/on-disk.ts';
-import { parseOptions, USAGE } from './demo/options.ts';
-import { Refusal, type Stage } from './demo/stage.ts';
+import { type DemoOptions, parseOptions, USAGE } from './demo/options.ts';
+import { type DemoCluster, Refusal, type Stage } from './demo/stage.ts';
 import { tell } from './demo/story.ts';
 
-const TRY_IT =
-  'To try it yourself: npm run demo -- --keep\nThat keeps the cluster and a checkout with a file to edit, internal/webhook/v1/application_webhook.go; npm run demo -- --stop ends it.';
+const GO_ON =
+  'To see devloop take over an operator that runs in a Pod of a whole cluster: npm run demo -- --cluster\nThat compiles the rest of Kubernetes first. It needs Debian or Ubuntu, and root.\n';
+const tryIt = (options: string, what: string): string =>
+  `To try it yourself: npm run demo -- ${options}--keep\nThat keeps ${what} with a file to edit, internal/webhook/v1/application_webhook.go; npm run demo -- --stop deletes it.`;
 
 const ROOT = join(import.meta.dirname, '..');
 const narrator = createNarrator(process.stdout);
@@ -63,11 +68,9 @@ async function stop(): Promise<void> {
   narrator.say(`${await stopKept()}\n\n${await keptOnDisk()}`);
 }
 
-async function demo(
-  options: { keep: boolean; context: string | undefined },
-  logs: Stage['logs'],
-): Promise<void> {
+async function demo(options: DemoOptions, logs: Stage['logs']): Promise<void> {
   const { signal } = leaving;
+  await shareBuilds();
   const old = await kept();
   if (old && options.keep)
     throw new Refusal(
@@ -83,19 +86,9 @@ async function demo(
     // After Ctrl-C nothing is kept.
     if (stays && !signal.aborted) return;
     if (stays) await forget();
-    await checkout[Symbol.asyncDispose]();
+    await removeCheckout(checkout.directory);
   });
-  const cluster =
-    options.context === undefined
-      ? await openBox({ keep: options.keep, checkout: checkout.directory, logs, narrator, signal })
-      : await openContext({
-          keep: options.keep,
-          context: options.context,
-          checkout: checkout.directory,
-          logs,
-          narrator,
-          signal,
-        });
+  const cluster = await open(options, { checkout: checkout.directory, logs, narrator, signal });
   stack.use(cluster);
   if (options.keep) {
     await remember(cluster.kept);
@@ -110,9 +103,29 @@ async function demo(
   }
   const seconds = (from: number, to: number): number => Math.round((to - from) / 1000);
   const ended = performance.now();
+  const before = cluster.embedded ? 'etcd and kube-apiserver' : 'the cluster and the operator in it';
   narrator.say(
-    `\nThat was devloop, in ${seconds(begun, ended)} s, after ${seconds(started, begun)} s for the cluster and the operator in it.`,
+    `\nThat was devloop, in ${seconds(begun, ended)} s, after ${seconds(started, begun)} s for ${before}.`,
   );
-  if (options.keep) narrator.say(`\nThe cluster keeps running.\n${keepHints(cluster.kept)}`);
-  else narrator.say(`\n${await keptOnDisk()}\n\n${TRY_IT}`);
+  narrator.say(await end(options, cluster));
+}
+
+async function open(
+  { cluster, context, keep }: DemoOptions,
+  stage: Omit<Stage, 'cluster'>,
+): Promise<DemoCluster> {
+  if (context !== undefined) return await openContext({ ...stage, keep, context });
+  return cluster ? await openBox({ ...stage, keep }) : await openEmbedded(stage);
+}
+
+/** How to go on. */
+async function end(
+  { keep, cluster, context }: DemoOptions,
+  { embedded, kept: left }: DemoCluster,
+): Promise<string> {
+  if (keep)
+    return `\n${embedded ? 'The checkout is kept.' : 'The cluster keeps running.'}\n${keepHints(left)}`;
+  const which = cluster ? '--cluster ' : context === undefined ? '' : `--context ${shellWord(context)} `;
+  const what = embedded ? 'a checkout' : 'the cluster and a checkout';
+  return `\n${await keptOnDisk()}\n\n${embedded ? `${GO_ON}\n` : ''}${tryIt(which, what)}`;
 }

@@ -1,4 +1,4 @@
-/** `npm run docs -- --recording` runs the demo and draws its output as docs/demo.svg. */
+/** `npm run docs -- --recording` runs the demo in a cluster and draws its output as docs/demo.svg. */
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -13,7 +13,7 @@ const SHOWN = new Set(['1', '2', '3', '6', '8']);
 
 /** Rejects if the demo fails. */
 export async function recordDemo(): Promise<void> {
-  const child = spawn(process.execPath, [join(ROOT, 'scripts/demo.ts')], {
+  const child = spawn(process.execPath, [join(ROOT, 'scripts/demo.ts'), '--cluster'], {
     cwd: ROOT,
     env: { ...process.env, FORCE_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],

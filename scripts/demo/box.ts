@@ -10,7 +10,8 @@ type Wanted = Omit<Stage, 'cluster'> & { keep: boolean };
 
 const OTHERWISE = `
 
-On any other machine, run the demo in a cluster of yours (kind, minikube, k3d, a remote one):
+On any other machine, run the demo without a cluster, or in one of yours (kind, minikube, k3d, a remote one):
+  npm run demo
   npm run demo -- --context NAME`;
 
 /** A real one-node Kubernetes cluster in Linux namespaces of this machine, with the sample operator in a Pod. */
@@ -25,7 +26,9 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
   const cluster = await within(40 * 60, 'starting the cluster', signal, starting).catch(
     async (error: unknown) => {
       if (!signal.aborted)
-        throw new Refusal(`${(error as Error).message.replace('npm test', 'npm run demo')}${OTHERWISE}`);
+        throw new Refusal(
+          `${(error as Error).message.replace('npm test', 'npm run demo -- --cluster')}${OTHERWISE}`,
+        );
       // Interrupted during the start, the demo removes what was started. A build of the cluster ends with this process.
       const late = new AbortController().signal;
       await within(
@@ -44,7 +47,7 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
     clusterDirectory: cluster.dir,
     ...(filesOnPath('kubectl').length > 0
       ? {}
-      : { kubectl: (await ensureClusterBinaries({ log() {} })).cluster }),
+      : { kubectl: join((await ensureClusterBinaries({ log() {} })).dir, 'kubectl') }),
   };
   let done = false;
   const stop = async (): Promise<void> => {
@@ -63,6 +66,7 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
   }
   done = true;
   return {
+    embedded: false,
     devloop: { args: [], env: { KUBECONFIG: cluster.kubeconfig } },
     kubectlName: 'kubectl',
     kubectl: (args) =>

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DEPLOYMENT, NAMESPACE } from '../../test/support/sample-operator.ts';
+import { runKubectl } from './kubectl.ts';
 import { type DemoCluster, Refusal, type Stage, within } from './stage.ts';
 
 type Wanted = Omit<Stage, 'cluster'> & { keep: boolean; context: string };
@@ -15,16 +16,7 @@ const execute = promisify(execFile);
 /** A cluster of the user's. The sample operator is used as it is deployed there, or deployed if its image can be loaded. */
 export async function openContext(wanted: Wanted): Promise<DemoCluster> {
   const { context, checkout, narrator, signal, keep } = wanted;
-  const kubectl = async (args: string[]): Promise<string> => {
-    try {
-      const { stdout } = await execute('kubectl', ['--context', context, ...args], { maxBuffer: 1 << 24 });
-      return stdout;
-    } catch (error) {
-      const { code, stderr, message } = error as Error & { code?: unknown; stderr?: string };
-      if (code === 'ENOENT') throw new Refusal('The demo needs kubectl on the PATH.');
-      throw new Error(stderr?.trim() || message);
-    }
-  };
+  const kubectl = (args: string[]): Promise<string> => runKubectl(['--context', context, ...args]);
   narrator.chapter(`The cluster of context ${context}`);
   await kubectl(['version', '--request-timeout=20s']).catch((error: Error) => {
     throw new Refusal(`The cluster of context ${context} does not answer:\n${error.message}`);
@@ -36,6 +28,7 @@ export async function openContext(wanted: Wanted): Promise<DemoCluster> {
   const sample = join(checkout, 'config/samples/apps_v1_application.yaml');
   await writeFile(sample, (await readFile(sample, 'utf8')).replace(/^( {2}image: ).*$/m, `$1${PAUSE}`));
   return {
+    embedded: false,
     devloop: { args: ['--context', context], env: {} },
     kubectlName: `kubectl --context ${context}`,
     kubectl,

@@ -30,8 +30,7 @@ export function startDevloop(args: string[], { cluster, checkout, logs, narrator
   // The demo's own cluster is new, and the user has named any other.
   const child = spawn(process.execPath, [BIN, ...args, ...cluster.devloop.args, '--yes', '--json'], {
     cwd: checkout,
-    // The image was built without cgo too, so most of this build is cached.
-    env: { ...process.env, CGO_ENABLED: '0', ...cluster.devloop.env },
+    env: { ...process.env, ...cluster.devloop.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const printer = createHumanPrinter({

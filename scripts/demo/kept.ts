@@ -1,9 +1,10 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { shellWord } from '../../src/phrases.ts';
 import { thisMachine } from '../../src/session/context/local-machine.ts';
 import { localSessions } from '../../src/session/context/local-sessions.ts';
+import { placeOf } from '../../src/session/embedded/place.ts';
 import { stopCluster } from '../../test/cluster/cluster.ts';
 import { type Kept, Refusal } from './stage.ts';
 
@@ -34,33 +35,42 @@ export async function stopKept(): Promise<string> {
       `devloop up still runs in ${one.checkout}. End it with Ctrl-C, then stop the demo again.`,
     );
   if (one.clusterDirectory !== undefined) await stopCluster(one.clusterDirectory);
-  await rm(one.checkout, { recursive: true, force: true });
+  await removeCheckout(one.checkout);
   await forget();
-  return one.clusterDirectory === undefined
-    ? `The checkout is removed. To remove the sample operator from your cluster: make -C ${shellWord(join(ROOT, 'examples/application-operator'))} undeploy`
-    : 'The cluster is stopped and the checkout removed.';
+  if (one.clusterDirectory !== undefined) return 'The cluster is stopped and the checkout removed.';
+  return one.context === undefined
+    ? 'The checkout is removed.'
+    : `The checkout is removed. To remove the sample operator from your cluster: make -C ${shellWord(join(ROOT, 'examples/application-operator'))} undeploy`;
+}
+
+/** With what `devloop up --embedded` has kept of it. */
+export async function removeCheckout(checkout: string): Promise<void> {
+  const { kubeconfig, kept: data } = placeOf(await thisMachine(process.env), await realpath(checkout));
+  for (const path of [kubeconfig, data, checkout]) await rm(path, { recursive: true, force: true });
 }
 
 /**
  * Commands to type, in any directory, on a machine with nothing but the clone. devloop is an alias, because the commands that it suggests
  * itself begin with this name.
  */
-export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): string {
+export function keepHints({ checkout, assets, kubeconfig, context, kubectl }: Kept): string {
   const option = context === undefined ? '' : ` --context ${shellWord(context)}`;
   const alias = (name: string, command: string): string => `  alias ${name}=${shellWord(command)}`;
   return [
     '',
-    '  export CGO_ENABLED=0    # as the demo did: with another value, Go compiles every package again, which takes minutes',
+    `  export CGO_ENABLED=0 GOFLAGS=${shellWord(process.env.GOFLAGS ?? '')}    # as the demo did: with other values, Go compiles every package again, which takes minutes`,
+    ...(assets === undefined ? [] : [`  export KUBEBUILDER_ASSETS=${shellWord(assets)}`]),
     ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfig)}`]),
-    ...(kubectl === undefined ? [] : [alias('kubectl', `${shellWord(kubectl)} kubectl`)]),
+    ...(kubectl === undefined ? [] : [alias('kubectl', shellWord(kubectl))]),
     alias('devloop', shellWord(join(ROOT, 'bin/devloop.js'))),
     `  cd ${shellWord(checkout)}`,
-    `  devloop up --yes${option}`,
-    '',
-    '  (add --route relay to receive the reviews through a Pod)',
+    ...(assets === undefined
+      ? [`  devloop up --yes${option}`, '', '  (add --route relay to receive the reviews through a Pod)']
+      : ['  devloop up --embedded']),
     '',
     'In a second terminal, with the same settings:',
     '',
+    ...(assets === undefined ? [] : ['  eval "$(devloop env)"']),
     `  kubectl${option} apply -f config/samples/apps_v1_application_bad.yaml`,
     `  kubectl${option} apply -f config/samples/apps_v1_application.yaml`,
     `  kubectl${option} get app -o wide`,

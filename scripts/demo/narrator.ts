@@ -2,6 +2,8 @@ import { styleText } from 'node:util';
 
 export interface Narrator {
   chapter(text: string): void;
+  /** A chapter with the next number. */
+  step(text: string): void;
   say(text: string): void;
   command(line: string): void;
   output(text: string): void;
@@ -16,8 +18,11 @@ export function createNarrator(stream: NodeJS.WriteStream): Narrator {
   const lines = (text: string, front: string): void => {
     for (const line of text.replace(/\n$/, '').split('\n')) stream.write(`${front}${line}\n`);
   };
+  const chapter = (text: string): void => void stream.write(`\n${style('bold', text)}\n`);
+  let steps = 0;
   return {
-    chapter: (text) => void stream.write(`\n${style('bold', text)}\n`),
+    chapter,
+    step: (text) => chapter(`${++steps}. ${text}`),
     say: (text) => lines(text, ''),
     command: (line) => void stream.write(`${style('cyan', `$ ${line}`)}\n`),
     output: (text) => lines(text, '    '),

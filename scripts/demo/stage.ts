@@ -2,9 +2,11 @@ import { showProgress } from '../../test/cluster/progress.ts';
 import type { Logs } from './logs.ts';
 import type { Narrator } from './narrator.ts';
 
-/** What `--keep` leaves running: enough to use it, and to end it from another process. */
+/** What `--keep` leaves: enough to use it, and to end it from another process. */
 export interface Kept {
   checkout: string;
+  /** The directory of etcd and kube-apiserver; absent if there is a cluster. */
+  assets?: string;
   /** The kubeconfig of the demo's own cluster; absent if the user chose a cluster. */
   kubeconfig?: string;
   clusterDirectory?: string;
@@ -13,8 +15,9 @@ export interface Kept {
   kubectl?: string;
 }
 
-/** The cluster of the demo, with the sample operator deployed. */
+/** The cluster of the demo, with the sample operator deployed; or, if it is embedded, an API server that runs while devloop does. */
 export interface DemoCluster extends AsyncDisposable {
+  embedded: boolean;
   /** What devloop needs to find the cluster. */
   devloop: { args: string[]; env: Record<string, string> };
   /** What a person would type for kubectl. */

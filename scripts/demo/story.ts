@@ -15,32 +15,54 @@ const NAME = 'application-sample';
 const BUILD_SECONDS = 600;
 const REPLACE_SECONDS = 180;
 
+/** The same work with an API server of devloop's own, or with an operator that runs in a cluster and is restored. */
 export async function tell(stage: Stage): Promise<void> {
+  await (stage.cluster.embedded ? tellEmbedded(stage) : tellTakeOver(stage));
+}
+
+async function tellEmbedded(stage: Stage): Promise<void> {
   const { narrator } = stage;
-  narrator.chapter('1. Before: the operator runs in the cluster');
+  narrator.step('devloop runs the operator, and an API server for it');
+  await whileUp(stage, ['up', '--embedded', '--open', '--replay'], async (up) => {
+    await devloop(stage, 'env');
+    narrator.say('(The demo does what the last line says.)');
+    await workOnIt(stage, up, OLD_TEXT);
+    narrator.step('Ctrl-C ends it all');
+  });
+
+  narrator.step('After: nothing of it runs');
+  const list = ['get', 'applications'];
+  narrator.command(typed(stage, list));
+  narrator.output(
+    await kubectl(stage, list).then(
+      (output) => Promise.reject(new Refusal(`the API server still answers: ${output}`)),
+      ({ message }: Error) => message,
+    ),
+  );
+  await devloop(stage, 'down', '--embedded');
+}
+
+async function tellTakeOver(stage: Stage): Promise<void> {
+  const { narrator } = stage;
+  narrator.step('Before: the operator runs in the cluster');
   const before = await lookAtCluster(stage);
   // The Pod is ready a moment before kube-proxy knows it.
   await until(30, 'an answer of the in-cluster webhook', stage.signal, () => refuses(stage, OLD_TEXT));
   await denied(stage, OLD_TEXT);
 
-  narrator.chapter('2. devloop takes over');
+  narrator.step('devloop takes over');
   narrator.say(
     '(First the demo changes the code here, so that the answers of this machine differ from those of the image in the cluster.)',
   );
   await editText(stage, OLD_TEXT, HERE_TEXT);
-  narrator.command('devloop up --open --replay');
-  narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
-  {
-    await using up = startDevloop(['up', '--open', '--replay'], stage);
-    await up.next('session.ready', BUILD_SECONDS);
-    await workOnIt(stage, up);
-    narrator.chapter('8. Ctrl-C restores everything');
-    narrator.say('(Ctrl-C)');
-    const code = await limited(200, 'the end of devloop up', stage.signal, up.interrupt());
-    if (code !== 130) throw new Refusal(`devloop up ended with ${code} instead of 130`);
-  }
+  await whileUp(stage, ['up', '--open', '--replay'], async (up) => {
+    await workOnIt(stage, up, HERE_TEXT);
+    narrator.step('Everybody can see who has taken over the operator');
+    await devloop(stage, 'status', ...stage.cluster.devloop.args);
+    narrator.step('Ctrl-C restores everything');
+  });
 
-  narrator.chapter('9. After: the cluster is as before');
+  narrator.step('After: the cluster is as before');
   const after = await lookAtCluster(stage);
   if (after !== before) throw new Refusal(`the cluster is not as before:\n${before}\n${after}`);
   const ended = performance.now();
@@ -51,45 +73,54 @@ export async function tell(stage: Stage): Promise<void> {
   await show(stage, ['delete', '-f', GOOD, '--timeout=60s']);
 }
 
-async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
-  const { narrator } = stage;
-  const deniedHere = async (text: string): Promise<void> => {
-    const printed = up.next('review', 10, ({ verdict }) => verdict === 'denied');
-    await Promise.all([denied(stage, text), printed]);
-  };
-  narrator.chapter('3. kube-apiserver calls the webhooks on this machine');
-  // A Pod that has ended is still listed for a moment.
-  const pods = ['-n', NAMESPACE, 'get', 'pods', '-o', 'name'];
-  await until(
-    60,
-    'the end of the in-cluster manager',
-    stage.signal,
-    async () => (await kubectl(stage, pods)) === '',
-  );
-  await show(stage, pods);
-  await deniedHere(HERE_TEXT);
+/** Runs devloop up, and ends it with Ctrl-C. */
+async function whileUp(stage: Stage, args: string[], work: (up: Devloop) => Promise<void>): Promise<void> {
+  const { narrator, signal } = stage;
+  narrator.command(['devloop', ...args].join(' '));
+  narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
+  await using up = startDevloop(args, stage);
+  await up.next('session.ready', BUILD_SECONDS);
+  await work(up);
+  narrator.say('(Ctrl-C)');
+  const code = await limited(200, 'the end of devloop up', signal, up.interrupt());
+  if (code !== 130) throw new Refusal(`devloop up ended with ${code} instead of 130`);
+}
 
-  narrator.chapter('4. The controller on this machine reconciles');
+/** `text` is what the code of the checkout answers. */
+async function workOnIt(stage: Stage, up: Devloop, text: string): Promise<void> {
+  const { narrator } = stage;
+  const deniedHere = async (reason: string): Promise<void> => {
+    const printed = up.next('review', 10, ({ verdict }) => verdict === 'denied');
+    await Promise.all([denied(stage, reason), printed]);
+  };
+  narrator.step('kube-apiserver calls the webhooks on this machine');
+  if (!stage.cluster.embedded) await noPods(stage);
+  await deniedHere(text);
+
+  narrator.step('The controller on this machine reconciles');
   await show(stage, ['apply', '-f', GOOD]);
   await deploymentHas(stage, '1');
   await show(stage, ['patch', 'application', NAME, '--type', 'merge', '-p', '{"spec":{"replicas":3}}']);
   await deploymentHas(stage, '3');
 
-  narrator.chapter('5. Every review was recorded');
+  narrator.step('Every review was recorded');
   await devloop(stage, 'reviews', 'list');
 
-  narrator.chapter(
-    '6. Edit and save: the recorded reviews are sent again, and the new code answers the next one',
-  );
+  narrator.step('Edit and save: the recorded reviews are sent again, and the new code answers the next one');
   const compared = up.next('reviews.compared', REPLACE_SECONDS);
   compared.catch(() => {});
-  await editText(stage, HERE_TEXT, NEW_TEXT);
+  await editText(stage, text, NEW_TEXT);
   const { changed } = await compared;
   if (changed === 0) throw new Refusal('no answer changed with the edit');
   await deniedHere(NEW_TEXT);
+}
 
-  narrator.chapter('7. Everybody can see who has taken over the operator');
-  await devloop(stage, 'status', ...stage.cluster.devloop.args);
+/** Of the manager in the cluster. A Pod that has ended is still listed for a moment. */
+async function noPods(stage: Stage): Promise<void> {
+  const pods = ['-n', NAMESPACE, 'get', 'pods', '-o', 'name'];
+  const isGone = async (): Promise<boolean> => (await kubectl(stage, pods)) === '';
+  await until(60, 'the end of the in-cluster manager', stage.signal, isGone);
+  await show(stage, pods);
 }
 
 /** Runs a command of devloop that must succeed, and shows its output. */

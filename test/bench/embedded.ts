@@ -30,7 +30,7 @@ export async function embeddedFigures(): Promise<void> {
     await writeFile(join(assets, name), `#!/bin/sh\nexec ${cluster} ${name} "$@"\n`, { mode: 0o755 });
   await writeFile(join(cwd, 'web.yaml'), application('web', 'example.com/shop:1'));
   const manager = join(cwd, 'bin/manager');
-  await goBuild({ what: 'the sample operator', cwd, out: manager, packages: './cmd' }, LOG);
+  await goBuild({ what: 'the sample operator', cwd, out: manager, packages: ['./cmd'] }, LOG);
   const sides = { cwd, assets, manager };
   // The caches are warm for both.
   await ours(sides);

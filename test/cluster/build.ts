@@ -1,12 +1,12 @@
-import { cp, readFile } from 'node:fs/promises';
+import { cp, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cached, hashOf } from './cache.ts';
-import { goBuild } from './go-build.ts';
+import { cached, cachedBefore, hashOf } from './cache.ts';
+import { type GoBuild, goBuild } from './go-build.ts';
 import type { Log } from './prerequisites.ts';
 import { run } from './run.ts';
 
 export interface ClusterBinaries {
-  /** Kubernetes, etcd and cert-manager in one binary. */
+  /** Kubernetes, etcd and cert-manager in one binary. Beside it, `etcd`, `kube-apiserver` and `kubectl` are links to it. */
   cluster: string;
   /** Keys, kubeconfigs, images. */
   kit: string;
@@ -37,12 +37,31 @@ export async function ensureClusterBinaries({ log }: { log: Log }): Promise<Clus
 export async function ensureOldControlPlane({ log }: { log: Log }): Promise<string> {
   const dir = await cached('test-cluster-1.33', await keyOf(oldSource), async (part) => {
     log('building the control plane of Kubernetes 1.33');
-    await compile(oldSource, part, log);
+    await compile({ what: 'Kubernetes', cwd: oldSource, out: part, packages: ['./cmd/...'] }, log);
   });
   return join(dir, 'control-plane');
 }
 
-const OTHER_BUILDS = 'waiting for another process, which is building the test cluster';
+/**
+ * A directory with etcd and kube-apiserver, as setup-envtest makes one. Builds these two alone, which takes two thirds of the time, unless the
+ * whole control plane is there; with `kubectl`, it builds kubectl, too.
+ */
+export async function ensureApiServer(wanted: { kubectl: boolean; log: Log }): Promise<string> {
+  const { kubectl, log } = wanted;
+  const key = await keyOf(source);
+  const whole = await cachedBefore('test-cluster', key);
+  if (whole !== undefined) return whole;
+  const packages = ['./cmd/api-server', ...(kubectl ? ['./cmd/kubectl'] : [])];
+  const make = async (dir: string): Promise<void> => {
+    await compile({ what: 'etcd and kube-apiserver', cwd: source, out: dir, packages }, log);
+    await linkTo('api-server', API_SERVER, dir);
+  };
+  const kind = kubectl ? 'api-server-and-kubectl' : 'api-server';
+  return await cached(kind, key, make, () => log(OTHER_BUILDS));
+}
+
+const OTHER_BUILDS = 'waiting for another process, which is building the same';
+const API_SERVER = ['etcd', 'kube-apiserver'];
 
 async function keyOf(cwd: string): Promise<string> {
   const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd });
@@ -63,7 +82,9 @@ function binariesIn(dir: string): ClusterBinaries {
 async function buildInto(dir: string, log: Log): Promise<void> {
   log('building the test cluster (minutes the first time, seconds after that)');
   const started = performance.now();
-  await compile(source, dir, log);
+  const packages = ['./cmd/cluster', './cmd/kit', './cmd/pause'];
+  await compile({ what: 'Kubernetes', cwd: source, out: dir, packages }, log);
+  await linkTo('cluster', [...API_SERVER, 'kubectl'], dir);
   log(`built the test cluster in ${Math.round((performance.now() - started) / 1000)} s`);
   const built = binariesIn(dir);
   await run(built.kit, ['image', PAUSE_IMAGE, built.pause, built.pauseImage]);
@@ -71,9 +92,13 @@ async function buildInto(dir: string, log: Log): Promise<void> {
   await cp(join(module, 'deploy/crds'), built.certManagerCrds, { recursive: true });
 }
 
-async function compile(cwd: string, out: string, log: Log): Promise<void> {
-  const args = ['-trimpath', '-ldflags', await linkerFlags(cwd)];
-  await goBuild({ what: 'Kubernetes', cwd, args, out: `${out}/`, packages: './cmd/...' }, log);
+async function compile(build: Omit<GoBuild, 'args'>, log: Log): Promise<void> {
+  const args = ['-trimpath', '-ldflags', await linkerFlags(build.cwd)];
+  await goBuild({ ...build, args, out: `${build.out}/` }, log);
+}
+
+async function linkTo(binary: string, names: string[], dir: string): Promise<void> {
+  await Promise.all(names.map((name) => symlink(binary, join(dir, name))));
 }
 
 /** Without these, the server says that its version is v0.0.0-master, which clients that compare versions consider very old. */

@@ -31,12 +31,19 @@ export async function cached(
   make: (directory: string) => Promise<void>,
   onWait?: () => void,
 ): Promise<string> {
+  const found = await cachedBefore(kind, key);
+  if (found !== undefined) return found;
   const directory = join(CACHE, kind, key);
-  if (!(await isThere(directory))) {
-    await using _ = await lock(`build ${directory}`, waitMinutes * 60_000, onWait);
-    if (!(await isThere(directory))) await fill(directory, make);
-    await removeUnused(join(CACHE, kind));
-  }
+  await using _ = await lock(`build ${directory}`, waitMinutes * 60_000, onWait);
+  if (!(await isThere(directory))) await fill(directory, make);
+  await removeUnused(join(CACHE, kind));
+  return directory;
+}
+
+/** The same directory, if it exists. It then counts as used. */
+export async function cachedBefore(kind: string, key: string): Promise<string | undefined> {
+  const directory = join(CACHE, kind, key);
+  if (!(await isThere(directory))) return undefined;
   const now = new Date();
   await utimes(directory, now, now);
   return directory;

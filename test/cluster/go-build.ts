@@ -5,15 +5,18 @@ import type { Log } from './prerequisites.ts';
 import { describeBuild, showProgress } from './progress.ts';
 import { run } from './run.ts';
 
-interface GoBuild {
+export interface GoBuild {
   /** The name in the progress line: `Kubernetes`. */
   what: string;
   cwd: string;
   /** Flags that determine what Go's build cache already contains. */
   args?: string[];
   out: string;
-  packages: string;
+  packages: string[];
 }
+
+/** An interrupt may reach only this process, and a build takes minutes. */
+const ENDED_WITH_THIS = process.platform === 'linux' ? ['setpriv', '--pdeathsig', 'INT'] : [];
 
 /** Builds without cgo, and shows which part is being compiled, and how much is done. */
 export async function goBuild(build: GoBuild, log: Log): Promise<void> {
@@ -30,8 +33,8 @@ async function compile(
   { what, cwd, args = [], out, packages }: GoBuild,
   onPackage: () => void,
 ): Promise<void> {
-  // An interrupt may reach only this process, and a build takes minutes.
-  const go = spawn('setpriv', ['--pdeathsig', 'INT', 'go', 'build', '-v', ...args, '-o', out, packages], {
+  const [program = '', ...words] = [...ENDED_WITH_THIS, 'go', 'build', '-v', ...args, '-o', out, ...packages];
+  const go = spawn(program, words, {
     cwd,
     env: { ...process.env, CGO_ENABLED: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -49,7 +52,7 @@ async function compile(
 /** How many packages are not in Go's build cache yet. Downloads the modules first. */
 async function countPackages({ cwd, args = [], packages }: GoBuild): Promise<number> {
   const stale = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}';
-  const listed = await run('go', ['list', '-deps', ...args, '-f', stale, packages], {
+  const listed = await run('go', ['list', '-deps', ...args, '-f', stale, ...packages], {
     cwd,
     env: { CGO_ENABLED: '0' },
   });

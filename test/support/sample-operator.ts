@@ -26,7 +26,7 @@ export async function sampleImage(checkout = SAMPLE): Promise<string> {
     const binary = join(part, 'manager');
     const { kit } = await ensureClusterBinaries({ log: (line) => console.error(line) });
     const what = 'the sample operator';
-    await goBuild({ what, cwd: checkout, out: binary, packages: './cmd' }, (line) => console.error(line));
+    await goBuild({ what, cwd: checkout, out: binary, packages: ['./cmd'] }, (line) => console.error(line));
     await run(kit, ['image', IMAGE, binary, join(part, 'image.tar')]);
     await rm(binary);
   });

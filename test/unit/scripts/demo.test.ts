@@ -15,6 +15,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { keepHints, keptAnyway } from '../../../scripts/demo/kept.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory, newSessionId } from '../../../src/session/context/session-directories.ts';
+import { placeOf } from '../../../src/session/embedded/place.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const EDITED = 'internal/webhook/v1/application_webhook.go';
@@ -77,28 +78,42 @@ it('names a file to edit and how to end what is kept, as the README does', () =>
   );
 });
 
-it('its commands can be typed in any directory, with nothing but the clone', () => {
-  const checkout = mkdtempSync(join(tmpdir(), "devloop's checkout "));
-  onTestFinished(() => rmSync(checkout, { recursive: true }));
-  const lines = keepHints({ checkout, kubeconfig: '/tmp/config' }).split('\n');
-  const up = lines.indexOf('  devloop up --yes');
-  const stop = lines.find((line) => line.startsWith('To end it: '))!.slice('To end it: '.length);
-  const typed = [
-    'shopt -s expand_aliases',
-    ...lines.slice(0, up),
-    'pwd',
-    'devloop --version',
-    `echo ${stop}`,
-  ];
-  const { stdout, stderr } = spawnSync('bash', { input: typed.join('\n'), cwd: '/', encoding: 'utf8' });
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  expect(stdout.split('\n'), stderr).toEqual([
-    checkout,
-    version,
-    `npm --prefix ${ROOT} run demo -- --stop`,
-    '',
-  ]);
-});
+it.each([
+  { kept: { kubeconfig: '/tmp/config' }, command: 'devloop up --yes' },
+  { kept: { assets: '/tmp/assets' }, command: 'devloop up --embedded' },
+])(
+  'its commands can be typed in any directory, with nothing but the clone: $command',
+  ({ kept, command }) => {
+    const checkout = mkdtempSync(join(tmpdir(), "devloop's checkout "));
+    onTestFinished(() => rmSync(checkout, { recursive: true }));
+    const lines = keepHints({ checkout, ...kept }).split('\n');
+    const up = lines.indexOf(`  ${command}`);
+    const stop = lines.find((line) => line.startsWith('To end it: '))!.slice('To end it: '.length);
+    const typed = [
+      'shopt -s expand_aliases',
+      ...lines.slice(0, up),
+      'pwd',
+      'echo $KUBECONFIG$KUBEBUILDER_ASSETS',
+      'devloop --version',
+      `echo ${stop}`,
+    ];
+    const env = { ...process.env, KUBECONFIG: '', KUBEBUILDER_ASSETS: '' };
+    const { stdout, stderr } = spawnSync('bash', {
+      input: typed.join('\n'),
+      cwd: '/',
+      env,
+      encoding: 'utf8',
+    });
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(stdout.split('\n'), stderr).toEqual([
+      checkout,
+      Object.values(kept)[0],
+      version,
+      `npm --prefix ${ROOT} run demo -- --stop`,
+      '',
+    ]);
+  },
+);
 
 it('says how to look at what a failed demo has kept', () => {
   const kept = { checkout: '/tmp/checkout', kubeconfig: '/tmp/config', clusterDirectory: '/tmp/c' };
@@ -117,6 +132,9 @@ it('is not stopped while a session runs in its checkout', async () => {
   onTestFinished(() => rmSync(state, { recursive: true }));
   const checkout = join(state, 'checkout');
   for (const directory of [checkout, join(state, 'kube-devloop')]) mkdirSync(directory);
+  const { kubeconfig } = placeOf(await thisMachine({ ...process.env, XDG_STATE_HOME: state }), checkout);
+  mkdirSync(dirname(kubeconfig), { recursive: true });
+  writeFileSync(kubeconfig, '');
   writeFileSync(join(state, 'kube-devloop/demo.json'), JSON.stringify({ checkout }));
   // The sizes of what is kept are computed quickly.
   const kept = { XDG_CACHE_HOME: state, GOCACHE: state, GOMODCACHE: state };
@@ -133,4 +151,38 @@ it('is not stopped while a session runs in its checkout', async () => {
   rmSync(directory, { recursive: true });
   expect(stop()).toMatchObject({ status: 0 });
   expect(existsSync(checkout)).toBe(false);
+  expect(existsSync(kubeconfig)).toBe(false);
+});
+
+/** The version of each module that a go.mod names. */
+function modulesIn(file: string): Map<string, string> {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const required = [...text.matchAll(/^\t?(?:require )?(\S+) (v\S+)/gm)];
+  const replaced = [...text.matchAll(/^replace (\S+) => \S+ (v\S+)/gm)];
+  return new Map([...required, ...replaced].map(([, name = '', version = '']) => [name, version]));
+}
+
+it('the sample operator has the modules of the test cluster, so that the demo compiles most of its packages only once', () => {
+  const [sample, cluster] = ['examples/application-operator/go.mod', 'test/cluster/go.mod'].map(modulesIn);
+  const inBoth = [...sample!].filter(([name]) => cluster!.has(name));
+  expect(inBoth.map(([name]) => name)).toContain('k8s.io/client-go');
+  const different = inBoth.filter(([name, version]) => cluster!.get(name) !== version);
+  // controller-gen, a tool of the sample's module, needs newer ones.
+  expect(different.map(([name]) => name)).toEqual([
+    'github.com/fsnotify/fsnotify',
+    'github.com/prometheus/procfs',
+    'golang.org/x/tools',
+  ]);
+});
+
+it('builds with the flags of the user and those of the test cluster', () => {
+  const script =
+    "import('./scripts/demo/go-settings.ts').then((it) => it.shareBuilds()).then(() => console.log(process.env.GOFLAGS))";
+  const env = { ...process.env, GOFLAGS: '-trimpath -mod=mod' };
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
+    cwd: ROOT,
+    env,
+    encoding: 'utf8',
+  });
+  expect(stdout, stderr).toBe('-mod=mod -trimpath\n');
 });
