@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../../..');
 const CHINESE = ['README.zh-CN.md', 'docs/by-hand.zh-CN.md'];
 
-it('has the headings, commands and code of README in its translation', () => {
+it('has the headings, commands and code of README.md in README.zh-CN.md, which changes with it', () => {
   const translated = sectionsOf(read('README.zh-CN.md'));
   const original = sectionsOf(read('README.md'));
   expect(translated.map(({ level }) => level)).toEqual(original.map(({ level }) => level));
