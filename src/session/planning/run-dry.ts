@@ -23,6 +23,7 @@ import { FirstWrites } from './first-writes.ts';
 import { aggregated } from './groups.ts';
 import { ownPodOf } from './own-pod.ts';
 import { type PlannedRun, plannedRun } from './planned.ts';
+import { cutOff } from './waits.ts';
 import { WorkQueues } from './work-queues.ts';
 
 export interface RunLimits {
@@ -99,13 +100,16 @@ async function runDry(session: Session, limits: RunLimits): Promise<DryRunResult
   const onlyWay = limits.network ? undefined : onlyWayTo(proxy, files.directory);
   if (onlyWay) recorded.use(await openOnlyWay(onlyWay));
   const starts = admitStarts(proxy, session);
-  const failure = await run(session, { starts, onlyWay, identity, emit }, async (ended) => {
+  let endedAt = Number.POSITIVE_INFINITY;
+  const failure = await run(session, { starts, onlyWay, identity, emit }, (ended) => {
     first.begin();
-    return await untilQuiet({ first, queues }, ended, { ...limits, signal: io.signal, emit: io.emit });
+    const waiting = { ...limits, signal: io.signal, emit: io.emit };
+    return untilQuiet({ first, queues }, ended, waiting).finally(() => (endedAt = Date.now()));
   });
   // What is recorded is complete when nothing can come any more.
   await recorded.disposeAsync();
-  const found = plannedRun(await readCalls(files.directory), (record) => first.again(record));
+  const records = cutOff(await readCalls(files.directory), endedAt);
+  const found = plannedRun(records, (record) => first.again(record));
   const [one, ...others] = found.failed;
   if (one)
     io.emit(notice('plan.reconcile-failed', { object: one.of, error: one.error, others: others.length }));

@@ -53,6 +53,18 @@ function neededAfter(write: CallRecord, records: (CallRecord | ReconcileRecord)[
   return writes > 0 && isCreation(write) ? { for: 'written', times: writes } : undefined;
 }
 
+/** A reconcile that ended only after devloop had begun to end its process, in milliseconds since 1970, says nothing: it was cut off. */
+export function cutOff(
+  records: (CallRecord | ReconcileRecord)[],
+  sinceMs: number,
+): (CallRecord | ReconcileRecord)[] {
+  return records.map((one) => {
+    if (isCall(one) || Date.parse(one.at) + one.ms <= sinceMs) return one;
+    const { error: _, ...others } = one;
+    return { ...others, result: 'ended' };
+  });
+}
+
 /** A reconcile that fails, and whose object has no write that shows why. */
 export interface FailedReconcile {
   of: ObjectName;

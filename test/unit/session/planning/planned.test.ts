@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CallRecord, ReconcileRecord } from '../../../../src/calls/record.ts';
 import { plannedRun } from '../../../../src/session/planning/planned.ts';
+import { cutOff } from '../../../../src/session/planning/waits.ts';
 import { partly } from '../../../support/partly.ts';
 
 const ids = Array.from({ length: 100 }, (_, index) => String(index));
@@ -98,4 +99,15 @@ it('says of a write to what only the plan has created that it follows from that,
     ['create', 'x', { for: 'written', times: 2 }],
     ['refused', 'y', undefined],
   ]);
+});
+
+it('does not count a reconcile as failed that was cut off because the plan was complete', () => {
+  const at = new Date(10_000).toISOString();
+  const error = 'context canceled';
+  const records = [
+    reconcile('r1', 'error', { at, ms: 2_000, error }),
+    reconcile('r2', 'error', { at, ms: 20_000, error, name: 'b' }),
+  ];
+  const { failed } = plannedRun(cutOff(records, 15_000), never);
+  expect(failed).toEqual([{ of: { kind: 'Shop', namespace: 'shop', name: 'a' }, error }]);
 });
