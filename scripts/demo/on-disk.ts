@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { keptProgram } from '../../src/session/start/controller.ts';
@@ -11,6 +12,9 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** The newest programs that devloop built, and its own compiled code. */
 const OWN_CACHE = dirname(dirname(keptProgram(process.env, ROOT)));
+
+/** npm names it to the scripts that it runs. */
+const NPM_CACHE = process.env.npm_config_cache || join(homedir(), '.npm');
 
 interface Kept {
   what: string;
@@ -28,7 +32,7 @@ export async function keptOnDisk(): Promise<string> {
     { what: "Go's modules, of all your projects", directory: modules, remove: 'go clean -modcache' },
   ];
   const all: Kept[] = [
-    { what: 'the test cluster and images', directory: CACHE, remove: `rm -rf ${CACHE}` },
+    { what: 'etcd, kube-apiserver, the test cluster', directory: CACHE, remove: `rm -rf ${CACHE}` },
     {
       what: 'programs that devloop built, its own code',
       directory: OWN_CACHE,
@@ -39,6 +43,7 @@ export async function keptOnDisk(): Promise<string> {
       directory: join(ROOT, 'node_modules'),
       remove: `rm -rf ${ROOT}/node_modules`,
     },
+    { what: "npm's cache, of all your projects", directory: NPM_CACHE, remove: 'npm cache clean --force' },
     ...(stdout === '' ? [] : ofGo),
   ];
   const sizes = await Promise.all(all.map(({ directory }) => sizeOf(directory)));

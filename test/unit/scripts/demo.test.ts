@@ -43,14 +43,16 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
   mkdirSync(join(home, 'bin'));
   symlinkSync(join(ROOT, 'bin/devloop.js'), join(home, 'bin/devloop'));
   const PATH = `${join(home, 'bin')}:${process.env.PATH}`;
-  const { stdout, stderr } = listKept({ XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home, PATH });
+  const caches = { XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home, npm_config_cache: home };
+  const { stdout, stderr } = listKept({ ...caches, PATH });
   const lines = stdout.trim().split('\n').slice(1);
   const removes = (what: string, command: string): unknown =>
     expect.stringMatching(new RegExp(`^ +[\\d.]+[KMG]? +${what}.* ${command}$`));
   expect(lines, stderr).toEqual([
-    removes('the test cluster', `rm -rf ${cache}`),
+    removes('etcd, kube-apiserver, the test cluster', `rm -rf ${cache}`),
     expect.stringMatching(new RegExp(`^ +3\\.\\d+M .*programs .* rm -rf ${dirname(programs)}$`)),
     removes('npm packages', `rm -rf ${ROOT}/node_modules`),
+    removes("npm's cache", 'npm cache clean --force'),
     removes("Go's builds", 'go clean -cache'),
     removes("Go's modules", 'go clean -modcache'),
     expect.stringMatching(/^ +Debian packages installed for this +apt-get remove runc nftables$/),
@@ -137,7 +139,7 @@ it('is not stopped while a session runs in its checkout', async () => {
   writeFileSync(kubeconfig, '');
   writeFileSync(join(state, 'kube-devloop/demo.json'), JSON.stringify({ checkout }));
   // The sizes of what is kept are computed quickly.
-  const kept = { XDG_CACHE_HOME: state, GOCACHE: state, GOMODCACHE: state };
+  const kept = { XDG_CACHE_HOME: state, GOCACHE: state, GOMODCACHE: state, npm_config_cache: state };
   const env = { ...process.env, ...kept, XDG_STATE_HOME: state };
   const stop = (): ReturnType<typeof spawnSync> =>
     spawnSync(process.execPath, ['scripts/demo.ts', '--stop'], { cwd: ROOT, env, encoding: 'utf8' });
