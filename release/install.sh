@@ -101,7 +101,8 @@ download() {
     curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --max-filesize "$MAX_BYTES" \
       --proto '=http,https' --output "$2" "$1"
   elif has wget; then
-    wget -q -T 20 -O "$2" "$1"
+    # Without a limit: wget of BusyBox 1.35 crashes with one.
+    wget -q -O "$2" "$1"
   else
     fail "neither curl nor wget is installed, so nothing can be downloaded" "Install curl, or download the files with a browser and run: sh install.sh --from DIR"
   fi
