@@ -325,6 +325,25 @@ it('shows warnings with what to do, and the timeline of what they are about', as
   await until('#detail-title', 'Deployment default/web');
 });
 
+it('shows what has arrived before the browser draws its first frame', async () => {
+  // What a slow machine puts off: frames, and the timer of Preact for a page that gets none.
+  const source = `
+    const frames = [];
+    const [frame, timer] = [requestAnimationFrame, setTimeout];
+    window.requestAnimationFrame = (draw) => frames.push(draw);
+    window.setTimeout = (work, ms = 0) => timer(work, ms + 2_000);
+    const drawNow = () => {
+      [window.requestAnimationFrame, window.setTimeout] = [frame, timer];
+      for (const draw of frames) draw(0);
+    };`;
+  await tab.send('Page.addScriptToEvaluateOnNewDocument', { source });
+  await openPage(0);
+  // All of the state comes with the first event, which asks for another frame.
+  await tab.until('frames.length >= 2');
+  await tab.evaluate('new Promise((resolve) => timer(resolve, 300)).then(drawNow)');
+  await tab.until(`document.querySelector('.facts') !== null`);
+});
+
 it('adds faults, and switches them off and on', async () => {
   // What is clicked before the first state has arrived is where it stays.
   const top = `document.querySelector('#show-faults').getBoundingClientRect().top`;

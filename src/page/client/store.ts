@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { CallSummary, ReconcileSummary } from '../../report/call.ts';
 import type { FaultSummary } from '../../report/fault.ts';
 import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from '../../report/review.ts';
@@ -270,9 +270,9 @@ function isOfList(id: string | undefined): boolean {
   return id !== undefined && /^[rckg]-/.test(id);
 }
 
-/** Draws the component again whenever the store changes. */
+/** Draws the component again whenever the store changes, also if that is before the browser draws it first. */
 export function useStore(store: Store): Store {
   const [, draw] = useState(0);
-  useEffect(() => store.subscribe(() => draw((count) => count + 1)), [store]);
+  useLayoutEffect(() => store.subscribe(() => draw((count) => count + 1)), [store]);
   return store;
 }
