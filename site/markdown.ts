@@ -37,6 +37,13 @@ export function asOnGitHub(md: MarkdownIt): void {
       if (token.children) token.children = withLinks(token.children, folder, Token);
     }
   });
+  md.core.ruler.push('language', ({ tokens, env, Token }) => {
+    const [, language] = /\.(zh-CN)\.md$/.exec(env.relativePath ?? '') ?? [];
+    if (language === undefined) return;
+    const html = (content: string): Token => Object.assign(new Token('html_block', '', 0), { content });
+    tokens.unshift(html(`<div lang="${language}">`));
+    tokens.push(html('</div>'));
+  });
 }
 
 /** Points links to where the site has the page. What is only in the checkout is named instead, as it has no address. */

@@ -9,10 +9,8 @@ export const GROUPS: Record<string, string[]> = {
     ...['README.md', 'docs/install.md', 'docs/first-webhook.md', 'docs/from-make-run.md'],
     ...['docs/from-telepresence-or-mirrord.md', 'examples/application-operator/README.md'],
   ],
-  Use: [
-    ...['docs/guide.md', 'docs/commands.md', 'docs/routes.md', 'docs/local-clusters.md'],
-    ...['docs/remote-clusters.md', 'docs/dev-containers.md', 'docs/ci.md', 'docs/troubleshooting.md'],
-  ],
+  Use: ['docs/guide.md', 'docs/commands.md', 'docs/routes.md', 'docs/troubleshooting.md'],
+  Clusters: ['docs/local-clusters.md', 'docs/remote-clusters.md', 'docs/dev-containers.md', 'docs/ci.md'],
   Reference: [
     ...['docs/changes.md', 'docs/permissions.md'],
     ...['docs/errors.md', 'docs/events.md', 'docs/notices.md'],

@@ -18,7 +18,16 @@ const vueOfTheSite = {
     ssr && /^vue($|\/)/.test(id) ? { id, external: true } : null,
 };
 
-/** These functions run in the browser, so they use nothing of this file. */
+// The functions of the search also run in the browser, so they use nothing of this file.
+const options = {
+  /** Chinese has no spaces between words: each two characters are one. */
+  tokenize: (text: string) =>
+    (text.match(/\p{sc=Han}+|[^\p{sc=Han}\p{Z}\p{P}\n\r]+/gu) ?? []).flatMap((run) =>
+      /\p{sc=Han}{3}/u.test(run)
+        ? Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2))
+        : run,
+    ),
+};
 const searchOptions = {
   // A short word is seldom a mistake for another one: helm, held.
   fuzzy: (word: string) => (word.length > 5 ? 0.2 : false),
@@ -55,7 +64,7 @@ export default {
       ...(pages.length > MOST_OPEN ? { collapsed: true, link: entryOf(pages[0]!).link } : {}),
     })),
     outline: { level: [2, 3] },
-    search: { provider: 'local', options: { miniSearch: { searchOptions } } },
+    search: { provider: 'local', options: { miniSearch: { options, searchOptions } } },
   },
 };
 
