@@ -63,12 +63,12 @@ test('a path is taken as kube-apiserver calls it, with any query', async () => {
 
 test('a path that is no longer called is taken for a while: kube-apiserver may learn of that later', async () => {
   const never = new AbortController().signal;
-  const paths = createPaths(100);
+  const paths = createPaths(1_000);
   paths.accept(['/old', '/stays']);
   paths.accept(['/new', '/stays']);
   for (const path of ['/old', '/new', '/stays']) expect(await paths.takes(path, never)).toBe(true);
   paths.accept(['/new', '/stays']);
-  await new Promise((resolve) => setTimeout(resolve, 110));
+  await new Promise((resolve) => setTimeout(resolve, 1_010));
   for (const path of ['/new', '/stays']) expect(await paths.takes(path, never)).toBe(true);
   expect(await paths.takes('/old', never)).toBe(false);
 });
