@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +22,9 @@ export async function lock(name: string, timeoutMs: number, onWait?: () => void)
 
 async function tryLock(name: string): Promise<AsyncDisposable | undefined> {
   const server = createServer();
-  server.listen(`\0kube-devloop-test-cluster/${name}`);
+  // A name of the kernel has at most 107 bytes, and paths in a home directory can be longer.
+  const short = createHash('sha256').update(name).digest('hex').slice(0, 32);
+  server.listen(`\0kube-devloop-test-cluster/${short}`);
   try {
     await once(server, 'listening');
   } catch (error) {
