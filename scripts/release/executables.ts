@@ -53,31 +53,41 @@ function build(release: Release, platform: Platform, { main, code, data }: Parts
     const cache = caches === undefined ? undefined : readFileSync(join(caches, `${file}.cache`));
     writeFileSync(join(work, assets[file]), pack(readFileSync(join(work, 'program', file)), cache));
   }
-  const blob = writeBlob(release, platform, { main, assets });
   const executable = join(work, platform, 'devloop');
-  copyFileSync(node, executable);
-  chmodSync(executable, 0o755);
-  const fuse = ['--sentinel-fuse', FUSE, '--macho-segment-name', 'NODE_SEA'];
-  execFileSync(process.execPath, [POSTJECT, executable, 'NODE_SEA_BLOB', blob, ...fuse], { stdio: 'pipe' });
+  const config = { main, assets, ...CONFIG };
+  const write = writer(release, platform);
+  if (platform.startsWith('darwin')) {
+    // postject leaves a file that macOS does not start; the newer Node adds to itself.
+    const own = { ...config, executable: node, output: join(platform, 'devloop') };
+    runNode(write, work, ['--build-sea', configFile(work, platform, own)]);
+  } else {
+    const blob = `${platform}.blob`;
+    runNode(write, work, [
+      '--experimental-sea-config',
+      configFile(work, platform, { ...config, output: blob }),
+    ]);
+    copyFileSync(node, executable);
+    chmodSync(executable, 0o755);
+    runNode(process.execPath, work, [POSTJECT, executable, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', FUSE]);
+  }
   return executable;
 }
 
-/** What is added to Node. Its paths are relative, because they become part of it. */
-function writeBlob(release: Release, platform: Platform, what: { main: string; assets: object }): string {
-  const { work } = release;
-  const config = {
-    ...what,
-    output: `${platform}.blob`,
-    disableExperimentalSEAWarning: true,
-    // Otherwise, the variable NODE_OPTIONS could add code.
-    execArgvExtension: 'none',
-  };
-  writeFileSync(join(work, `${platform}.json`), JSON.stringify(config));
-  execFileSync(writer(release, platform), ['--experimental-sea-config', `${platform}.json`], {
-    cwd: work,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  return join(work, config.output);
+const CONFIG = {
+  disableExperimentalSEAWarning: true,
+  // Otherwise, the variable NODE_OPTIONS could add code.
+  execArgvExtension: 'none',
+};
+
+/** Its paths are relative, because they become part of the executable. */
+function configFile(work: string, platform: Platform, config: object): string {
+  const file = `${platform}.json`;
+  writeFileSync(join(work, file), JSON.stringify(config));
+  return file;
+}
+
+function runNode(node: string, cwd: string, words: string[]): void {
+  execFileSync(node, words, { cwd, stdio: 'pipe' });
 }
 
 /** A Node that runs here, and has the version of the platform's Node. */
