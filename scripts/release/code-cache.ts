@@ -41,6 +41,9 @@ export function runner(platform: Platform): string[] | undefined {
   return [qemu, '-L', libraries];
 }
 
+/** Otherwise, the hashes of strings, which the result contains, are others each time. */
+const SAME = ['--random-seed=1'];
+
 /**
  * Makes this Node compile the program while it runs commands, and keeps the result in a directory, which is returned. V8 accepts only what the
  * same build of it has made.
@@ -53,7 +56,7 @@ export function compile(node: string[], work: string, name: string): string {
   const files = { kubeconfig: JSON.stringify(KUBECONFIG), 'go.mod': GO_MOD, 'main.go': MAIN };
   for (const [file, text] of Object.entries(files)) writeFileSync(join(work, file), text);
   for (const command of [...COMMANDS, []]) {
-    const [program, ...words] = [...node, 'train.cjs', 'program', name, ...command];
+    const [program, ...words] = [...node, ...SAME, 'train.cjs', 'program', name, ...command];
     const { status, stderr, error } = spawnSync(program!, words, {
       cwd: work,
       encoding: 'utf8',
