@@ -45,8 +45,10 @@ export async function stopKept(): Promise<string> {
 
 /** With what `devloop up --embedded` has kept of it. */
 export async function removeCheckout(checkout: string): Promise<void> {
-  const { kubeconfig, kept: data } = placeOf(await thisMachine(process.env), await realpath(checkout));
-  for (const path of [kubeconfig, data, checkout]) await rm(path, { recursive: true, force: true });
+  // What was kept in a directory for temporary files is gone after a restart of the machine.
+  const path = await realpath(checkout).catch(() => checkout);
+  const { kubeconfig, kept: data } = placeOf(await thisMachine(process.env), path);
+  for (const one of [kubeconfig, data, checkout]) await rm(one, { recursive: true, force: true });
 }
 
 /**

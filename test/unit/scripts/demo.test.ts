@@ -20,6 +20,23 @@ import { placeOf } from '../../../src/session/embedded/place.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const EDITED = 'internal/webhook/v1/application_webhook.go';
 
+it('forgets a kept checkout that is already gone', () => {
+  const state = mkdtempSync(join(tmpdir(), 'devloop-kept-'));
+  onTestFinished(() => rmSync(state, { recursive: true }));
+  const record = join(state, 'kube-devloop/demo.json');
+  mkdirSync(dirname(record));
+  writeFileSync(record, JSON.stringify({ checkout: join(state, 'gone') }));
+  const script = "import('./scripts/demo/kept.ts').then(async (it) => console.log(await it.stopKept()))";
+  const env = { ...process.env, XDG_STATE_HOME: state };
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
+    cwd: ROOT,
+    env,
+    encoding: 'utf8',
+  });
+  expect(stdout, stderr).toContain('The checkout is removed.');
+  expect(existsSync(record)).toBe(false);
+});
+
 function listKept(env: Record<string, string>): { stdout: string; stderr: string } {
   const script = "import('./scripts/demo/on-disk.ts').then(async (it) => console.log(await it.keptOnDisk()))";
   const options = { cwd: ROOT, env: { ...process.env, ...env }, encoding: 'utf8' } as const;
