@@ -1,5 +1,5 @@
 import { writeInstallers } from './installers.ts';
-import { NOWHERE, writePackages } from './package-managers.ts';
+import { writePackages } from './package-managers.ts';
 import type { Release, Step } from './release.ts';
 import { publicKeyOf, signSums, writeSums } from './sums.ts';
 
@@ -18,7 +18,7 @@ export function writeFiles(
 ): void {
   const { DEVLOOP_RELEASE_KEY: key, DEVLOOP_RELEASE_URL: url = '' } = env;
   writeInstallers(out, { version, publicKey: key ? publicKeyOf(key) : '', url });
-  writePackages(out, version, url || NOWHERE);
+  writePackages(out, version, url);
   writeSums(out);
   if (key) signSums(out, key);
   else say('not signed: DEVLOOP_RELEASE_KEY names no key, so install.sh can verify only the checksums');

@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { sha256 } from './sums.ts';
 
 /** Instead of the place of the files, where that is not known. */
-export const NOWHERE = 'https://example.invalid/devloop';
+const NOWHERE = 'https://example.invalid/devloop';
 const SUMMARY = 'Run a Kubernetes operator on your machine as if it ran in the cluster';
 
-/** The archives of a release, and how krew and Homebrew name their platforms. */
+/** The archives of a release, all of which have to be there, and how krew and Homebrew name their platforms. */
 const ARCHIVES = [
   { platform: 'linux-x64', os: 'linux', arch: 'amd64', brew: ['on_linux', 'on_intel'] },
   { platform: 'linux-arm64', os: 'linux', arch: 'arm64', brew: ['on_linux', 'on_arm'] },
@@ -23,16 +23,12 @@ interface Described {
 
 type Archive = (typeof ARCHIVES)[number] & { url: string; sha256: string };
 
-/** Writes krew/devloop.yaml and homebrew/devloop.rb for the archives that are in the directory. */
-export function writePackages(
-  out: string,
-  version: string,
-  base = process.env.DEVLOOP_RELEASE_URL ?? NOWHERE,
-): void {
-  const archives = ARCHIVES.flatMap((one) => {
+/** Writes krew/devloop.yaml and homebrew/devloop.rb for the archives in the directory. `url`: where they will be, or empty. */
+export function writePackages(out: string, version: string, url: string): void {
+  const base = url || NOWHERE;
+  const archives = ARCHIVES.map((one) => {
     const name = `devloop-${version}-${one.platform}.tar.gz`;
-    const file = join(out, name);
-    return existsSync(file) ? [{ ...one, url: `${base}/${name}`, sha256: sha256(file) }] : [];
+    return { ...one, url: `${base}/${name}`, sha256: sha256(join(out, name)) };
   });
   // The files of a release of GitHub are below the page of the repository.
   const homepage = base.replace(/\/releases\/download\/.*/, '');

@@ -15,8 +15,7 @@ import { basename, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { tarGz } from '../../scripts/release/archive.ts';
 import { writeFiles } from '../../scripts/release/files.ts';
-
-const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64'];
+import { PLATFORMS } from '../../scripts/release/release.ts';
 
 export interface ReleaseFiles {
   /** What `npm run release` would write, but with small programs. */
