@@ -35,7 +35,6 @@ const POD_FILES = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Creates the file with which controller-runtime can elect a leader outside a Pod, too. */
 const NAMESPACE_FILE_COMMAND = `sudo sh -c 'mkdir -p ${POD_FILES} && printf NAMESPACE >${POD_FILES}/namespace'`;
 
-/** What to do about a manager that needs an API server and runs without a cluster. */
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
 const KNOWN_CAUSES: KnownCause[] = [
   {
