@@ -18,7 +18,7 @@ export async function complete(words: string[], shell: Shell): Promise<void> {
   const fitting = cursor.words.filter(([word]) => word.startsWith(typed));
   if (live !== undefined) {
     await shell.run({ json: false, restores: false, verbosity: 'quiet', isPatient: true }, async (io) => {
-      const { liveValues } = await import('../session/completion.ts');
+      const { liveValues } = await import('../session/live-values.ts');
       for (const value of await liveValues(live, { typed, given, io })) fitting.push([value]);
     });
   }

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { PLAIN_ROUTES } from '../config/route-choice.ts';
-import type { Live } from '../session/completion.ts';
+import type { Live } from '../session/live-values.ts';
 import { CALLS_ACTIONS } from './calls.ts';
 import { FAULT_ACTIONS } from './fault.ts';
 import { placeOfCommand } from './program.ts';

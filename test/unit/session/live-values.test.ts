@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Live, liveValues } from '../../../src/session/completion.ts';
+import { type Live, liveValues } from '../../../src/session/live-values.ts';
 import { eventually } from '../../support/eventually.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
