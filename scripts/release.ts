@@ -6,7 +6,7 @@ import { executables } from './release/executables.ts';
 import { files } from './release/files.ts';
 import { downloadNodes } from './release/nodes.ts';
 import { npmPackage } from './release/npm-package.ts';
-import type { Release, Step } from './release/release.ts';
+import type { Release, Step } from './release/step.ts';
 
 /** In this order. A step can use what those before it have written to dist/release. */
 const STEPS: Step[] = [contents, npmPackage, executables, files];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Step } from './release.ts';
+import type { Step } from './step.ts';
 import { bundledPackages, LICENCES, licenceTexts, nodePackages, type ThirdParty } from './third-party.ts';
 
 /**

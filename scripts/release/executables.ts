@@ -7,7 +7,7 @@ import { compile, runner } from './code-cache.ts';
 import { pack } from './executable/packed.ts';
 import { unpacked } from './nodes.ts';
 import { writeProgram, writeScripts } from './program.ts';
-import { PLATFORMS, type Platform, type Release, type Step } from './release.ts';
+import { PLATFORMS, type Platform, type Release, type Step } from './step.ts';
 import { LICENCES } from './third-party.ts';
 
 /** Node for macOS is newer than that for Linux, and only a Node of the same version writes what it reads. */
@@ -32,9 +32,9 @@ export const executables: Step = {
   async run(release) {
     const { work, root, version, say } = release;
     const files = await writeProgram(join(root, 'dist'), join(work, 'program'));
-    const { main } = await writeScripts(version, work);
+    await writeScripts(version, work);
     for (const platform of PLATFORMS) {
-      const executable = build(release, platform, { ...files, main });
+      const executable = build(release, platform, { ...files, main: 'main.cjs' });
       writeArchive(release, platform, executable);
       say(`executable for ${platform}: ${(readFileSync(executable).length / 1e6).toFixed(0)} MB`);
     }

@@ -1,6 +1,6 @@
 import { writeInstallers } from './installers.ts';
 import { writePackages } from './package-managers.ts';
-import type { Release, Step } from './release.ts';
+import type { Release, Step } from './step.ts';
 import { publicKeyOf, signSums, writeSums } from './sums.ts';
 
 export const files: Step = {

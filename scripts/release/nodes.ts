@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PLATFORMS, type Platform } from './release.ts';
-import type { NodePackage } from './third-party.ts';
+import { PLATFORMS, type Release } from './step.ts';
 
 interface Locked {
   version: string;
@@ -14,20 +13,17 @@ interface Locked {
  * Downloads Node for each platform: the packages that npm would install there with devloop (docs/adr/0015), in the versions and with the
  * checksums of the lock file.
  */
-export function downloadNodes(
-  { root, work }: { root: string; work: string },
-  platforms: readonly Platform[] = PLATFORMS,
-): Record<Platform, NodePackage> {
+export function downloadNodes({ root, work }: Pick<Release, 'root' | 'work'>): Release['nodes'] {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
   };
-  const entries = platforms.map((platform) => {
+  const entries = PLATFORMS.map((platform) => {
     const name = [`node-${platform}`, `node-bin-${platform}`].find((one) => packages[`node_modules/${one}`]);
     if (name === undefined) throw new Error(`package-lock.json has no Node for ${platform}`);
     const { version, integrity } = packages[`node_modules/${name}`]!;
     return [platform, { name, version, directory: unpacked(work, `${name}@${version}`, integrity) }] as const;
   });
-  return Object.fromEntries(entries) as Record<Platform, NodePackage>;
+  return Object.fromEntries(entries) as Release['nodes'];
 }
 
 /** The directory of a package of the registry with this checksum. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import type { Step } from './release.ts';
+import type { Step } from './step.ts';
 
 /** What `npm install --global FILE` takes. npm gives all files of a package the same time, so the same content gives the same bytes. */
 export const npmPackage: Step = {

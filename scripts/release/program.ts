@@ -53,9 +53,8 @@ async function asCommonJs(file: string, text: string): Promise<string> {
   return `(function (exports, require, module, $import) {const __dirname = ${JSON.stringify(NOWHERE)};${code}\n})`;
 }
 
-/** Writes the main script of the executables, and the one that makes V8 compile the program. */
-export async function writeScripts(version: string, to: string): Promise<{ main: string; train: string }> {
-  const names = { main: 'main.cjs', train: 'train.cjs' };
+/** Writes main.cjs, the main script of the executables, and train.cjs, which makes V8 compile the program. */
+export async function writeScripts(version: string, to: string): Promise<void> {
   await build({
     entryPoints: ['main', 'train'].map((name) => join(SCRIPTS, `${name}.ts`)),
     outdir: to,
@@ -67,5 +66,4 @@ export async function writeScripts(version: string, to: string): Promise<{ main:
     define: { DEVLOOP_VERSION: JSON.stringify(version) },
     logLevel: 'warning',
   });
-  return names;
 }

@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { tarGz } from '../../scripts/release/archive.ts';
 import { writeFiles } from '../../scripts/release/files.ts';
-import { PLATFORMS } from '../../scripts/release/release.ts';
+import { PLATFORMS } from '../../scripts/release/step.ts';
 
 export interface ReleaseFiles {
   /** What `npm run release` would write, but with small programs. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, onTestFinished, test } from 'vitest';
 import { contents } from '../../../scripts/release/contents.ts';
-import type { Release } from '../../../scripts/release/release.ts';
+import type { Release } from '../../../scripts/release/step.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const SCHEMAS = join(ROOT, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
