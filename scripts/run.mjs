@@ -68,7 +68,7 @@ async function install() {
   );
   if (!existsSync(NODE))
     fail(
-      'npm did not install Node 24 into node_modules. Are optional packages left out? Check with: npm config get omit',
+      'npm did not install its newer Node into node_modules. Are optional packages left out? Check with: npm config get omit',
     );
   writeStamp(stamp, hash);
 }
