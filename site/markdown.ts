@@ -29,21 +29,37 @@ export function asOnGitHub(md: MarkdownIt): void {
   md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
   md.core.ruler.push('as-on-github', ({ tokens, env, Token }) => {
     const folder = posix.dirname(env.relativePath ?? '');
-    for (const [index, token] of tokens.entries()) {
-      // A head without text is none.
-      const beside = { th_open: 1, th_close: -1 }[token.type];
-      if (beside !== undefined && tokens[index + beside]!.content === '') token.tag = 'td';
+    for (const token of tokens) {
       if (token.type === 'html_block') token.content = withPictures(token.content);
       if (token.children) token.children = withLinks(token.children, folder, Token);
     }
   });
-  md.core.ruler.push('language', ({ tokens, env, Token }) => {
-    const [, language] = /\.(zh-CN)\.md$/.exec(env.relativePath ?? '') ?? [];
-    if (language === undefined) return;
-    const html = (content: string): Token => Object.assign(new Token('html_block', '', 0), { content });
-    tokens.unshift(html(`<div lang="${language}">`));
-    tokens.push(html('</div>'));
-  });
+  md.core.ruler.push('tables', ({ tokens }) => nameCells(tokens));
+  md.core.ruler.push('no-contents', ({ tokens }) => dropContents(tokens));
+}
+
+/** Each cell knows the head of its column, because on a narrow screen a row is a list of its cells. */
+function nameCells(tokens: Token[]): void {
+  let heads: string[] = [];
+  let column = 0;
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'thead_open') heads = [];
+    if (token.type === 'tr_open') column = 0;
+    if (token.type === 'th_open') heads.push(tokens[index + 1]!.content.replaceAll('`', ''));
+    if (token.type === 'td_open') token.attrSet('data-head', heads[column++] ?? '');
+    // A head without text is none.
+    const beside = { th_open: 1, th_close: -1 }[token.type];
+    if (beside !== undefined && tokens[index + beside]!.content === '') token.tag = 'td';
+  }
+}
+
+/** The site has the list of a page's sections beside the page, so it need not begin with one. */
+function dropContents(tokens: Token[]): void {
+  const begin = tokens.findIndex(({ type }) => type === 'heading_close') + 1;
+  if (tokens[begin]?.type !== 'bullet_list_open') return;
+  const end = tokens.findIndex(({ type }) => type === 'bullet_list_close');
+  const items = tokens.slice(begin, end).filter(({ type }) => type === 'inline');
+  if (items.every(({ content }) => /^\[.+\]\(#[^)]+\)$/.test(content))) tokens.splice(begin, end + 1 - begin);
 }
 
 /** Points links to where the site has the page. What is only in the checkout is named instead, as it has no address. */
@@ -60,7 +76,8 @@ function withLinks(tokens: Token[], folder: string, Token: State['Token']): Toke
       return away === undefined ? [token] : [];
     }
     if (token.type !== 'link_close' || away === undefined) return [token];
-    return [made('text', '', ' '), made('code_inline', 'code', away)];
+    // Every checkout has its licence at the top.
+    return away === 'LICENSE' ? [] : [made('text', '', ' '), made('code_inline', 'code', away)];
   });
 }
 

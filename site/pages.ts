@@ -1,32 +1,38 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
 
+/** README's lists of documents: `Use: [Install](docs/install.md) · …`. */
+const LISTS = [...textOf('README.md').matchAll(/^(\p{L}+): (\[.+ · .+)$/gmu)].map(
+  ([, group = '', links = '']) => ({
+    group,
+    documents: [...links.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)].flatMap(([, name = '', path = '']) => {
+      const page = path.endsWith('.md') ? path : `${path}/README.md`;
+      return existsSync(join(ROOT, page)) ? [{ name: name.replaceAll('`', ''), page }] : [];
+    }),
+  }),
+);
+
+const NAMES: Record<string, string> = {
+  'README.md': 'Overview',
+  ...Object.fromEntries(LISTS.flatMap(({ documents }) => documents).map(({ page, name }) => [page, name])),
+  'test/bench/README.md': 'How we measure',
+};
+
+/** Where a page is that is in none of README's lists. */
+const UNLISTED: Record<string, string[]> = {
+  Contribute: ['test/cluster/README.md', 'test/bench/README.md'],
+};
+
 /** The pages of the site, in the groups of its sidebar. Nothing else is published. */
 export const GROUPS: Record<string, string[]> = {
-  Start: [
-    ...['README.md', 'docs/install.md', 'docs/first-webhook.md', 'docs/from-make-run.md'],
-    ...['docs/from-telepresence-or-mirrord.md', 'examples/application-operator/README.md'],
-  ],
-  Use: ['docs/guide.md', 'docs/commands.md', 'docs/routes.md', 'docs/troubleshooting.md'],
-  Clusters: ['docs/local-clusters.md', 'docs/remote-clusters.md', 'docs/dev-containers.md', 'docs/ci.md'],
-  Reference: [
-    ...['docs/changes.md', 'docs/permissions.md'],
-    ...['docs/errors.md', 'docs/events.md', 'docs/notices.md'],
-  ],
-  Trust: [
-    'docs/security.md',
-    'SECURITY.md',
-    'docs/reliability.md',
-    'docs/benchmarks.md',
-    'docs/operators.md',
-  ],
-  Project: [
-    ...['CHANGELOG.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md', 'docs/architecture.md'],
-    ...['test/cluster/README.md', 'test/bench/README.md'],
-  ],
-  中文: ['README.zh-CN.md', 'docs/by-hand.zh-CN.md'],
+  ...Object.fromEntries(
+    LISTS.map(({ group, documents }, at) => [
+      group,
+      [...(at === 0 ? ['README.md'] : []), ...documents.map(({ page }) => page), ...(UNLISTED[group] ?? [])],
+    ]),
+  ),
   Decisions: filesIn('docs/adr'),
 };
 
@@ -39,6 +45,11 @@ export function textOf(page: string): string {
 /** The first heading of a page, without marks of code. */
 export function titleOf(page: string): string {
   return /^# (.+)$/m.exec(textOf(page))![1]!.replaceAll('`', '');
+}
+
+/** What the sidebar calls a page. */
+export function nameOf(page: string): string {
+  return NAMES[page] ?? titleOf(page);
 }
 
 /** Where the site has a page: `README.md` is the index of its folder, and everything else keeps its place. */

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asOnGitHub } from '../markdown.ts';
-import { anchorOf, GROUPS, PAGES, placeOf, ROOT, titleOf } from '../pages.ts';
+import { anchorOf, GROUPS, nameOf, PAGES, placeOf, ROOT } from '../pages.ts';
 
-const { description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+const { description, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   description: string;
+  version: string;
 };
 
 /** The sidebar opens a group by a click if it has more pages than this. */
@@ -31,9 +32,17 @@ const options = {
 const searchOptions = {
   // A short word is seldom a mistake for another one: helm, held.
   fuzzy: (word: string) => (word.length > 5 ? 0.2 : false),
-  // Decisions, changes and tests of the past explain what a page for users says better.
-  boostDocument: (id: string) => (/\/adr\/|CHANGELOG|\/test\//.test(id) ? 0.4 : 1),
+  boostDocument: (id: string, word: string) => {
+    // Who writes in Latin letters looks for English, in which the same is said.
+    if (/zh-CN/.test(id) && !/\p{sc=Han}/u.test(word)) return 0.05;
+    // Decisions, changes and tests of the past explain what a page for users says better.
+    return /\/adr\/|CHANGELOG|\/test\//.test(id) ? 0.4 : 1;
+  },
 };
+
+interface Rendered {
+  pageData: { frontmatter: { language?: string } };
+}
 
 export default {
   title: 'devloop',
@@ -43,6 +52,12 @@ export default {
   // No icon: a browser would otherwise ask for one.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   rewrites: Object.fromEntries([...PAGES].map((page) => [page, placeOf(page)])),
+  // Not VitePress's locales: with these, a search finds nothing in the documents of the other language.
+  transformPageData: ({ relativePath }: { relativePath: string }) => ({
+    frontmatter: { language: /\.(zh-CN)\.md$/.exec(relativePath)?.[1] },
+  }),
+  transformHtml: (html: string, _: string, { pageData: { frontmatter } }: Rendered) =>
+    frontmatter.language && html.replace(/(<html lang=")[^"]+/, `$1${frontmatter.language}`),
   markdown: {
     anchor: { slugify: anchorOf },
     // Braces in the text are no attributes.
@@ -57,7 +72,11 @@ export default {
     plugins: [vueOfTheSite],
   },
   themeConfig: {
-    nav: ['docs/guide.md', 'docs/commands.md', 'docs/troubleshooting.md'].map(entryOf),
+    nav: [
+      ...['docs/guide.md', 'docs/commands.md', 'docs/troubleshooting.md'].map(entryOf),
+      { ...entryOf('README.zh-CN.md'), text: '简体中文' },
+      { ...entryOf('CHANGELOG.md'), text: version },
+    ],
     sidebar: Object.entries(GROUPS).map(([text, pages]) => ({
       text,
       items: pages.map(entryOf),
@@ -69,7 +88,7 @@ export default {
 };
 
 function entryOf(page: string): { text: string; link: string } {
-  return { text: titleOf(page), link: `/${placeOf(page).replace(/(index)?\.md$/, '')}` };
+  return { text: nameOf(page), link: `/${placeOf(page).replace(/(index)?\.md$/, '')}` };
 }
 
 /** Every Markdown file below a folder of the checkout. */

@@ -43,6 +43,9 @@ it('shows each document with its title, needs no other machine, and complains ab
       requests.filter((url) => !url.startsWith(site) && !url.startsWith('data:')),
       page,
     ).toEqual([]);
+    expect(await tab.evaluate('document.documentElement.lang'), page).toBe(
+      page.includes('zh-CN') ? 'zh-CN' : 'en-US',
+    );
     expect(tab.complaints, page).toEqual([]);
   }
   await open(tab, 'README.md');
@@ -52,12 +55,16 @@ it('shows each document with its title, needs no other machine, and complains ab
       '[...document.querySelectorAll("main a")].filter((a) => /LICENSE/.test(a.href)).length',
     ),
   ).toBe(0);
-  expect(await tab.evaluate('document.querySelector("main").innerText')).toMatch(/Apache-2\.0 LICENSE/);
+  expect(await tab.evaluate('document.querySelector("main").innerText')).toMatch(/Apache-2\.0$/m);
+  await tab.click('.VPNavBarMenu a[href*="zh-CN"]');
+  await tab.until('document.documentElement.lang === "zh-CN"');
 });
 
 it.each([
   ['vim Neovim', 'docs/guide.html#vim-and-neovim', 'Guide'],
   ['反向隧道', 'docs/by-hand.zh-CN.html#', 'Webhook'],
+  // Two words that the Chinese README has as well.
+  ['Docker root', 'docs/dev-containers.html#', 'Dev containers'],
 ])('finds the section about %s, without a server that searches', async (words, place, title) => {
   const tab = await browser.open();
   await open(tab, 'README.md');
@@ -76,6 +83,11 @@ const LOOKS = (['light', 'dark'] as const).flatMap((scheme) =>
   [375, 1280].map((width) => ({ scheme, width })),
 );
 
+/** The tables and codes that one would have to scroll to the side. */
+const CUT_OFF = `[...document.querySelectorAll("main table, main pre, main pre code, .outline-link")]
+  .filter((it) => it.scrollWidth > it.clientWidth + 1 && it.checkVisibility())
+  .map((it) => it.innerText.slice(0, 80))`;
+
 it.each(LOOKS)('is readable for everybody, $scheme and $width wide', async ({ scheme, width }) => {
   const tab = await browser.open();
   await tab.use({ scheme, width });
@@ -83,15 +95,18 @@ it.each(LOOKS)('is readable for everybody, $scheme and $width wide', async ({ sc
     'README.md',
     'docs/guide.md',
     'docs/changes.md',
+    'docs/permissions.md',
     'docs/troubleshooting.md',
     'README.zh-CN.md',
   ]) {
     await open(tab, page);
     await expectAccessible(tab, page);
-    // Wide tables and code scroll within the page.
     expect(await tab.evaluate('document.documentElement.scrollWidth'), page).toBe(width);
+    expect(await tab.evaluate(CUT_OFF), page).toEqual([]);
   }
   await open(tab, 'docs/guide.md');
+  // Its list of sections is beside it, and not once more in it.
+  expect(await tab.evaluate('document.querySelector("main h1 + ul") === null')).toBe(true);
   const shown = await tab.evaluate(
     '[...document.querySelectorAll("main img")].filter((img) => img.checkVisibility()).map((img) => img.src)',
   );
