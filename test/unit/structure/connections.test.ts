@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { withoutComments } from '../../support/without-comments.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -72,7 +73,7 @@ it('sees what opens a connection', () => {
 });
 
 function connects(source: string): boolean {
-  const text = source.replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*$/gm, '');
+  const text = withoutComments(source);
   const imports = text.matchAll(
     /import\s+(?!type\b)([^;]*?)\bfrom '(?:node:(?:https?|net|tls|http2|dgram)|ws|ssh2)'/g,
   );

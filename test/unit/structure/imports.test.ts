@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
+import { withoutComments } from '../../support/without-comments.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PROGRAMS = ['main.ts', 'route/relay/pod/program.ts'];
@@ -284,8 +285,4 @@ function asksSystem(text: string): boolean {
   return /\bprocess\.(?:platform|arch)\b|\b(?:platform|arch|type|release)\b[^;]*\bfrom 'node:(?:process|os)'|['"`](?:linux|darwin|win32)['"`]|['"`]\/(?:proc|sys)\//.test(
     withoutComments(text),
   );
-}
-
-function withoutComments(text: string): string {
-  return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*$/gm, '');
 }
