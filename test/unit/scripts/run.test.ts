@@ -29,9 +29,8 @@ beforeEach(() => {
   write('package.json', '{ "type": "module" }');
   write('package-lock.json', '{}');
   write('src/main.ts', '');
-  write('scripts/build-page.ts', '');
-  write('scripts/build-plugin.ts', '');
-  write('scripts/build-relay.ts', '');
+  for (const part of ['build-packages', 'build-page', 'build-plugin', 'build-relay', 'release/third-party'])
+    write(`scripts/${part}.ts`, '');
   write(
     'scripts/build.ts',
     "import { appendFileSync, mkdirSync } from 'node:fs'; mkdirSync('dist', { recursive: true }); appendFileSync('calls', 'build\\n');",
