@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { ownCommand } from '../machine/own-program.ts';
 import type { Io } from '../session/context/options.ts';
 import { invalid } from './usage.ts';
 import { parseAge } from './values.ts';
@@ -41,7 +42,7 @@ export function idleOf(
 /** The same command for the process in the background, which prints to the file. */
 function inBackground(file: string): string[] {
   const words = process.argv.slice(2);
-  return words.toSpliced(words.indexOf('--detach'), 1, '--detached', file);
+  return [...ownCommand(), ...words.toSpliced(words.indexOf('--detach'), 1, '--detached', file)];
 }
 
 /** Runs `up` here, or in the background, or as the process in the background. */

@@ -6,7 +6,6 @@ import type { Readable } from 'node:stream';
 import { DevloopError, reportedError } from '../errors.ts';
 import { textLines } from '../machine/lines.ts';
 import { makePath, requireWritable, writeBelow } from '../machine/own-files.ts';
-import { ownCommand } from '../machine/own-program.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { checkoutId, checkoutRoot } from './context/checkout.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
@@ -16,7 +15,7 @@ import { LONGEST_KEPT_MS } from './control/kept-output.ts';
 import type { DetachedMessage } from './detached.ts';
 
 export interface DetachOptions {
-  /** The words of the command line of the process in the background, after the program. `file`: where its output goes. */
+  /** The command of the process in the background. `file`: where its output goes. */
   command(file: string): string[];
   idleMs: number;
 }
@@ -33,8 +32,8 @@ export async function upDetached({ command, idleMs }: DetachOptions, io: Io): Pr
   await removeOld(file, running);
   await using output = await openOutput(machine, file, running.has(root) ? 'a' : 'w');
   // Through bin/devloop.js, an older Node would start this one with an IPC channel, whose end ends the session.
-  const [program, ...main] = ownCommand();
-  const child = spawn(program!, [...main, ...command(file)], {
+  const [program, ...args] = command(file);
+  const child = spawn(program!, args, {
     // An executable takes its name from it.
     argv0: process.argv0,
     cwd: io.cwd,

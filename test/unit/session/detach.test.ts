@@ -20,7 +20,7 @@ function detached(script: string, signal = new AbortController().signal) {
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => void events.push(event);
   const say = "const say = (message) => require('fs').writeSync(3, JSON.stringify(message) + '\\n');";
-  const command = () => ['-e', `${say}${script}`];
+  const command = () => [process.execPath, '-e', `${say}${script}`];
   const done = upDetached(
     { command, idleMs: 1_000 },
     { cwd: state, env: { PATH: process.env.PATH, XDG_STATE_HOME: state }, emit, signal },
