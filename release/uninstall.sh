@@ -10,10 +10,10 @@ usage() {
   cat <<'END'
 Uninstall devloop.
 
-Usage: sh uninstall.sh [--from DIR]
+Usage: sh uninstall.sh [--dir DIR]
 
-  --from DIR  where the executable is (default: ~/.local/bin)
-  --help      print this text
+  --dir DIR  where the executable is (default: ~/.local/bin)
+  --help     print this text
 
 It removes DIR/devloop and the link DIR/kubectl-devloop, and prints what stays on this machine.
 END
@@ -49,9 +49,9 @@ quoted() {
 }
 
 check_target() {
-  [ -e "$from/devloop" ] || [ -L "$from/devloop" ] || fail "there is no $from/devloop" "Say where the executable is: --from DIR"
-  [ ! -L "$from/devloop" ] || fail "$from/devloop is a link, which install.sh has not made; npm makes such links" "npm uninstall -g kube-devloop"
-  [ "$(readlink "$from/kubectl-devloop")" = devloop ] || fail "install.sh has not made $from/devloop: there is no link kubectl-devloop beside it" "Remove it by hand."
+  [ -e "$dir/devloop" ] || [ -L "$dir/devloop" ] || fail "there is no $dir/devloop" "Say where the executable is: --dir DIR"
+  [ ! -L "$dir/devloop" ] || fail "$dir/devloop is a link, which install.sh has not made; npm makes such links" "npm uninstall -g kube-devloop"
+  [ "$(readlink "$dir/kubectl-devloop")" = devloop ] || fail "install.sh has not made $dir/devloop: there is no link kubectl-devloop beside it" "Remove it by hand."
 }
 
 # stays WHAT COMMAND
@@ -70,22 +70,22 @@ say_what_stays() {
 }
 
 main() {
-  from=
+  dir=
   while [ $# -gt 0 ]; do
     case $1 in
-      --from)
+      --dir)
         [ -n "${2-}" ] || fail "$1 needs a value" "sh uninstall.sh --help"
-        from=$2
+        dir=$2
         shift
         ;;
-      --from=?*) from=${1#*=} ;;
+      --dir=?*) dir=${1#*=} ;;
       -h | --help) usage; exit 0 ;;
       *) fail "unknown argument: $1" "sh uninstall.sh --help" ;;
     esac
     shift
   done
   [ -n "${HOME-}" ] || fail "HOME is not set" "HOME=DIR sh uninstall.sh"
-  from=${from:-$HOME/.local/bin}
+  dir=${dir:-$HOME/.local/bin}
   state=${XDG_STATE_HOME:-$HOME/.local/state}/devloop
   cache=${XDG_CACHE_HOME:-$HOME/.cache}/devloop
   case $(uname -s) in
@@ -95,8 +95,8 @@ main() {
 
   check_target
   check_sessions
-  rm -f -- "$from/kubectl-devloop" "$from/devloop"
-  say "removed     $from/devloop, and the link kubectl-devloop"
+  rm -f -- "$dir/kubectl-devloop" "$dir/devloop"
+  say "removed     $dir/devloop, and the link kubectl-devloop"
   say_what_stays
 }
 

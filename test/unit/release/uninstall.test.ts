@@ -11,7 +11,7 @@ async function installed(): Promise<ReleaseFiles> {
 }
 
 const uninstall = (release: ReleaseFiles, env: Record<string, string> = {}): Promise<Ended> =>
-  shell([join(release.files, 'uninstall.sh'), '--from', release.target], release, { env });
+  shell([join(release.files, 'uninstall.sh'), '--dir', release.target], release, { env });
 
 /** The record of a session, as src/session/context/local-sessions.ts reads it. Returns what removes it. */
 function sessionOf(pid: number, state: string): () => void {
@@ -29,7 +29,7 @@ describe.runIf(process.platform === 'linux')('uninstall.sh', () => {
     const ended = await uninstall(release);
     expect(ended).toMatchObject({ code: 0, error: '' });
     expect(readdirSync(release.target)).toEqual(['other']);
-    expect(await uninstall(release)).toMatchObject({ code: 1, error: expect.stringContaining('--from DIR') });
+    expect(await uninstall(release)).toMatchObject({ code: 1, error: expect.stringContaining('--dir DIR') });
   });
 
   test('lists what stays, with a command for each', async () => {

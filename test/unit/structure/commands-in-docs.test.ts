@@ -13,7 +13,7 @@ const END = / -- |[;|`"'()]|&&|…/;
 const VERB = /^(?:\w+s|cannot|could|did|will|allowed)[;,]?$/;
 /** Flags of other programs that a page names alone. */
 const FLAGS_OF_OTHERS = new Set(
-  '--admission-control-config-file --build-arg --cluster --config --controller-runtime-metrics-address --enable-aggregator-routing --force-conflicts --from --global --leader-elect --leader-election --metricsPort --propagation --security-opt --stop --to --wait-for-client --webhook-cert-path --webhook-port'.split(
+  '--admission-control-config-file --build-arg --cluster --config --controller-runtime-metrics-address --dir --enable-aggregator-routing --force-conflicts --from --global --leader-elect --leader-election --metricsPort --propagation --security-opt --stop --to --wait-for-client --webhook-cert-path --webhook-port'.split(
     ' ',
   ),
 );
