@@ -4,9 +4,12 @@ import { CATALOGUE, type ErrorCode } from './error-codes.ts';
 
 export { CATALOGUE, type ErrorCode, EXIT_CODES } from './error-codes.ts';
 
-/** The path of a document in this installation: src and dist are both one level below the package. An executable comes without them. */
+/**
+ * The path of a document in this installation: src and dist are both one level below the package. An executable comes without documents, and the
+ * checkout in which somebody types a command may have a file of that name.
+ */
 export function documentPath(name: string): string {
-  return isSea() ? join('docs', name) : join(import.meta.dirname, '..', 'docs', name);
+  return isSea() ? `docs/${name} in the sources of devloop` : join(import.meta.dirname, '..', 'docs', name);
 }
 
 /**

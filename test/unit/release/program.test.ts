@@ -75,3 +75,10 @@ test('the program of an executable runs its own scripts, and loads no package fr
     "console.log(process.argv.slice(1).join()); try { require('cpu-features') } catch ({ code }) { console.log(code) }";
   expect(await run('--run-script', load, 'a', 'b')).toBe('a,b\nMODULE_NOT_FOUND\n');
 });
+
+test('an executable does not name a document as if the checkout had it', async () => {
+  await writeFile(join(work, 'devloop.yaml'), 'nothing: true\n');
+  const { stderr } = (await devloop('config').catch((error) => error)) as { stderr: string };
+  await rm(join(work, 'devloop.yaml'));
+  expect(stderr).toContain('docs/guide.md in the sources of devloop');
+});
