@@ -27,6 +27,9 @@ export interface ChosenCluster {
   kubeconfig?: string | undefined;
 }
 
+/** These flags are about a cluster, so no command with `--embedded` takes them. */
+export const OF_A_CLUSTER = ['--dry-run', '--kubeconfig', '--context', '--route'] as const;
+
 /** These flags choose how the answer is printed, not what the command does. */
 const OUTPUT = ['--json', '--quiet', '--verbose', '--detached'];
 
@@ -112,7 +115,10 @@ function completed(line: string, typed: Typed, cluster: ChosenCluster): string |
   const isOther = found?.name !== undefined && (found.name !== typed.command || typed.hasWords);
   if (found === undefined || isOther) return withPlaces(text, typed, cluster) + comment;
   const { before = '', flags = '', own } = found;
-  const more = typed.flags.filter(isMissingIn(flags));
+  const unfit: readonly string[] = flagsIn(flags).some(({ long }) => long === '--embedded')
+    ? OF_A_CLUSTER
+    : [];
+  const more = typed.flags.filter(isMissingIn(flags)).filter(({ long }) => !unfit.includes(long));
   if (own === undefined && before === '' && isTyped(flagsIn(flags), typed)) return undefined;
   const program = typed.own.length === 0 ? '' : ` -- ${typed.own.map(shellWord).join(' ')}`;
   const again = [typed.name, typed.command, ...more.map(shown)].join(' ');
@@ -160,8 +166,10 @@ function masked(text: string): string {
   return text.replaceAll(new RegExp(QUOTED, 'g'), (found) => '_'.repeat(found.length));
 }
 
+/** Whether a command with these flags also takes another one. */
 function isMissingIn(text: string): (flag: TypedFlag) => boolean {
-  const known = flagsIn(text).map(({ long }) => long);
+  const named: string[] = flagsIn(text).map(({ long }) => long);
+  const known = named.includes('--embedded') ? [...named, ...OF_A_CLUSTER] : named;
   return ({ long }) => !known.includes(long);
 }
 

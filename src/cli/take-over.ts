@@ -11,6 +11,7 @@ import {
   type TrustFlags,
 } from './common.ts';
 import { FLAG_GROUPS } from './flag-groups.ts';
+import type { OF_A_CLUSTER } from './next-commands.ts';
 import { invalid } from './usage.ts';
 
 /** The flags of every command that takes an operator over. */
@@ -62,13 +63,14 @@ export async function embedded(
   io: Io,
   guest?: Guest,
 ): Promise<void> {
-  const other = Object.entries({
+  const refused: Record<(typeof OF_A_CLUSTER)[number] | 'several --deployment flags', unknown> = {
     '--dry-run': flags.dryRun,
     '--kubeconfig': flags.kubeconfig,
     '--context': options.given.context,
     '--route': options.given.route,
     'several --deployment flags': (flags.deployments ?? []).length > 1 || undefined,
-  }).find(([, value]) => value !== undefined);
+  };
+  const other = Object.entries(refused).find(([, value]) => value !== undefined);
   if (other) throw invalid(`--embedded and ${other[0]} cannot be combined.`, flags.typed);
   const { upEmbedded } = await import('../session/embedded.ts');
   await upEmbedded(options, io, guest);

@@ -25,6 +25,7 @@ import { routeChecks } from './doctor/routes.ts';
 import { doctorRun } from './doctor/shared-work.ts';
 import { serviceCheck, sessionCheck, targetCheck } from './doctor/target.ts';
 import { programCheck, toolchainCheck } from './doctor/toolchain.ts';
+import { orWithoutCluster } from './start/without-cluster.ts';
 
 /** Checks whether `up` would work here. Emits one finding per answer, and throws the first error with which `up` would fail. */
 export async function doctor(options: CommonOptions, io: Io): Promise<void> {
@@ -39,8 +40,9 @@ export async function doctor(options: CommonOptions, io: Io): Promise<void> {
 
 /** Without a cluster, this machine can still be checked. */
 function withoutCluster(error: unknown): DevloopError {
-  if (error instanceof DevloopError) return error;
-  throw error;
+  const named = orWithoutCluster(error);
+  if (named instanceof DevloopError) return named;
+  throw named;
 }
 
 /** All checks, in the order in which `up` needs their subjects. The checks that `up` does not need come last, except for the account. */

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { connect } from '../cluster/api/client.ts';
+import { EMBEDDED_CONTEXT } from '../cluster/api/errors.ts';
 import { loadKubeconfig } from '../cluster/api/kubeconfig.ts';
 import { loadConfig } from '../config/load.ts';
 import { DevloopError } from '../errors.ts';
@@ -24,8 +25,6 @@ import { claimPlace } from './embedded/place.ts';
 import type { Guest } from './running.ts';
 import { up } from './up.ts';
 
-const CONTEXT = 'devloop-embedded';
-
 /**
  * `up` without a cluster: an API server of this session's own, in which everything is created that the checkout would deploy, is taken over like
  * any cluster. It is gone at the end, so nothing is restored; with `keep`, its data stays for the next one.
@@ -40,7 +39,7 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
   started.use(await listenForEgress(egress));
   const assets = await requireAssets(root, io);
   const kept = options.keep ? await openKept(place.kept, await versionOf(root, assets, io)) : undefined;
-  const wanted = { assets, directory: running, name: CONTEXT, egress, port, kept };
+  const wanted = { assets, directory: running, name: EMBEDDED_CONTEXT, egress, port, kept };
   // It takes the longest, so it starts before the manifests are rendered.
   const starting = begin(wanted, io, started).catch(async (error: unknown) => {
     if (!(error instanceof DevloopError)) throw error;
@@ -65,7 +64,7 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
     const ready = untilBootstrapped(api, rendered.objects, io);
     io.emit(notice('embedded.started', { kubeconfig }));
     if (kept) io.emit(notice('embedded.kept', { directory: place.kept, isNew: !kept.isOld }));
-    const given = { ...options.given, context: CONTEXT };
+    const given = { ...options.given, context: EMBEDDED_CONTEXT };
     const own = { ...options, given, kubeconfig, embedded: { ended, ready }, yes: true };
     // With a guest, nothing that is saved counts, so that everything is about one build.
     await using following = guest

@@ -198,6 +198,9 @@ export function rejected(error: ApiError, doing: string): DevloopError {
   });
 }
 
+/** The context in the kubeconfig of `up --embedded`, for whoever uses it after its session. */
+export const EMBEDDED_CONTEXT = 'devloop-embedded';
+
 const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|INVALID_(PURPOSE|CA)|UNSPECIFIED)/;
 
 export function connectionError(selected: SelectedContext, error: unknown): DevloopError {
@@ -211,7 +214,10 @@ export function connectionError(selected: SelectedContext, error: unknown): Devl
     const hint = `The kubeconfig does not trust that certificate. ${check}`;
     return new DevloopError('cluster.unreachable', message, { hint, cause: error });
   }
-  const hint = `Is the cluster running, and the VPN connected? ${check}`;
+  const hint =
+    selected.context === EMBEDDED_CONTEXT
+      ? 'Its session of `up --embedded` has ended, and its API server with it. To use your own kubeconfig again: unset KUBECONFIG'
+      : `Is the cluster running, and the VPN connected? ${check}`;
   return new DevloopError('cluster.unreachable', `${server} does not answer: ${cause}`, {
     hint,
     cause: error,

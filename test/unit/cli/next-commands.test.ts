@@ -32,6 +32,15 @@ function hintAfter(command: Typed, hint: string, cluster: ChosenCluster = {}): s
 const PLACE = ['--context', 'kind-dev', '-n', 'shop', '--kubeconfig=/tmp/a b'];
 
 describe('a suggested command', () => {
+  it('that needs no cluster gets no flag about one, but the others', () => {
+    expect(hintAfter(typed('up', [...PLACE, '--route=relay', '--debug']), 'Or: devloop up --embedded')).toBe(
+      'Or: devloop up -n shop --debug --embedded',
+    );
+    expect(hintAfter(typed('doctor', PLACE), 'Or: devloop up --embedded')).toBe(
+      'Or: devloop up -n shop --embedded',
+    );
+  });
+
   it('of devloop gets the flags that say which cluster and namespace', () => {
     expect(hintAfter(typed('up', PLACE), 'devloop down')).toBe(
       "devloop down --context kind-dev -n shop --kubeconfig '/tmp/a b'",

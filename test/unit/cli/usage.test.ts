@@ -146,6 +146,11 @@ describe('flags before the command', () => {
     });
   });
 
+  it.each(['doctor', 'up', 'up --dry-run'])('of %s do not go with what needs no cluster', (words) => {
+    const { stdout, stderr } = runBin([...words.split(' '), '--kubeconfig', '/nowhere']);
+    expect(stdout + stderr).toMatch(/^ *Without a cluster: devloop up --embedded$/m);
+  });
+
   it('ask for JSON too', () => {
     const { stdout } = runBin(['--json', 'status', '--kubeconfig', '/nowhere']);
     expect(JSON.parse(stdout)).toMatchObject({ code: 'kubeconfig.missing' });

@@ -10,7 +10,7 @@ import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
 import { createCredentials } from '../../../src/cluster/api/credentials.ts';
-import { isDenied, isTransient } from '../../../src/cluster/api/errors.ts';
+import { connectionError, EMBEDDED_CONTEXT, isDenied, isTransient } from '../../../src/cluster/api/errors.ts';
 import { loadKubeconfig, type SelectedContext } from '../../../src/cluster/api/kubeconfig.ts';
 import { isRunning } from '../../support/is-running.ts';
 
@@ -474,6 +474,14 @@ describe('a server that cannot be reached', () => {
       code: 'cluster.unreachable',
       hint: expect.stringContaining('kubectl --context test get --raw /version'),
       message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('is one that has ended with its session of up --embedded, if the kubeconfig is of that', () => {
+    const selected = { context: EMBEDDED_CONTEXT, server: 'https://127.0.0.1:1' } as SelectedContext;
+    expect(connectionError(selected, new Error('ECONNREFUSED'))).toMatchObject({
+      code: 'cluster.unreachable',
+      hint: expect.stringContaining('unset KUBECONFIG'),
     });
   });
 
