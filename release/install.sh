@@ -88,24 +88,46 @@ fail_musl() {
   fail "this system has musl (as Alpine does); the executables need glibc" "Install the npm package on a Node 24 of your distribution: npm install -g --omit=optional kube-devloop-$VERSION.tgz"
 }
 
-# fetch NAME: copies a release file to $work; false if there is none.
+# fetch NAME [STEP]: copies a release file to $work. STEP: what to do if it is not there.
 fetch() {
+  step=${2:-Say where the release files are: --from DIR_OR_URL}
   case $from in
-    http://* | https://*) download "${from%/}/$1" "$work/$1" ;;
-    *) [ -f "$from/$1" ] && cp -- "$from/$1" "$work/$1" ;;
+    http://* | https://*) download "${from%/}/$1" "$work/$1" && return ;;
+    *)
+      if [ -f "$from/$1" ]; then
+        cp -- "$from/$1" "$work/$1" && return
+        step=$make_room
+      fi
+      ;;
   esac
+  fail "cannot get $1 from $from" "$step"
 }
 
+# If it fails for another reason than that the file is not there, $step becomes what to do about that.
 download() {
+  again="Check the address and your network connection, and run this script again."
   if has curl; then
     curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --max-filesize "$MAX_BYTES" \
-      --proto '=http,https' --output "$2" "$1"
+      --proto '=http,https' --output "$2" "$1" && return
+    case $? in
+      3 | 22) ;;
+      23) step=$make_room ;;
+      *) step=$again ;;
+    esac
   elif has wget; then
     # Without a limit: wget of BusyBox 1.35 crashes with one.
-    wget -q -O "$2" "$1"
+    wget -q -O "$2" "$1" && return
+    case $? in
+      # That of BusyBox knows no other code.
+      1) step="Check the address, your network connection and the free space in $temporary, and run this script again." ;;
+      3) step=$make_room ;;
+      8) ;;
+      *) step=$again ;;
+    esac
   else
     fail "neither curl nor wget is installed, so nothing can be downloaded" "Install curl, or download the files with a browser and run: sh install.sh --from DIR"
   fi
+  return 1
 }
 
 verify_signature() {
@@ -113,12 +135,12 @@ verify_signature() {
     say "signature   none: this release is not signed, so only its checksums are verified"
     return 0
   fi
-  fetch SHA256SUMS.sig || fail "there is no SHA256SUMS.sig in $from, but this release is signed" "Download the release files again."
+  fetch SHA256SUMS.sig "This release is signed, so it has that file: download the release files again."
   if ! has ssh-keygen || ssh-keygen -Y verify 2>&1 | grep -qi -e 'unknown option' -e 'illegal option' -e 'invalid option'; then
     say "signature   not verified: that takes ssh-keygen of OpenSSH 8.2 or newer; only the checksums are verified"
     return 0
   fi
-  printf 'devloop-release %s\n' "$PUBLIC_KEY" >"$work/allowed_signers"
+  printf 'devloop-release %s\n' "$PUBLIC_KEY" >"$work/allowed_signers" || fail "cannot write to $temporary" "$make_room"
   ssh-keygen -Y verify -f "$work/allowed_signers" -I devloop-release -n devloop-release \
     -s "$work/SHA256SUMS.sig" <"$work/SHA256SUMS" >/dev/null 2>&1 ||
     fail "SHA256SUMS does not have the signature of devloop's release key: somebody else has made or changed it" "Download the release files again, from where devloop is published. Do not use these."
@@ -153,13 +175,17 @@ check_target() {
   [ ! -L "$to/devloop" ] || fail "$to/devloop is a link, which this script has not made; npm makes such links" "Remove it (npm uninstall -g kube-devloop, or npm unlink -g kube-devloop), or choose another place: --to DIR"
 }
 
-# Nothing at the target is replaced before the new executable has run.
-install_executable() {
+# Says that the target cannot be written to before anything is downloaded.
+prepare_target() {
   if ! { mkdir -p -- "$to" && to=$(cd -- "$to" && pwd) && new=$(mktemp "$to/.devloop.XXXXXX"); }; then
     fail "cannot write to $to" "Choose a directory that you can write to: --to DIR"
   fi
-  tar -xzf "$work/$1" -C "$work" devloop || fail "cannot unpack $1" "Check that tar and gzip are installed."
-  cat "$work/devloop" >"$new" || fail "cannot write to $to" "Make room there, or choose another directory: --to DIR"
+}
+
+# Nothing at the target is replaced before the new executable has run.
+install_executable() {
+  # Its checksum is verified, so nothing is wrong with the archive.
+  tar -xzOf "$work/$1" devloop >"$new" || fail "cannot unpack $1 to $to" "Make room there, or choose another directory: --to DIR"
   chmod 755 "$new"
   printed=$("$new" --version 2>&1) || fail "the executable does not run here: $(printf %s "$printed" | head -n 3)" "Install the npm package: npm install -g kube-devloop-$VERSION.tgz"
   [ "$printed" = "$VERSION" ] || fail "the executable is version $printed, and not $VERSION" "Use the files of one release."
@@ -224,6 +250,9 @@ main() {
     to=$HOME/.local/bin
   fi
   platform
+  for program in tar gzip; do
+    has "$program" || fail "$program is not installed, so nothing can be unpacked" "Install $program."
+  done
   archive=devloop-$VERSION-$os-$arch.tar.gz
   check_target
 
@@ -231,15 +260,18 @@ main() {
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  work=$(mktemp -d)
-  fetch SHA256SUMS || fail "cannot get SHA256SUMS from $from" "Say where the release files are: --from DIR_OR_URL"
+  prepare_target
+  temporary=${TMPDIR:-/tmp}
+  make_room="Make room in $temporary, or set TMPDIR to a directory with more."
+  work=$(mktemp -d) || fail "cannot make a directory in $temporary" "Set TMPDIR to a directory that you can write to, with some room."
+  fetch SHA256SUMS
   verify_signature
-  fetch "$archive" || fail "cannot get $archive from $from" "Say where the release files are: --from DIR_OR_URL"
+  fetch "$archive"
   verify_checksum "$archive"
   install_executable "$archive"
   say "installed   $to/devloop $VERSION, and the link kubectl-devloop"
   say_path
-  say "next        devloop doctor, in the checkout of your operator"
+  say "next        devloop up --embedded (no cluster needed), or devloop doctor for your cluster, in the checkout of your operator"
 }
 
 main "$@"

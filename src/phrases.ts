@@ -45,6 +45,13 @@ export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
+/** Cuts what a program has printed to `most` characters: its error can be in the first lines, or in the last. */
+export function bothEnds(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2);
+  return `${text.slice(0, half)}…\n…${text.slice(-half)}`;
+}
+
 /** Who wrote an object's field, as `managedFields` of its metadata names them. */
 export interface WriterNames {
   manager: string;

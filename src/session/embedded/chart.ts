@@ -4,6 +4,7 @@ import { DevloopError } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
 import type { ToolResult } from '../../machine/tool.ts';
+import { bothEnds } from '../../phrases.ts';
 import type { Io } from '../context/options.ts';
 import type { Declared } from './objects.ts';
 import { objectsIn } from './yaml.ts';
@@ -67,7 +68,7 @@ export async function renderChart(
 /** The end of an error about a program that renders. `result`: undefined if the program did not end. */
 export function whyNot(result: Pick<ToolResult, 'stderr'> | undefined): string {
   if (result === undefined) return `it did not end within ${RENDER_MS / 1000} s`;
-  return result.stderr.trim().slice(0, LONGEST_ERROR);
+  return bothEnds(result.stderr.trim(), LONGEST_ERROR);
 }
 
 async function nameOf(file: string): Promise<string> {

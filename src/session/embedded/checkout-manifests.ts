@@ -51,7 +51,7 @@ export class CheckoutManifests {
     const whyNot = generating && isStale ? await this.#generate(generating, isMissing, old) : undefined;
     return await this.render().catch((error: unknown) => {
       if (isMissing && whyNot !== undefined && error instanceof DevloopError)
-        throw notThere(whyNot, generating!.command);
+        throw notThere(whyNot, generating!.advice(this.#io, `${generating!.command} generate`));
       throw error;
     });
   }
@@ -129,10 +129,10 @@ function notGenerated(output: string): DevloopError {
   return new DevloopError('embedded.manifests', `The manifests cannot be generated: ${output}`, { hint });
 }
 
-function notThere(why: string, command: string): DevloopError {
+function notThere(why: string, hint: string): DevloopError {
   return new DevloopError(
     'embedded.manifests',
     `The manifests of this checkout have not been generated, and ${why}.`,
-    { hint: `${command} generate` },
+    { hint },
   );
 }

@@ -7,6 +7,7 @@ import { findProgram, isExecutableFile } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
 import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
+import { bothEnds } from '../../phrases.ts';
 import type { Io } from '../context/options.ts';
 import { ManifestSources } from './sources.ts';
 
@@ -55,6 +56,11 @@ export class Generating {
     return `make ${this.#generation.target}`;
   }
 
+  /** What the user does if devloop cannot generate them. controller-gen itself runs go. */
+  advice({ env }: Pick<Io, 'env'>, command = this.command): string {
+    return 'path' in findProgram('go', env.PATH) ? command : 'Install Go from https://go.dev/dl';
+  }
+
   /** What has to be generated, judging by the times of the files. */
   age(): ReturnType<ManifestSources['age']> {
     return this.sources.age(this.#generation);
@@ -65,7 +71,9 @@ export class Generating {
     const { program, version } = this.#generation;
     if ('go' in program) {
       const found = findProgram('go', io.env.PATH);
-      return 'path' in found ? { command: [found.path, ...program.go] } : { why: `go, ${found.why}` };
+      return 'path' in found
+        ? { command: [found.path, ...program.go] }
+        : { why: `controller-gen needs go, ${found.why}` };
     }
     const named = program.file.replace(/\$\((?:shell pwd|CURDIR|PWD)\)/, this.root);
     const isPath = named.includes('/') && !named.includes('$');
@@ -91,8 +99,8 @@ export class Generating {
       const options = { cwd: this.root, env: io.env, signal: io.signal };
       const result = await runWithin(GENERATE_MS, [...command, ...words, ...places], options);
       if (result === undefined)
-        throw notGenerated(`It did not end within ${GENERATE_MS / 1000} s.`, this.command);
-      if (result.code !== 0) throw notGenerated(result.output, this.command);
+        throw notGenerated(`It did not end within ${GENERATE_MS / 1000} s.`, this.advice(io));
+      if (result.code !== 0) throw notGenerated(result.output, this.advice(io));
     }
     return await this.compared(directory);
   }
@@ -200,11 +208,8 @@ async function saySame(one: string, other: string): Promise<boolean> {
   }
 }
 
-function notGenerated(output: string, command: string): DevloopError {
+function notGenerated(output: string, hint: string): DevloopError {
   // Its help follows.
-  const said = output
-    .split(/^Usage:/m, 1)[0]!
-    .trim()
-    .slice(0, LONGEST_ERROR);
-  return new DevloopError('embedded.manifests', `controller-gen failed:\n${said}`, { hint: command });
+  const said = bothEnds(output.split(/^Usage:/m, 1)[0]!.trim(), LONGEST_ERROR);
+  return new DevloopError('embedded.manifests', `controller-gen failed:\n${said}`, { hint });
 }

@@ -110,6 +110,42 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
     expect(versionOf(release)).toBe('1.2.3');
   });
 
+  test.each([
+    ['curl', 3, 'Say where'],
+    ['curl', 22, 'Say where'],
+    ['curl', 23, 'Make room'],
+    ['curl', 18, 'the address and'],
+    ['wget', 1, 'free space'],
+    ['wget', 3, 'Make room'],
+    ['wget', 4, 'the address and'],
+    ['wget', 8, 'Say where'],
+    ['cp', 1, 'Make room'],
+  ])('a failure of %s with %i has its own next step: %s', async (program, code, step) => {
+    const release = releaseFiles();
+    const others = NEEDED.filter((one) => one !== program);
+    const PATH = pathWith(release.tmp, [...others, SUM], { ...LINUX, [program]: `exit ${code}` });
+    const args = program === 'cp' ? [] : ['--from', 'http://127.0.0.1:1'];
+    const { error, ...ended } = await install(release, args, { env: { PATH } });
+    expect(ended).toMatchObject({ code: 1, isInstalled: false });
+    for (const one of ['Say where', 'Make room', 'the address and', 'free space'])
+      expect(error.includes(one), error).toBe(one === step);
+  });
+
+  test('names the directory without room, and what is not installed', async () => {
+    const release = releaseFiles({ isSigned: false });
+    const away = await install(release, [], { env: { TMPDIR: '/none' } });
+    expect(away).toMatchObject({ code: 1, error: expect.stringMatching(/\/none\n→ Set TMPDIR/) });
+    const full = pathWith(release.tmp, NEEDED.filter((one) => one !== 'tar').concat(SUM), {
+      ...LINUX,
+      tar: 'echo a part; exit 2',
+    });
+    const unpacked = await install(release, [], { env: { PATH: full } });
+    expect(unpacked).toMatchObject({ code: 1, error: expect.stringContaining('--to DIR') });
+    const without = pathWith(release.tmp, NEEDED.filter((one) => one !== 'gzip').concat(SUM), LINUX);
+    const absent = await install(release, [], { env: { PATH: without } });
+    expect(absent).toMatchObject({ code: 1, error: expect.stringContaining('Install gzip') });
+  });
+
   test('refuses what was changed after it was signed, and keeps what is installed', async () => {
     const release = releaseFiles();
     await install(release);
@@ -217,7 +253,8 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
       code: 1,
       error: expect.stringContaining('directory'),
     });
-    const below = [installer(release), '--to', join(installer(release), 'bin')];
+    // Before it gets any file.
+    const below = [installer(release), '--to', join(installer(release), 'bin'), '--from', '/none'];
     expect(await shell(below, release)).toMatchObject({
       code: 1,
       error: expect.stringContaining('--to DIR'),
@@ -232,6 +269,7 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
     expect(elsewhere.out).toContain(`fish_add_path ${release.target}`);
     const bash = await install(release);
     expect(bash.out).toContain(`export PATH="${release.target}:$PATH"`);
+    expect(bash.out).toMatch(/next .*devloop up --embedded.*devloop doctor/);
     const hidden = pathWith(release.tmp, [], { devloop: 'exit 1' });
     const shadowed = await install(release, [], {
       env: { PATH: `${hidden}:${process.env.PATH}:${release.target}` },

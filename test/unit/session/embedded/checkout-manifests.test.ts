@@ -29,17 +29,18 @@ mkdir -p "$place" && printf '%s' '${text}' > "$place/manifests.yaml"
 const FAILS =
   '#!/bin/sh\n[ "$1" = --version ] && echo v0.22.0 || { echo "hook.go:3: no such marker"; echo Usage: help; exit 1; }\n';
 
-async function project(files: Record<string, string>, generate?: string[]) {
+async function project(files: Record<string, string>, generate?: string[], hasGo = true) {
   const root = await mkdtemp(join(tmpdir(), 'devloop-test-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries({ ...PROJECT, ...files })) {
+  const go = hasGo ? { 'tools/go': '#!/bin/sh\n' } : {};
+  for (const [name, text] of Object.entries({ ...PROJECT, ...go, ...files })) {
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), text, { mode: 0o755 });
   }
   const scratch = join(root, '.scratch');
   await mkdir(scratch);
   const events: DevloopEvent[] = [];
-  const PATH = `${join(root, 'tools')}:${process.env.PATH}`;
+  const PATH = [join(root, 'tools'), ...(hasGo ? [process.env.PATH] : [])].join(':');
   const io = partly<Io>({
     cwd: root,
     env: { ...process.env, PATH },
@@ -82,6 +83,27 @@ test('without that version, and if it fails, the error says so', async () => {
   const said = expect.not.stringContaining('Usage');
   await expect(failing.names()).rejects.toMatchObject({ code: 'embedded.manifests', message: said });
   await expect(failing.names()).rejects.toThrow('no such marker');
+});
+
+test('an error keeps both ends of what controller-gen has printed', async () => {
+  const lines = 'printf "%s\\n" "first cause"; seq 10000; echo "no space left on device"';
+  const { names } = await project({ 'bin/controller-gen': FAILS.replace(/echo "hook[^"]*"/, lines) });
+  const error: Error = await names().then(
+    () => expect.fail(),
+    (thrown) => thrown,
+  );
+  expect(error.message).toContain('first cause');
+  expect(error.message).toContain('no space left on device');
+  expect(error.message.length).toBeLessThan(3_000);
+});
+
+test('without go, the next step is to install it', async () => {
+  const hint = expect.stringContaining('go.dev');
+  const files = { 'bin/controller-gen': FAILS };
+  const failing = await project(files, undefined, false);
+  await expect(failing.names()).rejects.toMatchObject({ code: 'embedded.manifests', hint });
+  const missing = await project({}, undefined, false);
+  await expect(missing.names()).rejects.toMatchObject({ code: 'embedded.manifests', hint });
 });
 
 test('webhooks that the overlay leaves out are added, which is said once, and the overlay stays as it is', async () => {
