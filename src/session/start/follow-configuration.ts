@@ -101,9 +101,12 @@ function createTeller(emit: Emit) {
       if (files.length > 0) emit(notice('configuration.updated', { objects: of(files), paths: files }));
       for (const path of filesAtStart)
         once(`at start ${path}`, () => emit(notice('configuration.sub-path', { objects: of([path]), path })));
-      const key = `variables ${changed.map(describe).join()}`;
+      // What was edited while the session began is not known by its event; its files tell.
+      const edited = changed.length > 0 ? changed : of([...files, ...filesAtStart]);
+      const objects = edited.length > 0 ? edited : sources.map(({ ref }) => ref);
+      const key = `variables ${objects.map(describe).join()}`;
       if (variables.length > 0)
-        once(key, () => emit(notice('configuration.variables', { objects: changed, variables })));
+        once(key, () => emit(notice('configuration.variables', { objects, variables })));
     },
     fail(error: unknown): void {
       const cause = messageOf(error);

@@ -46,10 +46,12 @@ interface Given {
   env?: EnvVar[];
   /** Whether watching is forbidden. */
   isBlind?: boolean;
+  /** What happens while the session begins. */
+  early?: () => void;
 }
 
 /** Follows the configuration of a manager that names these paths. */
-async function follow({ volumes = [SETTINGS], mounts, env = [], isBlind = false }: Given) {
+async function follow({ volumes = [SETTINGS], mounts, env = [], isBlind = false, early }: Given) {
   const watches = fakeWatches(cluster, NAMESPACE);
   cluster.onChange = watches.record;
   const api = {
@@ -68,6 +70,7 @@ async function follow({ volumes = [SETTINGS], mounts, env = [], isBlind = false 
   const given = { api, directory: join(home, 's1'), signal: ending.signal, emit, volumes, mounts };
   const { replanning, work, next } = await replanningWith({ ...given, env: [settings, ...env] }, true);
   events.length = 0;
+  early?.();
   following = followConfiguration({ replanning, keyPairMounts: [] }, work);
   const told = (code: string) =>
     events.flatMap((event) =>
@@ -201,4 +204,15 @@ it('a copy that cannot be written is written later', async () => {
   await rmdir(inTheWay);
   await eventually(async () => expect(await read('settings', 'more')).toBe('y'));
   expect(told('configuration.not-updated')).toHaveLength(1);
+});
+
+it('an edit while the session begins is named, too', async () => {
+  const valueFrom = { configMapKeyRef: { name: 'settings', key: 'level' } };
+  const { told } = await follow({
+    mounts: { settings: '/settings' },
+    env: [{ name: 'NODE', valueFrom }],
+    early: () => void edit({ level: 'two', other: 'x' }),
+  });
+  await eventually(async () => expect(told('configuration.updated')).toHaveLength(1));
+  expect(told('configuration.variables')).toEqual([{ objects: [OBJECT], variables: ['NODE'] }]);
 });
