@@ -30,6 +30,7 @@ import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
 import { askSession } from './control/client.ts';
+import { isEnding } from './control/is-ending.ts';
 import { endEmbedded } from './embedded-down.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { printRestore } from './end/dry-run.ts';
@@ -38,7 +39,6 @@ import { restoreDead } from './end/restore-dead.ts';
 import { changesOf, MANAGER_READY_SECONDS } from './end/restore-pass.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 import { refuseUnfinished, reportKept } from './end/unfinished.ts';
-import { isEnding } from './is-ending.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {

@@ -8,9 +8,9 @@ import type { LocalSession } from './context/local-sessions.ts';
 import { ENDING } from './context/observed.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
+import { isEnding } from './control/is-ending.ts';
 import { type EmbeddedPlace, holderOf, ifOver, placeOf, sessionOf } from './embedded/place.ts';
 import { stopLocalSession } from './end/stop-local.ts';
-import { isEnding } from './is-ending.ts';
 
 /** Removes what `up --embedded` keeps of this checkout, and ends its session before. */
 export async function downEmbedded({ dryRun }: { dryRun: boolean }, io: Io): Promise<void> {

@@ -6,11 +6,11 @@ import { fileCause, leadsOut } from '../machine/own-files.ts';
 import { replaceTextFile } from '../machine/text-file.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
-import { agentFiles } from './agent-files.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkout.ts';
 import { DEBUG_PORT, type Ide, type InitOptions, type Io } from './context/options.ts';
-import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './editor-files.ts';
-import { linkSchema } from './schema-link.ts';
+import { agentFiles } from './init/agent-files.ts';
+import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './init/editor-files.ts';
+import { linkSchema } from './init/schema-link.ts';
 
 /**
  * Adds to the checkout what an editor needs to attach to the debugger of `up --debug`, and what tells coding agents of `devloop mcp`. Existing

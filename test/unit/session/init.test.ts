@@ -4,7 +4,7 @@ import { parse } from 'jsonc-parser';
 import { expect, test } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { InitOptions } from '../../../src/session/context/options.ts';
-import { withLaunch } from '../../../src/session/editor-files.ts';
+import { withLaunch } from '../../../src/session/init/editor-files.ts';
 import { init } from '../../../src/session/init.ts';
 import { directoryWith } from '../controller/support/places.ts';
 

@@ -61,7 +61,7 @@ const ROOMS = {
     'api-proxy calls checkout cluster cluster/api cluster/takeover cluster/takeover/pause config controller',
     'controller/watch gateway languages local machine operator operator/manifests operator/rbac page reviews',
     'session/calls session/context session/control session/crashing session/doctor session/embedded session/end session/faults session/generated session/guard',
-    'session/planning session/reviews session/route session/start session/verify',
+    'session/init session/planning session/reviews session/route session/start session/verify',
   ].join(' '),
   'session/calls': 'api-proxy calls cluster/api config reviews session/start',
   'session/context': [
@@ -88,6 +88,7 @@ const ROOMS = {
   'session/faults': 'faults gateway session/start',
   'session/generated': 'checkout checkout/make machine operator/manifests session/context',
   'session/guard': 'cluster cluster/api cluster/marks cluster/takeover operator',
+  'session/init': 'config machine session/context',
   'session/planning': [
     'api-proxy calls checkout cluster/api cluster/takeover/pause controller local machine operator reviews',
     'session/calls session/context session/control session/start',

@@ -1,9 +1,9 @@
 import { dirname, join, relative } from 'node:path';
-import { jsonSchema } from '../config/json-schema.ts';
-import { configFile } from '../config/load.ts';
-import { readTextFile } from '../machine/text-file.ts';
-import { notice } from '../report/notices/catalogue.ts';
-import type { Io } from './context/options.ts';
+import { jsonSchema } from '../../config/json-schema.ts';
+import { configFile } from '../../config/load.ts';
+import { readTextFile } from '../../machine/text-file.ts';
+import { notice } from '../../report/notices/catalogue.ts';
+import type { Io } from '../context/options.ts';
 
 /** Where npm installs devloop if it is a dependency of the checkout. */
 const INSTALLED = 'node_modules/kube-devloop/schema/devloop.schema.json';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { LocalMachine } from './context/local-machine.ts';
-import type { Io } from './context/options.ts';
-import { askSession } from './control/client.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
+import type { Io } from '../context/options.ts';
+import { askSession } from './client.ts';
 
 const ANSWER_MS = 1_000;
 
