@@ -85,7 +85,7 @@ check_libc() {
 }
 
 fail_musl() {
-  fail "this system has musl (as Alpine does); the executables need glibc" "Install the npm package on a Node 24 of your distribution: npm install -g --omit=optional kube-devloop-$VERSION.tgz"
+  fail "this system has musl (as Alpine does); the executables need glibc" "Install the npm package with Node 24 or newer of your distribution: npm install -g kube-devloop-$VERSION.tgz"
 }
 
 # fetch NAME [STEP]: copies a release file to $work. STEP: what to do if it is not there.
