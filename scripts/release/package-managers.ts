@@ -1,19 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { archiveName, PLATFORMS, type Platform } from './step.ts';
 import { sha256 } from './sums.ts';
+import { LICENCES } from './third-party.ts';
 
 /** Instead of the place of the files, where that is not known. */
 const NOWHERE = 'https://example.invalid/devloop';
 const SUMMARY = 'Run a Kubernetes operator on your machine as if it ran in the cluster';
 
-/** The archives of a release, all of which have to be there, and how krew and Homebrew name their platforms. */
-const ARCHIVES = [
-  { platform: 'linux-x64', os: 'linux', arch: 'amd64', brew: ['on_linux', 'on_intel'] },
-  { platform: 'linux-arm64', os: 'linux', arch: 'arm64', brew: ['on_linux', 'on_arm'] },
-  { platform: 'darwin-arm64', os: 'darwin', arch: 'arm64', brew: ['on_macos', 'on_arm'] },
-  { platform: 'darwin-x64', os: 'darwin', arch: 'amd64', brew: ['on_macos', 'on_intel'] },
-] as const;
+/** How krew and Homebrew name the platforms. */
+const NAMES: Record<Platform, { os: string; arch: string; brew: [system: string, processor: string] }> = {
+  'linux-x64': { os: 'linux', arch: 'amd64', brew: ['on_linux', 'on_intel'] },
+  'linux-arm64': { os: 'linux', arch: 'arm64', brew: ['on_linux', 'on_arm'] },
+  'darwin-arm64': { os: 'darwin', arch: 'arm64', brew: ['on_macos', 'on_arm'] },
+  'darwin-x64': { os: 'darwin', arch: 'amd64', brew: ['on_macos', 'on_intel'] },
+};
 
 interface Described {
   version: string;
@@ -21,14 +23,14 @@ interface Described {
   archives: Archive[];
 }
 
-type Archive = (typeof ARCHIVES)[number] & { url: string; sha256: string };
+type Archive = (typeof NAMES)[Platform] & { url: string; sha256: string };
 
-/** Writes krew/devloop.yaml and homebrew/devloop.rb for the archives in the directory. `url`: where they will be, or empty. */
+/** Writes krew/devloop.yaml and homebrew/devloop.rb for the archives in the directory, all of which have to be there. `url`: where they will be, or empty. */
 export function writePackages(out: string, version: string, url: string): void {
   const base = url || NOWHERE;
-  const archives = ARCHIVES.map((one) => {
-    const name = `devloop-${version}-${one.platform}.tar.gz`;
-    return { ...one, url: `${base}/${name}`, sha256: sha256(join(out, name)) };
+  const archives = PLATFORMS.map((platform) => {
+    const name = archiveName(version, platform);
+    return { ...NAMES[platform], url: `${base}/${name}`, sha256: sha256(join(out, name)) };
   });
   // The files of a release of GitHub are below the page of the repository.
   const homepage = base.replace(/\/releases\/download\/.*/, '');
@@ -59,7 +61,7 @@ function krewManifest({ version, homepage, archives }: Described): string {
         files: [
           { from: 'devloop', to: '.' },
           { from: 'LICENSE', to: '.' },
-          { from: 'THIRD-PARTY-LICENSES.txt', to: '.' },
+          { from: LICENCES, to: '.' },
         ],
         bin: 'devloop',
       })),

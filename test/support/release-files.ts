@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { tarGz } from '../../scripts/release/archive.ts';
 import { writeFiles } from '../../scripts/release/files.ts';
-import { PLATFORMS } from '../../scripts/release/step.ts';
+import { archiveName, PLATFORMS } from '../../scripts/release/step.ts';
 
 export interface ReleaseFiles {
   /** What `npm run release` would write, but with small programs. */
@@ -66,7 +66,7 @@ export function writeRelease(
       { name: 'devloop', mode: 0o755, content: Buffer.from(program.replace('PLATFORM', platform)) },
       { name: 'LICENSE', mode: 0o644, content: Buffer.from('a licence\n') },
     ]);
-    writeFileSync(join(files, `devloop-${version}-${platform}.tar.gz`), archive);
+    writeFileSync(join(files, archiveName(version, platform)), archive);
   }
   writeFiles({ out: files, version, say: () => {} }, env);
 }
