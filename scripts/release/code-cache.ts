@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { UNTIMED } from './executable/untimed.ts';
 import { HERE, type Platform } from './step.ts';
 
 /** An operator. */
@@ -42,7 +43,7 @@ export function runner(platform: Platform): string[] | undefined {
 }
 
 /** Otherwise, the hashes of strings, which the result contains, are others each time. */
-const SAME = ['--random-seed=1'];
+const SAME = ['--random-seed=1', ...UNTIMED];
 
 /**
  * Makes this Node compile the program while it runs commands, and keeps the result in a directory, which is returned. V8 accepts only what the
@@ -51,14 +52,15 @@ const SAME = ['--random-seed=1'];
 export function compile(node: string[], work: string, name: string): string {
   const caches = join(work, name);
   mkdirSync(caches);
-  const home = join(work, 'home');
-  mkdirSync(home, { recursive: true });
+  const [home, checkout] = [join(work, 'home'), join(work, 'checkout')];
+  for (const directory of [home, checkout]) mkdirSync(directory, { recursive: true });
   const files = { kubeconfig: JSON.stringify(KUBECONFIG), 'go.mod': GO_MOD, 'main.go': MAIN };
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(work, file), text);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(checkout, file), text);
+  const train = [...node, ...SAME, join(work, 'train.cjs'), join(work, 'program'), caches];
   for (const command of [...COMMANDS, []]) {
-    const [program, ...words] = [...node, ...SAME, 'train.cjs', 'program', name, ...command];
+    const [program, ...words] = [...train, ...command];
     const { status, stderr, error } = spawnSync(program!, words, {
-      cwd: work,
+      cwd: checkout,
       encoding: 'utf8',
       // Of a machine without anything, so that it is the same everywhere.
       env: { HOME: home, PATH: '/nonexistent' },

@@ -1,10 +1,10 @@
 // The main script of an executable, in which all files are assets (docs/adr/0048).
 import { getRawAsset } from 'node:sea';
 import { unpack } from './packed.ts';
-import { start } from './start.ts';
+import { scriptOf, start } from './start.ts';
 
 start({
-  file: (name) => unpack(asset(name)),
+  script: (name) => scriptOf(name, unpack(asset(name))),
   help: () => asset('help.txt'),
 });
 

@@ -10,14 +10,17 @@ export interface Compiled {
 }
 
 export interface Program {
-  file(name: string): Compiled;
+  script(name: string): Script;
   help(): string | Buffer;
-  /** Called with each file of the program that is loaded. */
-  loaded?(name: string, script: Script): void;
 }
 
 interface Module {
   exports: unknown;
+}
+
+/** A file of the program, ready to be run. */
+export function scriptOf(name: string, { source, cache }: Compiled): Script {
+  return new Script(source, { filename: `devloop/${name}`, ...(cache && { cachedData: cache }) });
 }
 
 /** Runs devloop as `process.argv` says. All code is part of the program: nothing is loaded from the disk. */
@@ -31,10 +34,7 @@ export function start(program: Program): void {
     if (before) return before.exports;
     const module: Module = { exports: {} };
     modules.set(name, module);
-    const { source, cache } = program.file(name);
-    const script = new Script(source, { filename: `devloop/${name}`, ...(cache && { cachedData: cache }) });
-    program.loaded?.(name, script);
-    script.runInThisContext()(module.exports, load, module, importing);
+    program.script(name).runInThisContext()(module.exports, load, module, importing);
     return module.exports;
   };
   const importing = async (id: string): Promise<unknown> => {

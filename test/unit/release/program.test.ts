@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compile } from '../../../scripts/release/code-cache.ts';
 import { programFiles, writeProgram, writeScripts } from '../../../scripts/release/program.ts';
 
 const DIST = join(import.meta.dirname, '../../../dist');
@@ -81,4 +82,16 @@ test('an executable does not name a document as if the checkout had it', async (
   const { stderr } = (await devloop('config').catch((error) => error)) as { stderr: string };
   await rm(join(work, 'devloop.yaml'));
   expect(stderr).toContain('docs/guide.md in the sources of devloop');
+});
+
+test('V8 compiles the program of an executable to the same bytes each time', async () => {
+  const [first, second] = ['first', 'second'].map((name) => compile([process.execPath], work, name)) as [
+    string,
+    string,
+  ];
+  const files = await readdir(first);
+  expect(files).toContain('main.js.cache');
+  expect(await readdir(second)).toEqual(files);
+  for (const file of files)
+    expect((await readFile(join(first, file))).equals(await readFile(join(second, file))), file).toBe(true);
 });
