@@ -4,13 +4,13 @@ import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
 import { BY_ITSELF, type CommonOptions, type Io } from './context/options.ts';
+import { isProxied } from './context/proxied.ts';
 import { commandEnv } from './control/environment.ts';
 import { Activity } from './crashing/activity.ts';
 import { crashIn } from './crashing/points.ts';
 import { type Counts, crashRounds } from './crashing/rounds.ts';
 import { createScenario, resetFor } from './crashing/scenario.ts';
 import type { RunningSession } from './running.ts';
-import { isProxied } from './start/proxied.ts';
 import { up } from './up.ts';
 
 export interface CrashtestOptions extends CommonOptions {

@@ -9,13 +9,13 @@ import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
 import { localSessions } from './context/local-sessions.ts';
 import { BY_ITSELF, type CommonOptions, type Io, type UpOptions } from './context/options.ts';
+import { isProxied } from './context/proxied.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { planRevision } from './planning/against.ts';
 import { type Compared, compare } from './planning/compare.ts';
 import { findRevision, type Revision } from './planning/revision.ts';
 import { type DryRunResult, inDirectory, planOf, type RunLimits } from './planning/run-dry.ts';
 import { prepareProgram } from './start/controller.ts';
-import { isProxied } from './start/proxied.ts';
 import type { UpCommand } from './start/session.ts';
 import { discoverOnly } from './start/target.ts';
 

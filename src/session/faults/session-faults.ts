@@ -5,8 +5,9 @@ import { type FaultRule, REVIEW } from '../../faults/rule.ts';
 import type { Emit } from '../../report/events.ts';
 import type { FaultSummary } from '../../report/fault.ts';
 import { notice } from '../../report/notices/catalogue.ts';
-import { isProxied } from '../start/proxied.ts';
-import type { Session } from '../start/session.ts';
+import type { CommandContext } from '../context/context.ts';
+import type { UpOptions } from '../context/options.ts';
+import { isProxied } from '../context/proxied.ts';
 
 /** What somebody wants to change. */
 export interface FaultChange {
@@ -24,8 +25,17 @@ export interface SessionFaults {
   change(wanted: FaultChange): FaultSummary[];
 }
 
+interface FaultySession {
+  context: Pick<CommandContext, 'settings'>;
+  options: Pick<UpOptions, 'controller'>;
+  sessionId: string;
+}
+
 /** What goes wrong on purpose in a session: nothing at first. */
-export function createFaults({ context, options, sessionId: session }: Session, emit: Emit): SessionFaults {
+export function createFaults(
+  { context, options, sessionId: session }: FaultySession,
+  emit: Emit,
+): SessionFaults {
   const injector = new Injector();
   const change = ({ add = [], clear }: FaultChange): FaultSummary[] => {
     const rules = add.map(faultOf);

@@ -35,6 +35,7 @@ import {
   requirePermittedPort,
 } from '../context/controller-port.ts';
 import type { Io } from '../context/options.ts';
+import { buildsProgram, isProxied } from '../context/proxied.ts';
 import { processRecord } from '../context/session-directories.ts';
 import type { SessionFaults } from '../faults/session-faults.ts';
 import { assertPorts } from '../route/gateways.ts';
@@ -43,7 +44,6 @@ import { createFence } from './fence.ts';
 import { noticeForbidden } from './forbidden.ts';
 import type { Identity } from './identity.ts';
 import type { SessionLeases } from './leases.ts';
-import { buildsProgram, isProxied } from './proxied.ts';
 import type { Session, UpCommand } from './session.ts';
 import { podNameFor, podUidFor } from './stand-in.ts';
 

@@ -13,7 +13,7 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { splitName } from '../../operator/target.ts';
 import { notice } from '../../report/notices/catalogue.ts';
-import { buildsProgram, isProxied } from './proxied.ts';
+import { buildsProgram, isProxied } from '../context/proxied.ts';
 import type { Session } from './session.ts';
 
 /** As whom the controller reaches the API server. */

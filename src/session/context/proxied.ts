@@ -1,5 +1,5 @@
-import type { CommandContext } from '../context/context.ts';
-import type { UpOptions } from '../context/options.ts';
+import type { CommandContext } from './context.ts';
+import type { UpOptions } from './options.ts';
 
 /** Whether the controller's calls pass the API proxy. */
 export function isProxied({ settings }: Pick<CommandContext, 'settings'>): boolean {

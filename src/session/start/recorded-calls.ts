@@ -1,6 +1,6 @@
-import { accountOf } from '../start/identity.ts';
-import type { Session } from '../start/session.ts';
-import type { observeCalls } from './observed-calls.ts';
+import type { observeCalls } from '../calls/observed-calls.ts';
+import { accountOf } from './identity.ts';
+import type { Session } from './session.ts';
 
 /** Where the controller's calls are recorded, and whose they are. */
 export function callsOf(session: Session): Parameters<typeof observeCalls>[0] {
