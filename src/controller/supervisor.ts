@@ -50,6 +50,11 @@ export interface Supervisor extends AsyncDisposable, Following {
   /** Finds out what to watch, while devloop waits for something else: if the go tool has to be asked, that takes a third of a second. */
   lookAhead(): void;
   /**
+   * Looks while the first build runs, or before the first start, if the user's own command may write sources again, as `make run` does: what
+   * then has the same content as before is no change. Resolves when the sources are read, or that takes too long to wait for.
+   */
+  lookFirst(): Promise<void>;
+  /**
    * Sets the controller's arguments, variables and placed files for later starts. The next change restarts the controller even if the program is
    * identical. `onStart` is called when a controller has started with them.
    */
@@ -86,6 +91,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       return new DevloopError('controller.exited', message, hint === undefined ? {} : { hint });
     },
     lookAhead: () => lookAhead(supervised),
+    lookFirst: () => lookFirst(supervised),
     runWith(next, onStart) {
       runWith(supervised, next);
       supervised.onStart = onStart;
@@ -155,11 +161,25 @@ function startedNow(): string {
 
 function lookAhead(supervised: Supervised): void {
   const { plan, unchanged, disposed } = supervised;
-  if (plan.watch === undefined) return;
+  if (plan.watch === undefined || supervised.firstLook !== undefined) return;
   supervised.firstLook = lookAt(
     unchanged ? Promise.resolve(scopeOf(unchanged)) : readScope(plan.cwd, plan.watch, disposed),
   );
   supervised.firstLook.catch(() => {});
+}
+
+/** The files of most checkouts are read in a tenth of this time. */
+const LOOK_MS = 1_000;
+
+async function lookFirst(supervised: Supervised): Promise<void> {
+  const { plan, ports, disposed } = supervised;
+  if (plan.build !== undefined && plan.tool?.builds(plan.build)) return;
+  lookAhead(supervised);
+  const waited = new AbortController();
+  const isRead = supervised.firstLook?.catch(() => {});
+  const limit = sleep(LOOK_MS, AbortSignal.any([ports.signal, disposed, waited.signal]));
+  await Promise.race([isRead, limit]);
+  waited.abort();
 }
 
 async function firstBuild(supervised: Supervised, ifItFails: 'throw' | 'wait'): Promise<void> {

@@ -134,7 +134,9 @@ async function announceReady(session: RunningSession, pausing: PausingManager[])
 
 /** At a terminal, somebody is there to mend a first build that fails. */
 async function firstBuild({ io, options, standing }: RunningSession): Promise<void> {
-  await standing.supervisor?.build(io.ask !== undefined && !options.failFast ? 'wait' : 'throw');
+  const { supervisor } = standing;
+  const ifItFails = io.ask !== undefined && !options.failFast ? 'wait' : 'throw';
+  await Promise.all([supervisor?.build(ifItFails), supervisor?.lookFirst()]);
 }
 
 /** The debugger's module is loaded only if it is needed. */

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -575,6 +575,26 @@ test('a program of another language is built in place and replaced', async () =>
   await recorder.waitFor('controller.output', ({ line }) => line === 'second');
   await recorder.waitFor('controller.replaced');
   await expect.poll(() => gate).toEqual(['hold', 'release']);
+});
+
+test('what the own command writes again when it starts, with the same content, restarts nothing', async () => {
+  const cwd = await directoryWith({ 'crd.yaml': 'a: 1\n', 'other.yaml': 'a: 1\n' });
+  for (const name of ['crd.yaml', 'other.yaml']) await utimes(join(cwd, name), 1, 1);
+  const script = 'cp crd.yaml same && cat same >crd.yaml && rm same && echo written && exec sleep 60';
+  const plan = await nodePlan(['sh', '-c', script], { cwd, watch: { checkout: cwd } });
+  const { supervisor, recorder } = supervise({
+    ...plan,
+    stateFile: join(await directoryWith(), 'controller.json'),
+  });
+  await Promise.all([supervisor.build(), supervisor.lookFirst()]);
+  const started = supervisor.start();
+  await recorder.waitFor('controller.output', ({ line }) => line === 'written');
+  supervisor.lookAhead();
+  await started;
+  void supervisor.follow();
+  await put(cwd, 'other.yaml', 'a: 2\n');
+  const { reason } = await recorder.waitFor('controller.restarting');
+  expect(reason).toEqual(['other.yaml']);
 });
 
 test('dispose in the middle of a build leaves neither compiler nor controller', async () => {
