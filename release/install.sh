@@ -12,7 +12,7 @@ PUBLIC_KEY='@PUBLIC_KEY@'
 # Where the release files are published; empty if that was not known.
 RELEASE_URL='@RELEASE_URL@'
 MIN_GLIBC=28 # the minor version of glibc 2.x that Node needs
-MAX_BYTES=500000000
+MAX_BLOCKS=1000000 # of 512 bytes; some shells count 1024
 
 usage() {
   cat <<END
@@ -103,11 +103,21 @@ fetch() {
   fail "cannot get $1 from $from" "$step"
 }
 
+# limited COMMAND...: what never ends must not fill the disk. Not every curl has a limit, and wget has none; the shell has.
+limited() {
+  (
+    ulimit -c 0
+    # It fails if there is a lower one.
+    ulimit -f "$MAX_BLOCKS" 2>/dev/null || :
+    "$@"
+  )
+}
+
 # If it fails for another reason than that the file is not there, $step becomes what to do about that.
 download() {
   again="Check the address and your network connection, and run this script again."
   if has curl; then
-    curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --max-filesize "$MAX_BYTES" \
+    limited curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --speed-limit 1000 --speed-time 60 \
       --proto '=http,https' --output "$2" "$1" && return
     case $? in
       3 | 22) ;;
@@ -115,8 +125,8 @@ download() {
       *) step=$again ;;
     esac
   elif has wget; then
-    # Without a limit: wget of BusyBox 1.35 crashes with one.
-    wget -q -O "$2" "$1" && return
+    # Without a limit of its own: wget of BusyBox 1.35 crashes with one.
+    limited wget -q -O "$2" "$1" && return
     case $? in
       # That of BusyBox knows no other code.
       1) step="Check the address, your network connection and the free space in $temporary, and run this script again." ;;
@@ -160,6 +170,7 @@ verify_checksum() {
   while read -r sum name; do
     if [ "${name#\*}" = "$1" ]; then wanted=$sum; fi
   done <"$work/SHA256SUMS"
+  case $wanted in *[!0-9a-f]*) fail "SHA256SUMS in $from has no SHA-256 for $1" "Download the release files again." ;; esac
   [ -n "$wanted" ] || fail "SHA256SUMS in $from does not list $1" "Use the install.sh and the SHA256SUMS of the same release."
   found=$(sha256 "$work/$1")
   found=${found%% *}
@@ -177,6 +188,8 @@ check_target() {
 
 # Says that the target cannot be written to before anything is downloaded.
 prepare_target() {
+  # With the umask of some containers, others could put programs there.
+  umask go-w
   if ! { mkdir -p -- "$to" && to=$(cd -- "$to" && pwd) && new=$(mktemp "$to/.devloop.XXXXXX"); }; then
     fail "cannot write to $to" "Choose a directory that you can write to: --to DIR"
   fi

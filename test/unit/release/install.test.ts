@@ -131,6 +131,35 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
       expect(error.includes(one), error).toBe(one === step);
   });
 
+  test.each(['curl', 'wget'])(
+    '%s gets no more than fits a release, however much a server sends',
+    async (program) => {
+      const release = releaseFiles({ isSigned: false });
+      const input = readFileSync(installer(release), 'utf8').replace(/^MAX_BLOCKS=\d+/m, 'MAX_BLOCKS=64');
+      writeFileSync(join(release.files, 'SHA256SUMS'), 'a'.repeat(2 ** 20));
+      const PATH = pathWith(release.tmp, [...NEEDED, SUM, program], LINUX);
+      const args = ['-s', '--', '--from', await serve(release.files), '--to', release.target];
+      const { code, error } = await shell(args, release, { input, env: { PATH } });
+      expect({ code, error }).toEqual({ code: 1, error: expect.stringContaining('the address and') });
+    },
+  );
+
+  test('prints no text of SHA256SUMS, and lets no other user write to the directory that it makes', async () => {
+    const release = releaseFiles({ isSigned: false });
+    const sums = join(release.files, 'SHA256SUMS');
+    const before = readFileSync(sums, 'utf8');
+    writeFileSync(sums, before.replaceAll(/^\w+/gm, '\x1b]0;mine\x07'));
+    const { error } = await install(release);
+    expect(error).toContain('has no SHA-256');
+    expect(error).not.toContain('\x1b');
+    writeFileSync(sums, before);
+    const command = 'umask 000; exec sh "$@"';
+    const ended = await shell(['-c', command, '-', installer(release), '--to', release.target], release);
+    expect(ended).toMatchObject({ code: 0, error: '' });
+    for (const made of [release.target, join(release.target, '..')])
+      expect(lstatSync(made).mode & 0o022).toBe(0);
+  });
+
   test('names the directory without room, and what is not installed', async () => {
     const release = releaseFiles({ isSigned: false });
     const away = await install(release, [], { env: { TMPDIR: '/none' } });
