@@ -39,12 +39,15 @@ export interface Discovery {
   /** May still be loading, since the cluster is queried at the same time. */
   facts: CheckoutFacts | Promise<CheckoutFacts>;
   emit: Emit;
+  /** Whether the API server has nothing but what the checkout declares, so that nothing there can belong to others. */
+  isAlone?: boolean;
   /** Receives the error for a port that cannot be used; by default the error is thrown. */
   onUnusablePort?: OnUnusablePort;
 }
 
 /** Finds the operator in the cluster that belongs to the checkout, and reports how. */
-export async function discover({ api, names, facts, emit, onUnusablePort }: Discovery): Promise<Target> {
+export async function discover(discovery: Discovery): Promise<Target> {
+  const { api, names, facts, emit, isAlone = false, onUnusablePort } = discovery;
   const apiServices = listApiServices(api);
   // If discovery fails first, nothing awaits these promises: their own failures must not count as unhandled.
   for (const loading of [apiServices, Promise.resolve(facts)]) loading.catch(() => {});
@@ -61,16 +64,17 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
     byUrl: urlCallsOfCheckout(await configurations, checkout),
   };
   const discovered = () => installed(api, rank(listed, checkout));
-  const choices = await chooseServices(api, listed, names, checkout);
+  const matching = await chooseServices(api, listed, names, checkout);
+  const choices = isAlone && matching.length === 0 ? await declaredServices(api, listed, names) : matching;
   const chosen = await readServices({ api, named: names.services, emit, discovered }, choices);
-  const located = await findManager(api, { listed, chosen, names }, checkout);
+  const located = await findManager(api, { listed, chosen, names, isAlone }, checkout);
   // If the user names Services, no other Service is taken over.
   if (located && names.services.length === 0)
     chosen.push(...(await otherServicesOf(api, located, { listed, chosen })));
   const manager = located && withContainer(located, chosen);
   const isNamed = names.services.length > 0 || names.deployment !== undefined;
   if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
-    throw await noWebhook(api, { listed, checkout, names, elsewhere });
+    throw await noWebhook(api, { listed, checkout, names, elsewhere, isAlone });
   const own =
     names.services.length > 0
       ? chosen
@@ -97,6 +101,7 @@ function throwError(error: DevloopError): never {
 }
 
 const IN_DIRECTORY = 'its webhooks are in this directory';
+const DECLARED = 'the manifests of this checkout declare it';
 
 async function chooseServices(
   api: ClusterApi,
@@ -123,6 +128,16 @@ async function chooseServices(
   return ranked
     .filter((one) => one.namespace === own.namespace)
     .map((one) => ({ webhooks: one, source: own === best ? (one.evidence[0] ?? '') : IN_DIRECTORY }));
+}
+
+/** The Services that webhooks call and that exist. */
+async function declaredServices(
+  api: ClusterApi,
+  listed: WebhookService[],
+  { namespace }: TargetNames,
+): Promise<Choice[]> {
+  const called = listed.filter((one) => namespace === undefined || one.namespace === namespace);
+  return (await installed(api, called)).map((webhooks) => ({ webhooks, source: DECLARED }));
 }
 
 /**
@@ -205,11 +220,12 @@ interface Search {
   checkout: CheckoutFacts;
   names: TargetNames;
   elsewhere: Unroutable;
+  isAlone: boolean;
 }
 
 async function noWebhook(
   api: ClusterApi,
-  { listed: all, checkout: facts, names: { namespace }, elsewhere: { through, byUrl } }: Search,
+  { listed: all, checkout: facts, names: { namespace }, elsewhere: { through, byUrl }, isAlone }: Search,
 ): Promise<DevloopError> {
   const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
@@ -228,7 +244,7 @@ async function noWebhook(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
-      hint: `${DEPLOY}\n${WITHOUT_CLUSTER}\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
+      hint: `${isAlone ? '' : `${DEPLOY}\n${WITHOUT_CLUSTER}\n`}If it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
     },
   );
 }

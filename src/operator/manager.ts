@@ -60,10 +60,18 @@ export function withContainer(located: LocatedManager, chosen: ChosenService[]):
   return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
 }
 
+interface Wanted {
+  listed: WebhookService[];
+  chosen: ChosenService[];
+  names: TargetNames;
+  /** Whether all workloads there are the checkout's. */
+  isAlone: boolean;
+}
+
 /** The in-cluster manager: the workload that the user named, else the one whose Pods the Service selects, else one with a similar name. */
 export async function findManager(
   api: ClusterApi,
-  { listed, chosen, names }: { listed: WebhookService[]; chosen: ChosenService[]; names: TargetNames },
+  { listed, chosen, names, isAlone }: Wanted,
   facts: CheckoutFacts,
 ): Promise<LocatedManager | undefined> {
   const service = (chosen.find((one) => !isSelectorless(one.service)) ?? chosen[0])?.service;
@@ -74,17 +82,7 @@ export async function findManager(
       source: 'named by you',
     };
   }
-  if (service === undefined) {
-    const deployments = list(api, ['Deployment'], names.namespace);
-    // If listing Deployments is forbidden, it is enough to know that no webhook Service matches.
-    const readable = facts.declaresWebhooks ? deployments.catch(noneIfForbidden) : deployments;
-    const all = await readable;
-    const answering = await answeringIn(api, all, listed, facts);
-    const found =
-      similarWorkload(all, facts, (one) => answering.includes(one)) ??
-      similarWorkload(await list(api, OTHERS, names.namespace).catch(noneIfForbidden), facts);
-    return found && { ...found, source: 'its name or image matches this checkout' };
-  }
+  if (service === undefined) return await unservedManager(api, { listed, names, isAlone }, facts);
   const { name, namespace } = service.metadata;
   if (isSelectorless(service)) {
     const workloads = [
@@ -102,6 +100,25 @@ export async function findManager(
   const behind = { service, ports: chosen.flatMap(calledPorts) };
   const best = bestOf(selected, behind, (kinds) => `selects the Pods of several ${kinds}`);
   return { ...best, source: `the best match of those that Service ${name} selects` };
+}
+
+/** The manager if no webhook Service was found. */
+async function unservedManager(
+  api: ClusterApi,
+  { listed, names, isAlone }: Omit<Wanted, 'chosen'>,
+  facts: CheckoutFacts,
+): Promise<LocatedManager | undefined> {
+  const deployments = list(api, ['Deployment'], names.namespace);
+  // If listing Deployments is forbidden, it is enough to know that no webhook Service matches.
+  const readable = facts.declaresWebhooks ? deployments.catch(noneIfForbidden) : deployments;
+  const all = await readable;
+  const answering = await answeringIn(api, all, listed, facts);
+  const others = await list(api, OTHERS, names.namespace).catch(noneIfForbidden);
+  const found =
+    similarWorkload(all, facts, (one) => answering.includes(one)) ?? similarWorkload(others, facts);
+  if (found) return { ...found, source: 'its name or image matches this checkout' };
+  const [only, ...more] = [...all, ...others];
+  return isAlone && only && more.length === 0 ? { ...only, source: ONLY } : undefined;
 }
 
 /** The workloads that answer a webhook on a path in the sources, even if other operators may serve that path, too. */
@@ -131,6 +148,8 @@ async function answeringIn(
     ),
   );
 }
+
+const ONLY = 'the only one that this checkout declares';
 
 const OTHERS: Kind[] = WORKLOAD_KINDS.filter((kind) => kind !== 'Deployment');
 

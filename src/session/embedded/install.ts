@@ -1,13 +1,15 @@
 import { pollUntil } from '../../async.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { isNotFound } from '../../cluster/api/errors.ts';
+import { isNotFound, isTransient } from '../../cluster/api/errors.ts';
+import { whileAway } from '../../cluster/api/while-away.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import { CRD, type Declared, serverNames, toInstall } from './objects.ts';
+import { CRD, type Declared, isBuiltInNamespace, serverNames, toInstall } from './objects.ts';
 
 const ESTABLISHED_MS = 10_000;
+const STARTING_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 const CERTIFICATE_DAYS = 30;
 const APPLY = {
@@ -109,11 +111,20 @@ class Installer {
     const path = await this.#kinds.pathOf(object);
     if (path === undefined) return this.say(object, 'the API server does not serve this kind');
     const options = method === 'PATCH' ? APPLY : {};
-    await this.#api.call(method, path, body, options).catch((error: unknown) => {
-      this.#io.signal.throwIfAborted();
-      if (method === 'PATCH' || !isNotFound(error)) this.say(object, messageOf(error));
-    });
+    const write = () => this.#api.call(method, path, body, options);
+    const mayPass = method === 'PATCH' ? mayBeStarting(object) : isTransient;
+    await whileAway(write, { limitMs: STARTING_MS, signal: this.#io.signal, mayPass }).catch(
+      (error: unknown) => {
+        this.#io.signal.throwIfAborted();
+        if (method === 'PATCH' || !isNotFound(error)) this.say(object, messageOf(error));
+      },
+    );
   }
+}
+
+/** Right after its start, kube-apiserver has neither its own namespaces, such as `default`, nor addresses for Services. */
+function mayBeStarting({ metadata: { namespace = 'default' } }: Declared): (error: unknown) => boolean {
+  return (error) => isTransient(error) || (isNotFound(error) && isBuiltInNamespace(namespace));
 }
 
 interface ResourceList {

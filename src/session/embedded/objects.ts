@@ -20,8 +20,12 @@ const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 /** What a program such as envsubst would fill in. */
 const VARIABLE = /\$\{\w+[^}]*\}/;
 const HOOK = 'helm.sh/hook';
-/** These are there without being created. */
-const BUILT_IN = /^(?:default|kube-.*)$/;
+const BUILT_IN = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+/** kube-apiserver creates these itself. */
+export function isBuiltInNamespace(name: string): boolean {
+  return BUILT_IN.includes(name);
+}
 
 export function isWebhookConfiguration({ kind = '' }: Declared): boolean {
   return LAST.includes(kind);
@@ -87,7 +91,7 @@ function missingNamespaces(objects: readonly Declared[]): Declared[] {
   const declared = objects.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
   const used = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
   return [...used]
-    .filter((name) => !declared.includes(name) && !BUILT_IN.test(name))
+    .filter((name) => !declared.includes(name) && !isBuiltInNamespace(name))
     .map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
 }
 

@@ -140,7 +140,8 @@ async function lookUp(
   try {
     const { deployments } = options;
     const names = { ...wanted, deployments, alsoPause: alsoPause(context) };
-    return pausedBy(context.settings.pause.value, await discover({ api, names, facts, emit }));
+    const isAlone = options.embedded !== undefined;
+    return pausedBy(context.settings.pause.value, await discover({ api, names, facts, emit, isAlone }));
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const named = namespaceOf(wanted);

@@ -87,6 +87,26 @@ describe('the operator of the checkout', () => {
     });
   });
 
+  it('is all that an API server has which was made for the checkout, whatever its names and paths', async () => {
+    const hooks = { namespace: 'default', service: 'hooks', deployment: 'gate' };
+    install(cluster, { ...hooks, webhooks: [{ path: '/mutate', group: '' }] });
+    const facts = checkoutFacts([], ['/mutate'], ['shop']);
+    const found = discover({
+      ...{ api: cluster.api, names: { services: [] }, facts },
+      ...{ emit() {}, isAlone: true },
+    });
+    expect(names(await found)).toEqual({ services: ['default/hooks'], deployment: 'gate' });
+    await expect(find(facts)).rejects.toMatchObject({ code: 'target.no-webhook' });
+    cluster = clusterWithTable();
+    install(cluster, { ...hooks, webhooks: [] });
+    const alone = discover({
+      ...{ api: cluster.api, names: { services: [] }, facts },
+      ...{ emit() {}, isAlone: true },
+    });
+    expect(names(await alone)).toEqual({ services: [], deployment: 'gate' });
+    await expect(find(facts)).rejects.toMatchObject({ code: 'target.no-webhook' });
+  });
+
   it('is found by paths of a group below x-k8s.io, which is for projects', async () => {
     const webhooks = [{ path: '/mutate-kueue-x-k8s-io-v1beta1-workload', group: 'kueue.x-k8s.io' }];
     install(cluster, {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClusterApi } from '../../../../src/cluster/api/client.ts';
+import { ApiError } from '../../../../src/cluster/api/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { install } from '../../../../src/session/embedded/install.ts';
 import type { Declared } from '../../../../src/session/embedded/objects.ts';
@@ -14,7 +15,7 @@ const hook = (name: string, path = '/a') =>
   });
 
 /** The writes to an API server that serves these kinds, as `PATCH resource/name`, and what is said. */
-async function installed(declared: Declared[]) {
+async function installed(declared: Declared[], refusals: (ApiError | undefined)[] = []) {
   const writes: string[] = [];
   const codes: string[] = [];
   const resources = ['Namespace', 'Service', 'Deployment', 'ConfigMap', 'ValidatingWebhookConfiguration'].map(
@@ -23,6 +24,8 @@ async function installed(declared: Declared[]) {
   const call = async (method: string, path: string) => {
     if (method === 'GET') return { resources };
     writes.push(`${method} ${path.replace('/api/v1/', '')}`);
+    const refusal = refusals.shift();
+    if (refusal) throw refusal;
   };
   const { update } = await install(partly<ClusterApi>({ call: call as ClusterApi['call'] }), declared, {
     signal: new AbortController().signal,
@@ -92,4 +95,21 @@ test('a Service that is new, and what is left out, is said once', async () => {
   expect(codes()).toEqual(['manifests.new-service', 'embedded.left-out']);
   await update(all);
   expect(codes()).toEqual([]);
+});
+
+test('what an API server that has just started refuses is written again: its own namespaces and the addresses of Services come a moment later', async () => {
+  const inDefault = [{ ...service('hooks'), metadata: { name: 'hooks', namespace: 'default' } }];
+  const noNamespace = new ApiError('namespaces "default" not found', 404, 'NotFound');
+  const noAddress = new ApiError('failed to allocate a serviceIP: range is full', 500, 'InternalError');
+  const { writes, codes } = await installed(inDefault, [noNamespace, noAddress]);
+  expect(writes()).toEqual(Array(3).fill('PATCH service/hooks'));
+  expect(codes()).toEqual([]);
+});
+
+test('any other namespace that no manifest has is created, and one that is still missing is said', async () => {
+  const other = [{ ...service('hooks'), metadata: { name: 'hooks', namespace: 'kube-hooks' } }];
+  const missing = new ApiError('namespaces "kube-hooks" not found', 404, 'NotFound');
+  const { writes, codes } = await installed(other, [undefined, missing]);
+  expect(writes()).toEqual(['PATCH namespace/kube-hooks', 'PATCH service/hooks']);
+  expect(codes()).toEqual(['embedded.left-out']);
 });
