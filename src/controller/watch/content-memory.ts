@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { COARSE_CLOCK_MS } from '../../checkout/files.ts';
 import { isGenerated } from './filter.ts';
 
 export interface ContentChange {
@@ -50,6 +51,10 @@ export function createContentMemory(structureOf = (_path: string, _content: stri
       return changes.filter((change) => change !== undefined);
     },
   };
+}
+
+export function isLate({ modifiedMs }: Pick<ContentChange, 'modifiedMs'>, sinceMs: number): boolean {
+  return modifiedMs > sinceMs - COARSE_CLOCK_MS;
 }
 
 async function read(file: string): Promise<{ content: string; modifiedMs: number } | undefined> {

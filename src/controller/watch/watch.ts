@@ -1,7 +1,6 @@
 import { sleep } from '../../async.ts';
-import { COARSE_CLOCK_MS } from '../../checkout/files.ts';
-import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
-import { type WatchedDirectories, watchDirectories } from './directories.ts';
+import { type ContentChange, type ContentMemory, createContentMemory, isLate } from './content-memory.ts';
+import { followDirectories } from './new-directories.ts';
 import { both, filesOf, isGuess, readScope, type WatchScope, type WatchTarget } from './scope.ts';
 
 export interface WatchOptions {
@@ -72,12 +71,8 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const note = inBatches(signal, freshLater(isFresh, look, signal));
   const onPath = (path: string) => scope.counts(path) && note(path);
   const onBack = async (directories: string[]) => (await filesOf({ ...scope, directories })).forEach(note);
-  const onDirectory = (path: string): void =>
-    void takeIn(path, () => ({ scope, watched }))
-      .then(onBack)
-      .catch(() => {});
-  const handlers = { onPath, onDirectory, onBack, onError: options.onError };
-  const watched = await watchDirectories(scope, handlers, signal);
+  const handlers = { onPath, onBack, onError: options.onError };
+  const watched = await followDirectories(() => scope, handlers, { sinceMs: options.sinceMs, signal });
   report(await writtenSince(options.sinceMs, first), performance.now());
 
   /** After a structural change, the list of files may be out of date. */
@@ -94,10 +89,12 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       if (!(stale || (partial && succeeded)) || signal.aborted) return;
       stale = false;
       const before = new Set(scope.directories);
+      const fromMs = Date.now();
       const listed = await readScope(options.cwd, options.target, signal);
       partial = !succeeded || isGuess(listed);
       scope = partial ? both(scope, listed) : listed;
-      void watched.add(scope.directories.filter((directory) => !before.has(directory)));
+      const more = scope.directories.filter((directory) => !before.has(directory));
+      void watched.add(more, fromMs);
       // The content of files that were not watched before is remembered.
       const files = (await filesOf(scope)).filter((file) => !memory.has(file));
       await look(files, performance.now(), (change) => isLate(change, sinceMs));
@@ -123,20 +120,6 @@ function createTurns(): (work: () => Promise<void>) => Promise<void> {
     last = next.catch(() => {});
     return next;
   };
-}
-
-/** Watches a new directory and those below it, if they count; what is made there before they are watched is found afterwards. */
-async function takeIn(
-  directory: string,
-  now: () => { scope: WatchScope; watched: WatchedDirectories },
-): Promise<string[]> {
-  const below = async (): Promise<string[]> => (await now().scope.takeIn?.(directory)) ?? [];
-  const found = await below();
-  if (found.length === 0) return [];
-  await now().watched.add(found);
-  const more = (await below()).filter((one) => !found.includes(one));
-  if (more.length > 0) await now().watched.add(more);
-  return [...found, ...more];
 }
 
 type Look = (files: string[], at: number) => Promise<void>;
@@ -167,10 +150,6 @@ async function writtenSince(sinceMs: number, { scope, memory, read }: FirstLook)
 async function unread(reading: Promise<WatchScope>): Promise<FirstLook> {
   const scope = await reading;
   return { scope, memory: createContentMemory(scope.sources?.structureOf), read: [] };
-}
-
-function isLate({ modifiedMs }: ContentChange, sinceMs: number): boolean {
-  return modifiedMs > sinceMs - COARSE_CLOCK_MS;
 }
 
 function reportNews(

@@ -157,6 +157,31 @@ test('a new directory below what is embedded, and a file in it, count', async ()
   await expectChanges(['cmd/texts/de/hello.txt', 'cmd/texts/fr/hello.txt'], 'cmd/mark.go');
 });
 
+test('a directory that is made below what is embedded before that is watched counts, at the start and after a refresh', async () => {
+  const embedding = (name: string) =>
+    `package ${name}\n\nimport "embed"\n\n//go:embed texts/*\nvar files embed.FS\n`;
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'cmd/main.go': `${embedding('main')}\nfunc main() { _ = files }\n`,
+    'cmd/texts/en/hello.txt': 'hello',
+    'a/a.go': embedding('a'),
+    'a/texts/en/hello.txt': 'hello',
+  });
+  const list = sourcesOf(directory, { goPackage: './cmd' });
+  const sources = async (signal: AbortSignal) => {
+    const listed = await list(signal);
+    const last = listed.directories.includes(join(directory, 'a')) ? 'a' : 'cmd';
+    await put(directory, `${last}/texts/de/deep/hello.txt`, 'hallo');
+    return listed;
+  };
+  const { watcher, seen } = await watchIn(directory, { sources }, Date.now());
+  await expect.poll(() => seen.flat()).toContain('cmd/texts/de/deep/hello.txt');
+  await put(directory, 'cmd/more.go', 'package main\n\nimport _ "example.com/operator/a"\n');
+  await expect.poll(() => seen.flat()).toContain('cmd/more.go');
+  await watcher.refresh({ sinceMs: Date.now(), succeeded: true });
+  await expect.poll(() => seen.flat()).toContain('a/texts/de/deep/hello.txt');
+});
+
 test('embedded files and local replacements count', async () => {
   const { write, changesAre } = await watchGo({
     'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n`,
