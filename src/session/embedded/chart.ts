@@ -4,7 +4,7 @@ import { DevloopError } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
 import type { ToolResult } from '../../machine/tool.ts';
-import { bothEnds } from '../../phrases.ts';
+import { bothEnds, shellWord } from '../../phrases.ts';
 import type { Io } from '../context/options.ts';
 import type { Declared } from './objects.ts';
 import { objectsIn } from './yaml.ts';
@@ -55,8 +55,8 @@ export async function renderChart(
   if (result?.code !== 0)
     throw new DevloopError(
       'embedded.manifests',
-      `The chart cannot be rendered (helm template ${chart}):\n${whyNot(result)}`,
-      { hint: `helm template ${chart}` },
+      `The chart ${chart} cannot be rendered:\n${whyNot(result)}`,
+      { hint: `helm template ${shellWord(`./${chart}`)}` },
     );
   return (await objectsIn(result.stdout, chart)).map((object) =>
     object.metadata.namespace !== undefined || CLUSTER_WIDE.has(object.kind ?? '')
