@@ -1,16 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../async.ts';
 import type { Work } from '../cluster/work.ts';
 import { messageOf } from '../errors.ts';
 import { rereadCalls } from '../operator/webhooks.ts';
 import { type FoundPair, findKeyPair, type KeyPairSearch, type KeyPairs } from './key-pairs.ts';
 import { distrustWarnings, notRefreshed } from './trust.ts';
 
+export interface Following extends Pick<Work, 'emit' | 'signal'> {
+  /** Returns a signal that aborts when it is time to look at once; if absent, devloop looks every few seconds. */
+  next?: () => AbortSignal;
+}
+
 /** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. Warns about callers that no longer trust them. */
 export async function followKeyPairs(
   search: KeyPairSearch,
   pairs: KeyPairs,
   use: (serverName: string, renewed: FoundPair) => Promise<void>,
-  work: Pick<Work, 'emit' | 'signal'>,
+  work: Following,
 ): Promise<void> {
   await Promise.all(
     search.target.services.map(async (service) => {
@@ -38,13 +43,15 @@ export async function followKeyPair(
   first: FoundPair,
   find: () => Promise<FoundPair>,
   use: (renewed: FoundPair) => Promise<unknown>,
-  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+  { emit, signal, next = () => signal }: Following,
 ): Promise<void> {
   let current = contentOf(first);
   let reported = '';
-  while (!signal.aborted) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+  for (let sooner = next(); ; ) {
+    await sleep(LOOK_EVERY_MS, AbortSignal.any([signal, sooner]));
     if (signal.aborted) return;
+    // What changes from here on may be missed by this look.
+    sooner = next();
     try {
       current = await useRenewed(current, find, use, signal);
       reported = '';

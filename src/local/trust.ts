@@ -71,7 +71,8 @@ export function trustedCas({ calls }: TargetService): string {
     .join('');
 }
 
-function bundlesOf(calls: WebhookCall[]): Pick<WebhookCall, 'from' | 'caBundle'>[] {
+/** Each caBundle of each caller once. */
+export function bundlesOf(calls: WebhookCall[]): Pick<WebhookCall, 'from' | 'caBundle'>[] {
   const all = calls.map(
     ({ from, caBundle }) => [`${describe(from)} ${caBundle}`, { from, caBundle }] as const,
   );

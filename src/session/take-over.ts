@@ -5,7 +5,6 @@ import type { PausingManager } from '../cluster/takeover/pause/pause.ts';
 import { ENDED_SECONDS } from '../cluster/takeover/pause/waits.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor, type Supervisor } from '../controller/supervisor.ts';
-import type { KeyPairs } from '../local/key-pairs.ts';
 import type { CrdFields } from '../operator/crd-fields.ts';
 import type { Target, TargetService } from '../operator/target.ts';
 import { describe } from '../report/object-name.ts';
@@ -16,6 +15,7 @@ import { type GuardedScope, startGuard } from './guard/guard.ts';
 import { watchedSlices } from './guard/late-slices.ts';
 import { type GuardedObject, watchedObject } from './guard/react.ts';
 import { noticeUninstall } from './guard/uninstall.ts';
+import { ChangedBundles, followRenewals } from './renewals.ts';
 import { type CutOver, cutOver, followReconnects } from './route/cut-over.ts';
 import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
@@ -24,7 +24,7 @@ import { createServedGate, type ServedGate } from './route/served-gate.ts';
 import { routeWorkOf } from './route-work.ts';
 import type { Guest, RunningSession } from './running.ts';
 import { serve } from './serve.ts';
-import { prepareLocally } from './start/controller.ts';
+import { type LocalParts, prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
 import { followElection } from './start/election.ts';
 import { followManager } from './start/follow-manager.ts';
@@ -78,14 +78,13 @@ export async function takeOver(session: RunningSession): Promise<void> {
   await pauseReconcilers(session);
   for (const { apply } of session.plan.webhookTime) await apply(work);
   const pausing = await replaceManager(session, {
-    point: (isCalm) => pointServices(session, pairs, { gate, isCalm }),
+    point: (isCalm) => pointServices(session, { pairs, keyPairDirectories }, { gate, isCalm }),
     start,
   });
   if (route) await leases.announce(route.route);
   await announceReady(session, pausing);
   const serving = serve(session, {
-    ...{ work, pairs, keyPairDirectories, kubeconfig, called: () => session.called, route, supervisor },
-    replanning,
+    ...{ work, pairs, kubeconfig, supervisor, replanning },
     gate: gate ?? debug?.gate,
   });
   await (session.guest ? attended(session, session.guest, serving) : serving);
@@ -248,7 +247,7 @@ async function holdAndOpen(session: RunningSession): Promise<void> {
 
 async function pointServices(
   session: RunningSession,
-  pairs: KeyPairs,
+  parts: Pick<LocalParts, 'pairs' | 'keyPairDirectories'>,
   { gate, isCalm }: { gate: ServedGate | undefined; isCalm: Promise<void> },
 ): Promise<CutOver> {
   const { work, answered, standing, followers, writers, ending } = session;
@@ -257,19 +256,22 @@ async function pointServices(
   const routeWork = routeWorkOf(session);
   const end = (error: unknown): void => ending.abort(error);
   const noticed = noticeUninstall(work, end);
+  const bundles = new ChangedBundles(session.called);
   const onCalls = (services: TargetService[]): void => {
     const calls = services.flatMap((service) => service.calls);
     answered.recorder.name(calls);
     noticed(calls);
     gate?.called(services);
     session.called = services;
+    bundles.observe(services);
   };
   const onFields = (crds: CrdFields[]): void => answered.recorder.define(crds);
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, onFields, isCalm }));
-  const cuttingOver = cutOver(routeWork, route, pairs);
+  const cuttingOver = cutOver(routeWork, route, parts.pairs);
   followers.use(followReconnects(routeWork, route, cuttingOver));
   writers.use(startGuard(work, guardedSlices(session.target, route), end));
   const { cleared } = await cuttingOver;
+  followers.use(followRenewals(session, { ...parts, route, next: () => bundles.next }));
   writers.defer(() => cleared.catch(() => {}));
   writers.use(startGuard(work, guardedPointers(session, route), end));
   return { cleared };

@@ -69,11 +69,13 @@ export function toInstall(declared: readonly Declared[], pair: KeyPair | undefin
   const kept = declared.filter(
     (object) => whyNot(object) === undefined && !CERT_MANAGER.test(object.apiVersion ?? ''),
   );
-  const objects = [...structuredClone(kept), ...missingNamespaces(kept)];
+  const secrets = pair ? secretsFor(declared, pair) : [];
+  const filled = new Set(secrets.map(({ metadata }) => keyOf(metadata)));
+  const others = kept.filter((one) => !(isSecret(one) && filled.has(keyOf(one.metadata))));
+  const objects = [...structuredClone(others), ...missingNamespaces(kept)];
   if (pair)
     for (const config of clientConfigs(objects))
       if (config.service) config.caBundle = base64(pair.certificate);
-  const secrets = pair ? secretsFor(declared, pair) : [];
   const stages = Map.groupBy([...objects, ...secrets], stageOf);
   return { objects: [0, 1, 2, 3].flatMap((stage) => [stages.get(stage) ?? []]), leftOut };
 }
@@ -118,11 +120,14 @@ export function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
   });
 }
 
-/** The Secrets that certificates would fill, and those that the manager mounts as its key pair and no manifest has. */
+/**
+ * The Secrets that certificates would fill, and those that the manager mounts as its key pair and no manifest has, or only without content,
+ * because the manager fills it.
+ */
 function secretsFor(declared: readonly Declared[], pair: KeyPair): Declared[] {
   const wanted = [...declared.flatMap(issued), ...declared.flatMap(mounted)];
   const own = new Set(
-    declared.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => keyOf(metadata)),
+    declared.filter((one) => isSecret(one) && !isEmpty(one)).map(({ metadata }) => keyOf(metadata)),
   );
   const missing = new Map(wanted.filter((one) => !own.has(keyOf(one))).map((one) => [keyOf(one), one]));
   const data = {
@@ -135,6 +140,14 @@ function secretsFor(declared: readonly Declared[], pair: KeyPair): Declared[] {
     metadata,
     data,
   }));
+}
+
+function isSecret({ kind }: Declared): boolean {
+  return kind === 'Secret';
+}
+
+function isEmpty({ data, stringData }: Declared): boolean {
+  return Object.keys({ ...(data ?? {}), ...(stringData ?? {}) }).length === 0;
 }
 
 interface Place {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { FoundPair } from '../../../src/local/key-pairs.ts';
-import { useKeyPair } from '../../../src/session/serve.ts';
+import { useKeyPair } from '../../../src/session/renewals.ts';
 
 it('a renewed key pair is presented to kube-apiserver although its files cannot be written', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-pair-'));

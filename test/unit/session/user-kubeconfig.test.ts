@@ -47,7 +47,7 @@ it('up prints the variable once reviews can arrive', async () => {
   const facts = { groups: new Set() };
   const session = { context, target, plan: { pause: [] }, facts, files: {}, options: {}, io: {} };
   const work = { emit, signal: ended };
-  const serving = { work, pairs: new Map(), called: () => [], kubeconfig: ['/s/kubeconfig', '/my config'] };
+  const serving = { work, pairs: new Map(), kubeconfig: ['/s/kubeconfig', '/my config'] };
   await serve(session as never, serving as never);
   const [, printed] = events;
   expect(printed).toEqual({ type: 'controller.kubeconfig', files: ['/s/kubeconfig', '/my config'] });

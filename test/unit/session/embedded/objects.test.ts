@@ -101,3 +101,14 @@ test('a Secret that the checkout has is its own, and without calls nothing is si
     ).objects.flat(),
   ).toEqual([]);
 });
+
+test('a Secret without content is for the manager to fill, and exists with a key pair where it is mounted', () => {
+  const empty = object('Secret', 'webhook-server-cert', { stringData: {} });
+  const unmounted = object('Secret', 'other-certs');
+  const secrets = toInstall([...MANIFESTS, empty, unmounted], PAIR)
+    .objects.flat()
+    .filter(({ kind }) => kind === 'Secret');
+  const named = (name: string) => secrets.filter(({ metadata }) => metadata.name === name);
+  expect(named('webhook-server-cert')).toMatchObject([{ data: { 'tls.crt': base64('CERT') } }]);
+  expect(named('other-certs')).toEqual([unmounted]);
+});
