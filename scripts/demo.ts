@@ -11,7 +11,16 @@ import { commitAll } from './demo/commit.ts';
 import { openContext } from './demo/context.ts';
 import { openEmbedded } from './demo/embedded.ts';
 import { shareBuilds } from './demo/go-settings.ts';
-import { forget, keepHints, kept, keptAnyway, remember, removeCheckout, stopKept } from './demo/kept.ts';
+import {
+  forget,
+  forgetGone,
+  keepHints,
+  kept,
+  keptAnyway,
+  remember,
+  removeCheckout,
+  stopKept,
+} from './demo/kept.ts';
 import { createLogs } from './demo/logs.ts';
 import { createNarrator } from './demo/narrator.ts';
 import { keptOnDisk } from './demo/on-disk.ts';
@@ -71,11 +80,7 @@ async function stop(): Promise<void> {
 async function demo(options: DemoOptions, logs: Stage['logs']): Promise<void> {
   const { signal } = leaving;
   await shareBuilds();
-  const old = await kept();
-  if (old && options.keep)
-    throw new Refusal(
-      `your account already has a kept demo. To delete it, with your edits in ${old.checkout}: npm run demo -- --stop\nTo use it, in any terminal:\n${keepHints(old)}`,
-    );
+  if (options.keep) await requireNoneKept();
   const started = performance.now();
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Refusal('devloop is not built: npm run build');
   await using stack = new AsyncDisposableStack();
@@ -108,6 +113,17 @@ async function demo(options: DemoOptions, logs: Stage['logs']): Promise<void> {
     `\nThat was devloop, in ${seconds(begun, ended)} s, after ${seconds(started, begun)} s for ${before}.`,
   );
   narrator.say(await end(options, cluster));
+}
+
+async function requireNoneKept(): Promise<void> {
+  const old = await kept();
+  if (old === undefined) return;
+  const gone = await forgetGone(old);
+  if (gone === undefined)
+    throw new Refusal(
+      `your account already has a kept demo. To delete it, with your edits in ${old.checkout}: npm run demo -- --stop\nTo use it, in any terminal:\n${keepHints(old)}`,
+    );
+  narrator.say(gone);
 }
 
 async function open(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -29,8 +30,7 @@ export async function kept(): Promise<Kept | undefined> {
 export async function stopKept(): Promise<string> {
   const one = await kept();
   if (one === undefined) return 'There is no kept demo.';
-  const sessions = await localSessions(await thisMachine(process.env));
-  if (sessions.some(({ checkout }) => checkout === one.checkout))
+  if (await hasSession(one))
     throw new Refusal(
       `devloop up still runs in ${one.checkout}. End it with Ctrl-C, then stop the demo again.`,
     );
@@ -38,9 +38,31 @@ export async function stopKept(): Promise<string> {
   await removeCheckout(one.checkout);
   await forget();
   if (one.clusterDirectory !== undefined) return 'The cluster is stopped and the checkout removed.';
-  return one.context === undefined
-    ? 'The checkout is removed.'
-    : `The checkout is removed. To remove the sample operator from your cluster: make -C ${shellWord(join(ROOT, 'examples/application-operator'))} undeploy`;
+  return `The checkout is removed.${undeploying(one)}`;
+}
+
+/**
+ * Forgets a kept demo of which nothing is left on this machine, such as one in /tmp after a restart. Returns what to say about that;
+ * undefined if something is left.
+ */
+export async function forgetGone(one: Kept): Promise<string | undefined> {
+  const places = [one.checkout, ...(one.clusterDirectory === undefined ? [] : [one.clusterDirectory])];
+  if (places.some((place) => existsSync(place)) || (await hasSession(one))) return undefined;
+  await removeCheckout(one.checkout);
+  await forget();
+  return `The demo that was kept in ${one.checkout} is gone, so it is forgotten.${undeploying(one)}`;
+}
+
+async function hasSession(one: Kept): Promise<boolean> {
+  const sessions = await localSessions(await thisMachine(process.env));
+  return sessions.some(({ checkout }) => checkout === one.checkout);
+}
+
+function undeploying({ context }: Kept): string {
+  const sample = join(ROOT, 'examples/application-operator');
+  return context === undefined
+    ? ''
+    : ` To remove the sample operator from your cluster: make -C ${shellWord(sample)} undeploy`;
 }
 
 /** With what `devloop up --embedded` has kept of it. */

@@ -20,21 +20,44 @@ import { placeOf } from '../../../src/session/embedded/place.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const EDITED = 'internal/webhook/v1/application_webhook.go';
 
-it('forgets a kept checkout that is already gone', () => {
+/** The record of a kept demo, in a state directory of its own. */
+function recordKept(more: { clusterDirectory?: string; context?: string } = {}) {
   const state = mkdtempSync(join(tmpdir(), 'devloop-kept-'));
   onTestFinished(() => rmSync(state, { recursive: true }));
   const record = join(state, 'kube-devloop/demo.json');
   mkdirSync(dirname(record));
-  writeFileSync(record, JSON.stringify({ checkout: join(state, 'gone') }));
-  const script = "import('./scripts/demo/kept.ts').then(async (it) => console.log(await it.stopKept()))";
-  const env = { ...process.env, XDG_STATE_HOME: state };
-  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
-    cwd: ROOT,
-    env,
-    encoding: 'utf8',
-  });
+  const checkout = join(state, 'gone');
+  writeFileSync(record, JSON.stringify({ checkout, ...more }));
+  return { record, checkout, env: { ...process.env, XDG_STATE_HOME: state } };
+}
+
+function calling(call: string, env: NodeJS.ProcessEnv): { stdout: string; stderr: string } {
+  const script = `import('./scripts/demo/kept.ts').then(async (it) => console.log(await it.${call}))`;
+  return spawnSync(process.execPath, ['-e', script], { cwd: ROOT, env, encoding: 'utf8' });
+}
+
+it('forgets a kept checkout that is already gone', () => {
+  const { record, env } = recordKept();
+  const { stdout, stderr } = calling('stopKept()', env);
   expect(stdout, stderr).toContain('The checkout is removed.');
   expect(existsSync(record)).toBe(false);
+});
+
+it('forgets a kept demo of which nothing is left before another one is kept, and only then', () => {
+  const { record, checkout, env } = recordKept({ context: 'mine' });
+  mkdirSync(checkout);
+  const ask = 'forgetGone(await it.kept())';
+  expect(calling(ask, env).stdout).toBe('undefined\n');
+  expect(existsSync(record)).toBe(true);
+  rmSync(checkout, { recursive: true });
+  const { stdout, stderr } = calling(ask, env);
+  expect(stdout, stderr).toContain(checkout);
+  expect(stdout).toContain(' undeploy');
+  expect(existsSync(record)).toBe(false);
+
+  const withCluster = recordKept({ clusterDirectory: tmpdir() });
+  expect(calling(ask, withCluster.env).stdout).toBe('undefined\n');
+  expect(existsSync(withCluster.record)).toBe(true);
 });
 
 function listKept(env: Record<string, string>): { stdout: string; stderr: string } {
