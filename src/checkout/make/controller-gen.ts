@@ -7,6 +7,8 @@ import { withoutQuotes, wordsOf } from './words.ts';
 export interface ManifestGeneration {
   /** `manifests` in most Makefiles. */
   target: string;
+  /** The target that writes DeepCopy methods, `generate` in most Makefiles; undefined if there is none, or it is the same. */
+  codeTarget: string | undefined;
   /** Before its arguments: a path as the Makefile has it, or a command of the go tool. */
   program: { file: string } | { go: string[] };
   /** The version that the Makefile installs; undefined if it names none. */
@@ -30,6 +32,8 @@ const GENERATORS = ['crd', 'rbac', 'webhook'] as const;
 /** No value is a path, because rbac writes to a file that its option names. Only a header is read from one, in the checkout. */
 const OPTION =
   /^(crd|rbac|webhook)(?::(?:headerFile=(?!\/|[^,]*\.\.)[\w./-]+(?:,|$)|(?!headerFile=)[\w=.:{}-]+(?:,|$))*)?$/;
+/** The generator of DeepCopy methods. */
+const CODE = /^object(?::|$)/;
 /** Sources of the checkout only. */
 const PATHS = /^(?!.*[=/;,{]\.\.(?:[/;,}]|$))paths=(?!\/)[\w./{},;-]+$/;
 const OUTPUT = /^output(?::(crd|rbac|webhook))?:(?:artifacts:config|dir)=(.+)$/;
@@ -59,8 +63,10 @@ export function manifestGeneration(makefile: string): ManifestGeneration | undef
   const { program, version } = writing[0]!;
   const named = VERSIONS.map((name) => variables.get(name)).find((one) => VERSION.test(one ?? ''));
   const commands = rules.find(({ target }) => target === rule.target)!.commands;
+  const code = found.find(({ runs }) => runs.some((run) => run?.words.some((word) => CODE.test(word))));
+  const codeTarget = code?.target === rule.target ? undefined : code?.target;
   return {
-    ...{ target: rule.target, program, version: version ?? named },
+    ...{ target: rule.target, codeTarget, program, version: version ?? named },
     calls: calls.filter((call) => call !== undefined),
     isWhole: commands.every((command) => runOf(command) !== undefined || HARMLESS.test(command)),
   };
@@ -116,7 +122,7 @@ function unquoted(word: string): string {
 
 function callOf(words: string[]): GenerationCall | undefined {
   // DeepCopy methods are sources, and those of a checkout are its own.
-  const rest = words.filter((word) => !/^object(?::|$)/.test(word));
+  const rest = words.filter((word) => !CODE.test(word));
   const given = new Map<string, string>();
   const kept: string[] = [];
   for (const word of rest) {

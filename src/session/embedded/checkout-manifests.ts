@@ -51,7 +51,7 @@ export class CheckoutManifests {
     const whyNot = generating && isStale ? await this.#generate(generating, isMissing, old) : undefined;
     return await this.render().catch((error: unknown) => {
       if (isMissing && whyNot !== undefined && error instanceof DevloopError)
-        throw notThere(whyNot, generating!.advice(this.#io, `${generating!.command} generate`));
+        throw notThere(whyNot, generating!.adviceForAll(this.#io));
       throw error;
     });
   }
@@ -85,7 +85,7 @@ export class CheckoutManifests {
     old: { generator: string; directory: string }[],
   ): Promise<string | undefined> {
     const { emit } = this.#io;
-    const { command } = generating;
+    const command = generating.advice(this.#io);
     const found = await generating.program(this.#io);
     if ('why' in found) {
       // Other code with markers is edited all the time.

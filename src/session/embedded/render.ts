@@ -7,7 +7,7 @@ import { runWithin } from '../../machine/limited-tool.ts';
 import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Io } from '../context/options.ts';
-import { type Generated, overlay } from '../generated/generate.ts';
+import { type Generated, Generating, overlay } from '../generated/generate.ts';
 import { chartOf, RENDER_MS, renderChart, whyNot } from './chart.ts';
 import { type Declared, isWebhookConfiguration } from './objects.ts';
 import { plainObjects } from './plain.ts';
@@ -98,12 +98,12 @@ async function kustomized(
   from: RenderedFrom,
   io: Io,
 ): Promise<{ objects: Declared[]; added?: Added }> {
-  const { root, generated, assets } = from;
+  const { root, generated } = from;
   await using copies = new AsyncDisposableStack();
   const copy = async (): Promise<string> =>
     copies.adopt(await overlay(from, directory), (place) => rm(place, { recursive: true, force: true }));
   const place = generated === undefined ? root : await copy();
-  const objects = await objectsIn(await kustomize(join(place, directory), assets, io), directory);
+  const objects = await objectsIn(await kustomize(join(place, directory), from, io), directory);
   const webhooks = join(dirname(directory), 'webhook');
   const isLeftOut =
     !objects.some(isWebhookConfiguration) &&
@@ -112,7 +112,7 @@ async function kustomized(
   if (!isLeftOut) return { objects };
   const more = generated === undefined ? await copy() : place;
   await addWebhooks(join(more, directory));
-  const all = await objectsIn(await kustomize(join(more, directory), assets, io), directory);
+  const all = await objectsIn(await kustomize(join(more, directory), from, io), directory);
   return { objects: all, added: { directory, webhooks } };
 }
 
@@ -129,7 +129,8 @@ async function addWebhooks(directory: string): Promise<void> {
   await writeFile(file, stringify({ ...read, resources, ...(patches.length > 0 && { patches }) }));
 }
 
-async function kustomize(directory: string, assets: string, { env, signal, cwd }: Io): Promise<string> {
+async function kustomize(directory: string, { root, assets }: RenderedFrom, io: Io): Promise<string> {
+  const { env, signal, cwd } = io;
   const own = join(assets, 'kubectl');
   const found = findProgram('kubectl', env.PATH);
   const kubectl = 'path' in found ? found.path : isFile(own) ? own : undefined;
@@ -144,10 +145,11 @@ async function kustomize(directory: string, assets: string, { env, signal, cwd }
   const result = await runWithin(RENDER_MS, [...command, directory], { cwd, env, signal });
   if (result?.code === 0) return result.stdout;
   const shown = join(basename(dirname(directory)), basename(directory));
+  const hint = (await Generating.of(root))?.adviceForAll(io);
   throw new DevloopError(
     'embedded.manifests',
     `The manifests cannot be rendered (${command.slice(1).join(' ')} ${shown}):\n${whyNot(result)}`,
-    { hint: 'make manifests generate' },
+    hint === undefined ? {} : { hint },
   );
 }
 

@@ -61,6 +61,12 @@ export class Generating {
     return 'path' in findProgram('go', env.PATH) ? command : 'Install Go from https://go.dev/dl';
   }
 
+  /** What the user does in a checkout in which nothing has been generated yet. */
+  adviceForAll(io: Pick<Io, 'env'>): string {
+    const { codeTarget } = this.#generation;
+    return this.advice(io, [this.command, ...(codeTarget === undefined ? [] : [codeTarget])].join(' '));
+  }
+
   /** What has to be generated, judging by the times of the files. */
   age(): ReturnType<ManifestSources['age']> {
     return this.sources.age(this.#generation);

@@ -33,7 +33,7 @@ export async function noticeStale(place: Place, io: StaleIo): Promise<void> {
         notice('manifests.maybe-old', {
           directories: types,
           why: found.why,
-          command: generating.command,
+          command: generating.advice(io),
         }),
       );
   } catch (error) {

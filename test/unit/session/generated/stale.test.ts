@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, utimes } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -17,7 +17,7 @@ function crd(...fields: string[]): string {
 }
 
 /** What is said of a checkout whose code has these fields, and whose CRD has others. */
-async function said(code: string[], before: string[] | undefined) {
+async function said(code: string[], before: string[] | undefined, hasGo = true) {
   const root = await directoryWith({
     Makefile: 'manifests:\n\tcontroller-gen crd paths=./...\n',
     'shop.go': 'package v1\n\n// +kubebuilder:object:root=true\ntype Shop struct{}\n',
@@ -28,11 +28,12 @@ async function said(code: string[], before: string[] | undefined) {
     'for word; do case $word in output:*) place=$(echo "$word" | cut -d"\\"" -f2); esac; done\nmkdir -p "$place" && cp tools/crd.yaml "$place/shops.yaml"\n';
   const program = await put(root, 'tools/controller-gen', `#!/bin/sh\n${script}`);
   await chmod(program, 0o755);
+  if (!hasGo) await rm(program);
   if (before) await utimes(join(root, FILE), new Date(0), new Date(0));
   const scratch = join(root, 'scratch');
   await mkdir(scratch);
   const events: Extract<DevloopEvent, { type: 'warning' }>[] = [];
-  const env = { ...process.env, PATH: `${join(root, 'tools')}:${process.env.PATH}` };
+  const env = { ...process.env, PATH: [join(root, 'tools'), ...(hasGo ? [process.env.PATH] : [])].join(':') };
   const signal = new AbortController().signal;
   await noticeStale({ root, scratch }, { env, signal, emit: (event) => void events.push(event as never) });
   if (before) expect(await readFile(join(root, FILE), 'utf8')).toBe(crd(...before));
@@ -52,4 +53,10 @@ test('what make manifests would change is said once for each file, and nothing e
     { code: 'manifests.missing', values: { file: FILE, command } },
   ]);
   expect(await said(['size'], ['size'])).toEqual([]);
+});
+
+test('without controller-gen and go, the next step is to install go', async () => {
+  expect(await said(['size'], ['colour'], false)).toMatchObject([
+    { code: 'manifests.maybe-old', values: { command: expect.stringContaining('go.dev') } },
+  ]);
 });
