@@ -91,6 +91,7 @@ fail_musl() {
 # fetch NAME [STEP]: copies a release file to $work. STEP: what to do if it is not there.
 fetch() {
   step=${2:-Say where the release files are: --from DIR_OR_URL}
+  said="cannot get $1 from $from"
   case $from in
     http://* | https://*) download "${from%/}/$1" "$work/$1" && return ;;
     *)
@@ -100,7 +101,7 @@ fetch() {
       fi
       ;;
   esac
-  fail "cannot get $1 from $from" "$step"
+  fail "$said" "$step"
 }
 
 # limited COMMAND...: what never ends must not fill the disk. Not every curl has a limit, and wget has none; the shell has.
@@ -117,10 +118,11 @@ limited() {
 download() {
   again="Check the address and your network connection, and run this script again."
   if has curl; then
-    limited curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --speed-limit 1000 --speed-time 60 \
-      --proto '=http,https' --output "$2" "$1" && return
+    status=$(limited curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --speed-limit 1000 --speed-time 60 \
+      --proto '=http,https' --write-out '%{http_code}' --output "$2" "$1") && return
     case $? in
-      3 | 22) ;;
+      3) ;;
+      22) refused "$1" "$status" ;;
       23) step=$make_room ;;
       *) step=$again ;;
     esac
@@ -131,13 +133,22 @@ download() {
       # That of BusyBox knows no other code.
       1) step="Check the address, your network connection and the free space in $temporary, and run this script again." ;;
       3) step=$make_room ;;
-      8) ;;
+      8) refused "$1" "an error" ;;
       *) step=$again ;;
     esac
   else
     fail "neither curl nor wget is installed, so nothing can be downloaded" "Install curl, or download the files with a browser and run: sh install.sh --from DIR"
   fi
   return 1
+}
+
+# refused URL STATUS: the server has answered with an error; $step already says what to do about a file that is not there.
+refused() {
+  said="$1 answered ${2:-an error}"
+  case $2 in
+    5??) step="Run this script again later, or get the files from elsewhere: --from DIR_OR_URL" ;;
+    401 | 403 | 407) step="Check that you, or your proxy, may read this address, or get the files from elsewhere: --from DIR_OR_URL" ;;
+  esac
 }
 
 verify_signature() {

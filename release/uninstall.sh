@@ -28,13 +28,22 @@ fail() {
   exit 1
 }
 
+# A process that has ended, and for which its parent has not waited, still takes signals.
+runs() {
+  kill -0 "$1" 2>/dev/null || return 1
+  if [ -r "/proc/$1/stat" ]; then process=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null || :)
+  else process=$(ps -o stat= -p "$1" 2>/dev/null || :)
+  fi
+  case $process in [ZX]*) return 1 ;; esac
+}
+
 # A session is a directory whose devloop.json names the process that runs it. It is there until the cluster is restored.
 check_sessions() {
   for record in "$state"/????????/devloop.json; do
     [ -f "$record" ] || continue
     pid=$(sed -n 's/.*"pid":\([0-9][0-9]*\).*/\1/p' "$record")
     checkout=$(sed -n 's/.*"checkout":"\([^"]*\)".*/\1/p' "$record" | tr -d '[:cntrl:]')
-    if [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; then
+    if [ -n "$pid" ] && runs "$pid"; then
       fail "a session of devloop is running (pid $pid, in $checkout)" "End it first: cd $(quoted "$checkout") && devloop down"
     fi
     fail "a session of devloop was not ended, so the cluster may not be restored yet (in $checkout)" \

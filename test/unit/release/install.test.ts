@@ -102,6 +102,15 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
     });
     const missing = await install(release, ['--from', `${url}:1/`]);
     expect(missing).toMatchObject({ code: 1, error: expect.stringContaining('--from'), isInstalled: false });
+    const other = await serve(release.home);
+    for (const [program, status] of [
+      ['curl', '404'],
+      ['wget', 'an error'],
+    ] as const) {
+      const PATH = pathWith(release.tmp, [...NEEDED, SUM, program], LINUX);
+      const { error } = await install(release, ['--from', other], { env: { PATH } });
+      expect(error).toContain(`install.sh: ${other}/SHA256SUMS answered ${status}\n→ Say where`);
+    }
     const nowhere = await shell(['-s'], release, { input });
     expect(nowhere).toMatchObject({ code: 1, error: expect.stringContaining('--from DIR_OR_URL') });
     const published = input.replace(/^RELEASE_URL=.*/m, `RELEASE_URL='${url}'`);
@@ -113,6 +122,8 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
   test.each([
     ['curl', 3, 'Say where'],
     ['curl', 22, 'Say where'],
+    ['curl', 22, 'again later', 'echo 503'],
+    ['curl', 22, 'your proxy', 'echo 407'],
     ['curl', 23, 'Make room'],
     ['curl', 18, 'the address and'],
     ['wget', 1, 'free space'],
@@ -120,14 +131,21 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
     ['wget', 4, 'the address and'],
     ['wget', 8, 'Say where'],
     ['cp', 1, 'Make room'],
-  ])('a failure of %s with %i has its own next step: %s', async (program, code, step) => {
+  ])('a failure of %s with %i has its own next step: %s', async (program, code, step, prints = ':') => {
     const release = releaseFiles();
     const others = NEEDED.filter((one) => one !== program);
-    const PATH = pathWith(release.tmp, [...others, SUM], { ...LINUX, [program]: `exit ${code}` });
+    const PATH = pathWith(release.tmp, [...others, SUM], { ...LINUX, [program]: `${prints}; exit ${code}` });
     const args = program === 'cp' ? [] : ['--from', 'http://127.0.0.1:1'];
     const { error, ...ended } = await install(release, args, { env: { PATH } });
     expect(ended).toMatchObject({ code: 1, isInstalled: false });
-    for (const one of ['Say where', 'Make room', 'the address and', 'free space'])
+    for (const one of [
+      'Say where',
+      'Make room',
+      'the address and',
+      'free space',
+      'again later',
+      'your proxy',
+    ])
       expect(error.includes(one), error).toBe(one === step);
   });
 

@@ -1,6 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Ended, type ReleaseFiles, releaseFiles, shell } from '../../support/release-files.ts';
 
 async function installed(): Promise<ReleaseFiles> {
@@ -63,6 +73,28 @@ describe.runIf(process.platform === 'linux')('uninstall.sh', () => {
     remove();
     expect(await uninstall(release, { XDG_STATE_HOME })).toMatchObject({ code: 0 });
   });
+
+  test.each(['as /proc says', 'as ps says'])(
+    'a process that has ended, but is still listed, is no session that runs: %s',
+    async (by) => {
+      const release = await installed();
+      const XDG_STATE_HOME = join(release.home, 'state');
+      // The shell makes way for a program that waits for no child.
+      const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      onTestFinished(() => void parent.kill());
+      const [text] = (await once(parent.stdout, 'data')) as [Buffer];
+      const pid = Number(text);
+      await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
+      sessionOf(pid, XDG_STATE_HOME);
+      const script = join(release.files, 'uninstall.sh');
+      if (by === 'as ps says')
+        writeFileSync(script, readFileSync(script, 'utf8').replaceAll('/proc/', '/nowhere/'));
+      const { code, error } = await uninstall(release, { XDG_STATE_HOME });
+      expect({ code, error }).toEqual({ code: 1, error: expect.stringContaining('was not ended') });
+    },
+  );
 
   test('leaves what npm has installed', async () => {
     const release = releaseFiles({ isSigned: false });
