@@ -51,6 +51,14 @@ check_sessions() {
   done
 }
 
+# absolute PATH OTHER: OTHER if the path is relative or empty, as in devloop itself.
+absolute() {
+  case $1 in
+    /*) printf %s "$1" ;;
+    *) printf %s "$2" ;;
+  esac
+}
+
 quoted() {
   printf "'"
   printf %s "$1" | sed "s/'/'\\\\''/g"
@@ -95,8 +103,8 @@ main() {
   done
   [ -n "${HOME-}" ] || fail "HOME is not set" "HOME=DIR sh uninstall.sh"
   dir=${dir:-$HOME/.local/bin}
-  state=${XDG_STATE_HOME:-$HOME/.local/state}/devloop
-  cache=${XDG_CACHE_HOME:-$HOME/.cache}/devloop
+  state=$(absolute "${XDG_STATE_HOME-}" "$HOME/.local/state")/devloop
+  cache=$(absolute "${XDG_CACHE_HOME-}" "$HOME/.cache")/devloop
   case $(uname -s) in
     Darwin) envtest="$HOME/Library/Application Support/io.kubebuilder.envtest" ;;
     *) envtest=${XDG_DATA_HOME:-$HOME/.local/share}/kubebuilder-envtest ;;

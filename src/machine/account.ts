@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 
 export interface Account {
   /** The account's name, or `uid 12345` if the system has none for it. */
@@ -22,6 +23,17 @@ export function ownAccount({ HOME: home = '/' }: Record<string, string | undefin
 
 /** `HOME` as the user set it, or the account's home directory. */
 export function homeDirectory(env: Record<string, string | undefined>): string {
-  // With an empty one, paths below it would be relative to the current directory, which may be a stranger's checkout.
-  return env.HOME || ownAccount(env).home;
+  return absolute(env.HOME) ?? ownAccount(env).home;
+}
+
+/** What programs keep for this user: what they know, or what they can make again. */
+export function keptDirectory(env: Record<string, string | undefined>, kind: 'state' | 'cache'): string {
+  return kind === 'state'
+    ? (absolute(env.XDG_STATE_HOME) ?? join(homeDirectory(env), '.local', 'state'))
+    : (absolute(env.XDG_CACHE_HOME) ?? join(homeDirectory(env), '.cache'));
+}
+
+/** A relative path, or an empty one, would lead below the current directory, which may be a stranger's checkout. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Here } from '../../cluster/takeover/lease-holder.ts';
-import { homeDirectory, ownAccount } from '../../machine/account.ts';
+import { keptDirectory, ownAccount } from '../../machine/account.ts';
 import { startTimeOf } from '../../machine/system.ts';
 
 /** This user on this machine, and how sessions that run on it are recognised. */
@@ -15,14 +15,13 @@ export interface LocalMachine extends Here {
 }
 
 export async function thisMachine(env: Record<string, string | undefined>): Promise<LocalMachine> {
-  const base = env.XDG_STATE_HOME || join(homeDirectory(env), '.local', 'state');
   const host = hostname();
   const processStart = startTimeOf(process.pid) ?? '';
   return {
     user: env.USER || ownAccount(env).name,
     host,
     processStart,
-    stateDirectory: join(base, 'devloop'),
+    stateDirectory: join(keptDirectory(env, 'state'), 'devloop'),
     // Two machines can have the same name, but not the same boot; two containers can have both in common, but not the PID namespace.
     isHere: (holder) => holder.host === host && placeOf(holder.processStart) === placeOf(processStart),
     async isRunning(holder) {

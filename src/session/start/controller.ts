@@ -20,7 +20,7 @@ import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
 import { type KubeconfigInputs, planKubeconfig, readsOneFile } from '../../local/plan-kubeconfig.ts';
-import { homeDirectory } from '../../machine/account.ts';
+import { keptDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
@@ -281,6 +281,5 @@ function standInFor({ target, plan, sessionId }: Session): string | undefined {
 
 /** Where the newest program of a checkout is kept after its session, as a cache. */
 export function keptProgram(env: Record<string, string | undefined>, root: string): string {
-  const base = env.XDG_CACHE_HOME || join(homeDirectory(env), '.cache');
-  return join(base, 'devloop', 'programs', checkoutId(root));
+  return join(keptDirectory(env, 'cache'), 'devloop', 'programs', checkoutId(root));
 }

@@ -71,6 +71,10 @@ describe.runIf(process.platform === 'linux')('uninstall.sh', () => {
     expect(crashed).toMatchObject({ code: 1, error: expect.stringContaining('devloop down') });
     expect(existsSync(join(release.target, 'devloop'))).toBe(true);
     remove();
+    // As devloop itself, it looks below no directory that depends on the current one.
+    const removeDefault = sessionOf(process.pid, join(release.home, '.local/state'));
+    expect(await uninstall(release, { XDG_STATE_HOME: 'state' })).toMatchObject({ code: 1 });
+    removeDefault();
     expect(await uninstall(release, { XDG_STATE_HOME })).toMatchObject({ code: 0 });
   });
 

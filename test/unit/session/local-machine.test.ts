@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Holder } from '../../../src/cluster/takeover/lease.ts';
@@ -19,6 +20,19 @@ it('a process is running, gone, or another one with its pid', async () => {
   await new Promise((resolve) => child.once('exit', resolve));
   expect(await isRunning({ pid, processStart })).toBe(false);
 });
+
+it.each([{}, { XDG_STATE_HOME: '' }, { XDG_STATE_HOME: 'state' }, { XDG_STATE_HOME: './state' }])(
+  'nothing is kept below the current directory, which can be a checkout of a stranger: %j',
+  async (env) => {
+    const { stateDirectory } = await thisMachine({ HOME: '/home/ann', ...env });
+    expect(stateDirectory).toBe('/home/ann/.local/state/devloop');
+    expect((await thisMachine({ ...env, HOME: 'ann' })).stateDirectory).toBe(
+      join(userInfo().homedir, '.local/state/devloop'),
+    );
+    const other = await thisMachine({ HOME: '/home/ann', XDG_STATE_HOME: '/var/ann' });
+    expect(other.stateDirectory).toBe('/var/ann/devloop');
+  },
+);
 
 it('a living process is not known to be the one of which nothing says when it started', async () => {
   expect(await isRunning({ pid: process.pid, processStart: '' })).toBeUndefined();
