@@ -27,7 +27,7 @@ Usage: sh install.sh [--from DIR_OR_URL] [--to DIR]
   --help             print this text
 
 It verifies the signature of SHA256SUMS and the checksum of the archive before it unpacks anything, needs no root, and
-changes nothing but DIR/devloop and the link DIR/kubectl-devloop.
+changes nothing but DIR/devloop and the links DIR/kubectl-devloop and DIR/kubectl_complete-devloop.
 END
 }
 
@@ -189,9 +189,12 @@ verify_checksum() {
   say "checksum    verified ($1)"
 }
 
+# For kubectl: its plugin, and the program with which it completes that.
+LINKS='kubectl-devloop kubectl_complete-devloop'
+
 # What is at the target must be an earlier installation, or nothing.
 check_target() {
-  for name in devloop kubectl-devloop; do
+  for name in devloop $LINKS; do
     [ ! -d "$to/$name" ] || fail "$to/$name is a directory" "Choose another place: --to DIR"
   done
   [ ! -L "$to/devloop" ] || fail "$to/devloop is a link, which this script has not made; npm makes such links" "Remove it (npm uninstall -g kube-devloop, or npm unlink -g kube-devloop), or choose another place: --to DIR"
@@ -215,10 +218,12 @@ install_executable() {
   [ "$printed" = "$VERSION" ] || fail "the executable is version $printed, and not $VERSION" "Use the files of one release."
   mv -f "$new" "$to/devloop"
   new=
-  link=$to/.kubectl-devloop.$$
-  ln -s devloop "$link"
-  mv -f "$link" "$to/kubectl-devloop"
-  link=
+  for name in $LINKS; do
+    link=$to/.$name.$$
+    ln -s devloop "$link"
+    mv -f "$link" "$to/$name"
+    link=
+  done
 }
 
 say_path() {
@@ -293,7 +298,7 @@ main() {
   fetch "$archive"
   verify_checksum "$archive"
   install_executable "$archive"
-  say "installed   $to/devloop $VERSION, and the link kubectl-devloop"
+  say "installed   $to/devloop $VERSION, and the links kubectl-devloop and kubectl_complete-devloop"
   say_path
   say "next        devloop up --embedded (no cluster needed), or devloop doctor for your cluster, in the checkout of your operator"
 }

@@ -15,7 +15,8 @@ Usage: sh uninstall.sh [--dir DIR]
   --dir DIR  where the executable is (default: ~/.local/bin)
   --help     print this text
 
-It removes DIR/devloop and the link DIR/kubectl-devloop, and prints what stays on this machine.
+It removes DIR/devloop and the links DIR/kubectl-devloop and DIR/kubectl_complete-devloop, and prints what stays on this
+machine.
 END
 }
 
@@ -112,8 +113,8 @@ main() {
 
   check_target
   check_sessions
-  rm -f -- "$dir/kubectl-devloop" "$dir/devloop"
-  say "removed     $dir/devloop, and the link kubectl-devloop"
+  rm -f -- "$dir/kubectl_complete-devloop" "$dir/kubectl-devloop" "$dir/devloop"
+  say "removed     $dir/devloop, and the links kubectl-devloop and kubectl_complete-devloop"
   say_what_stays
 }
 

@@ -88,6 +88,7 @@ ${blocks.join('\n')}
   def install
     bin.install "devloop"
     bin.install_symlink "devloop" => "kubectl-devloop"
+    bin.install_symlink "devloop" => "kubectl_complete-devloop"
   end
 
   test do

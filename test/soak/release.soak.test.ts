@@ -1,6 +1,6 @@
 /** What `npm run release` writes: the executables run without Node, and a second release has the same bytes. It needs QEMU for arm64. */
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,6 +39,12 @@ it('the executables for Linux run without Node and ignore NODE_OPTIONS, and a se
     expect((await run('--version')).stdout).toBe(`${version}\n`);
     expect((await run('--help')).stdout).toBe(await readFile(join(ROOT, 'dist/help.txt'), 'utf8'));
     expect((await run('config')).stdout).toContain('controller.graceSeconds');
+    // As kubectl asks for what comes after `kubectl devloop rev`.
+    await symlink('devloop', join(directory, 'kubectl_complete-devloop'));
+    const completing = [...runner(platform)!, join(directory, 'kubectl_complete-devloop'), 'rev'];
+    const { stdout } = await promisify(execFile)(completing[0]!, completing.slice(1), { env });
+    expect(stdout).toContain('reviews');
+    await rm(join(directory, 'kubectl_complete-devloop'));
     await expect(run('doctor')).rejects.toMatchObject({ code: 2 });
   }
   expect(await release()).toBe(sums);

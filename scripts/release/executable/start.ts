@@ -23,8 +23,19 @@ export function scriptOf(name: string, { source, cache }: Compiled): Script {
   return new Script(source, { filename: `devloop/${name}`, ...(cache && { cachedData: cache }) });
 }
 
+/**
+ * kubectl completes `kubectl devloop` with a program of this name (bin/kubectl_complete-devloop), for which there is a link to the executable.
+ * Node puts the name under which it was started before the words.
+ */
+const COMPLETES = /(?:^|\/)kubectl_complete-devloop$/;
+
+export function asCommand([node = '', name = '', ...words]: string[]): string[] {
+  return [node, name, ...(COMPLETES.test(name) ? ['__complete', '--'] : []), ...words];
+}
+
 /** Runs devloop as `process.argv` says. All code is part of the program: nothing is loaded from the disk. */
 export function start(program: Program): void {
+  process.argv = asCommand(process.argv);
   if (quick(() => DEVLOOP_VERSION, program.help)) return;
   const modules = new Map<string, Module>();
   const load = (id: string): unknown => {

@@ -55,7 +55,7 @@ async function install(release: ReleaseFiles, args: string[] = [], more: Paramet
   const ended = await shell([installer(release), '--to', release.target, ...args], release, more);
   expect(readdirSync(release.tmp).filter((name) => !name.startsWith('bin-'))).toEqual([]);
   const installed = existsSync(release.target) ? readdirSync(release.target) : [];
-  expect(['', 'devloop,kubectl-devloop']).toContain(installed.join());
+  expect(['', 'devloop,kubectl-devloop,kubectl_complete-devloop']).toContain(installed.join());
   return { ...ended, isInstalled: installed.length > 0 };
 }
 

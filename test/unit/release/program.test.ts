@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compile } from '../../../scripts/release/code-cache.ts';
+import { asCommand } from '../../../scripts/release/executable/start.ts';
 import { programFiles, writeProgram, writeScripts } from '../../../scripts/release/program.ts';
 
 const DIST = join(import.meta.dirname, '../../../dist');
@@ -67,6 +68,14 @@ test('the program of an executable reads Go, although it has its parser from no 
   const { stderr } = (await devloop('doctor').catch((error) => error)) as { stderr: string };
   expect(stderr).not.toContain('This is a bug');
   expect(await readdir(join(work, 'caches'))).toContainEqual(expect.stringMatching(/^web-tree-sitter-/));
+});
+
+test('an executable that kubectl starts to complete `kubectl devloop` offers words, and prints no version', () => {
+  const node = '/usr/bin/devloop';
+  const name = '/bin/kubectl_complete-devloop';
+  expect(asCommand([node, name, '--version'])).toEqual([node, name, '__complete', '--', '--version']);
+  for (const other of ['devloop', '/kubectl_complete-devloop/devloop', '/bin/kubectl-devloop'])
+    expect(asCommand([node, other, 'up'])).toEqual([node, other, 'up']);
 });
 
 test('the program of an executable runs its own scripts, and loads no package from the disk', async () => {
