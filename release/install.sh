@@ -107,6 +107,7 @@ fetch() {
 # limited COMMAND...: what never ends must not fill the disk. Not every curl has a limit, and wget has none; the shell has.
 limited() {
   (
+    # shellcheck disable=SC3045 # every shell that is a /bin/sh has it
     ulimit -c 0
     # It fails if there is a lower one.
     ulimit -f "$MAX_BLOCKS" 2>/dev/null || :
