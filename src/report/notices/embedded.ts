@@ -8,9 +8,9 @@ export const EMBEDDED = {
     ({ kubeconfig }) =>
       `An API server of this session's own runs on this machine. It has no nodes, so nothing runs Pods or collects garbage. For kubectl: export KUBECONFIG=${shellWord(kubeconfig)}`,
   ),
-  /** An object of the checkout is not in the session's own API server. */
-  'embedded.left-out': warning<{ kind: string; name: string; why: string }>(
-    ({ kind, name, why }) => `${kind} ${name} is left out: ${why}.`,
+  /** An object of the checkout, or a part of it, such as the conversion of a CRD, is not in the session's own API server. */
+  'embedded.left-out': warning<{ kind: string; name: string; why: string; part?: string }>(
+    ({ kind, name, why, part }) => `${part ? `The ${part} of ` : ''}${kind} ${name} is left out: ${why}.`,
   ),
   /** With `up --embedded --keep`: where the API server's data is. `isNew`: no earlier session has kept any. */
   'embedded.kept': note<{ directory: string; isNew: boolean }>(({ directory, isNew }) => {

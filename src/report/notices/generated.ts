@@ -35,6 +35,13 @@ export const GENERATED = {
     ({ directory }) =>
       `Before a deployment, uncomment the sections [WEBHOOK] and [CERTMANAGER] of ${directory}/kustomization.yaml.`,
   ),
+  /** The overlay of the checkout leaves out its webhooks, and cannot be rendered with them. */
+  'manifests.webhooks-not-added': warning<{ directory: string; webhooks: string; cause: string }>(
+    ({ directory, webhooks, cause }) =>
+      `${directory} leaves out ${webhooks}, so no webhook is called. devloop cannot add it: ${cause}`,
+    ({ directory }) =>
+      `Uncomment the sections [WEBHOOK] and [CERTMANAGER] of ${directory}/kustomization.yaml.`,
+  ),
   /** Objects of the session's own API server follow the checkout, which has changed. */
   'manifests.updated': note<{ objects: string[] }>(
     ({ objects }) => `The session's API server follows the checkout: ${objects.join(', ')}.`,

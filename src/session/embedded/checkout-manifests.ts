@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { reportWhileWaiting } from '../../async.ts';
 import { runGeneration } from '../../controller/generate.ts';
 import { DevloopError } from '../../errors.ts';
+import type { DevloopEvent } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, Generating } from '../generated/generate.ts';
@@ -64,7 +65,7 @@ export class CheckoutManifests {
     const from = { root, generated: this.#generated, assets, scratch };
     const rendered = await renderCheckout(from, { ...this.#io, signal });
     const { added } = rendered;
-    if (this.#isNew('added', added) && added) this.#io.emit(notice('manifests.webhooks-added', added));
+    if (this.#isNew('added', added) && added) this.#io.emit(noticeOf(added));
     return rendered;
   }
 
@@ -122,6 +123,11 @@ export class CheckoutManifests {
     this.#said.set(what, now);
     return isNew;
   }
+}
+
+function noticeOf({ whyNot, ...which }: NonNullable<Rendered['added']>): DevloopEvent {
+  if (whyNot === undefined) return notice('manifests.webhooks-added', which);
+  return notice('manifests.webhooks-not-added', { ...which, cause: whyNot });
 }
 
 function notGenerated(output: string): DevloopError {

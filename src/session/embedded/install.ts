@@ -6,7 +6,7 @@ import { whileAway } from '../../cluster/api/while-away.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import { CRD, type Declared, isBuiltInNamespace, serverNames, toInstall } from './objects.ts';
+import { CRD, type Declared, isBuiltInNamespace, type LeftOut, serverNames, toInstall } from './objects.ts';
 
 const ESTABLISHED_MS = 10_000;
 const STARTING_MS = 10_000;
@@ -81,14 +81,14 @@ class Installer {
     this.#kinds = new Kinds(api);
   }
 
-  say(object: Declared, why: string): void {
-    this.#io.emit(notice('embedded.left-out', { kind: object.kind ?? '', name: object.metadata.name, why }));
+  say({ kind = '', metadata: { name } }: Declared, why: string, part?: string): void {
+    this.#io.emit(notice('embedded.left-out', { kind, name, why, ...(part && { part }) }));
   }
 
-  sayOnce(leftOut: { object: Declared; why: string }[]): void {
-    for (const { object, why } of leftOut) {
+  sayOnce(leftOut: LeftOut[]): void {
+    for (const { object, part, why } of leftOut) {
       const said = `${keyOf(object)} ${why}`;
-      if (!this.#said.has(said)) this.say(object, why);
+      if (!this.#said.has(said)) this.say(object, why, part);
       this.#said.add(said);
     }
   }

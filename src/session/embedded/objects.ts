@@ -19,6 +19,7 @@ const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 
 /** What a program such as envsubst would fill in. */
 const VARIABLE = /\$\{\w+[^}]*\}/;
+const CONVERSION = 'conversion';
 const HOOK = 'helm.sh/hook';
 const BUILT_IN = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
@@ -31,10 +32,17 @@ export function isWebhookConfiguration({ kind = '' }: Declared): boolean {
   return LAST.includes(kind);
 }
 
+export interface LeftOut {
+  object: Declared;
+  /** What of it, if not all. */
+  part?: string;
+  why: string;
+}
+
 export interface Installed {
   /** One stage after the other, each at once. */
   objects: Declared[][];
-  leftOut: { object: Declared; why: string }[];
+  leftOut: LeftOut[];
 }
 
 /** The names by which kube-apiserver verifies the Services that webhooks and conversions call. */
@@ -58,26 +66,37 @@ export function toInstall(declared: readonly Declared[], pair: KeyPair | undefin
     if (own.has(`${apiVersion.split('/')[0]} ${kind}`)) return 'apply it when the controller runs';
     const [variable] = VARIABLE.exec(`${metadata.name} ${metadata.namespace}`) ?? [];
     if (variable !== undefined) return `its name needs a value for ${variable}`;
-    const lost = clientConfigs([object]).find(({ service }) => service && !services.has(keyOf(service)));
-    if (lost && isWebhookConfiguration(object)) return `no manifest has its Service ${keyOf(lost.service!)}`;
-    return LEFT_OUT[kind];
+    return (isWebhookConfiguration(object) ? lostService(object, services) : undefined) ?? LEFT_OUT[kind];
   };
   const leftOut = declared.flatMap((object) => {
     const why = whyNot(object);
-    return why === undefined ? [] : [{ object, why }];
+    if (why !== undefined) return [{ object, why }];
+    const lost = lostService(object, services);
+    return lost === undefined ? [] : [{ object, part: CONVERSION, why: lost }];
   });
-  const kept = declared.filter(
-    (object) => whyNot(object) === undefined && !CERT_MANAGER.test(object.apiVersion ?? ''),
-  );
+  const kept = declared
+    .filter((object) => whyNot(object) === undefined && !CERT_MANAGER.test(object.apiVersion ?? ''))
+    .map((object) => (lostService(object, services) === undefined ? object : unconverted(object)));
   const secrets = pair ? secretsFor(declared, pair) : [];
   const filled = new Set(secrets.map(({ metadata }) => keyOf(metadata)));
   const others = kept.filter((one) => !(isSecret(one) && filled.has(keyOf(one.metadata))));
-  const objects = [...structuredClone(others), ...missingNamespaces(kept)];
+  const objects = [...structuredClone(others), ...missingNamespaces(kept), ...missingAccounts(kept)];
   if (pair)
     for (const config of clientConfigs(objects))
       if (config.service) config.caBundle = base64(pair.certificate);
   const stages = Map.groupBy([...objects, ...secrets], stageOf);
   return { objects: [0, 1, 2, 3].flatMap((stage) => [stages.get(stage) ?? []]), leftOut };
+}
+
+/** Why what the object calls cannot be called. An operator can create such a Service itself, when it runs. */
+function lostService(object: Declared, services: ReadonlySet<string>): string | undefined {
+  const lost = clientConfigs([object]).find(({ service }) => service && !services.has(keyOf(service)));
+  return lost && `no manifest has its Service ${keyOf(lost.service!)}`;
+}
+
+/** Without its webhook, a CRD can at least be used in the version in which its objects are stored. */
+function unconverted(crd: Declared): Declared {
+  return { ...crd, spec: { ...(crd.spec as object), conversion: { strategy: 'None' } } };
 }
 
 /** `group Kind` of each CRD. */
@@ -95,6 +114,28 @@ function missingNamespaces(objects: readonly Declared[]): Declared[] {
   return [...used]
     .filter((name) => !declared.includes(name) && !isBuiltInNamespace(name))
     .map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
+}
+
+const WORKLOADS = ['Deployment', 'StatefulSet', 'DaemonSet'];
+const DEFAULT_ACCOUNT = 'default';
+
+/** A cluster's controllers create this account in each namespace, and Pods work as it if they name none. */
+function missingAccounts(objects: readonly Declared[]): Declared[] {
+  const using = objects.filter(({ kind = '', spec }) => {
+    const { template } = (spec ?? {}) as { template?: { spec?: { serviceAccountName?: unknown } } };
+    const { serviceAccountName = DEFAULT_ACCOUNT } = template?.spec ?? {};
+    return WORKLOADS.includes(kind) && serviceAccountName === DEFAULT_ACCOUNT;
+  });
+  const has = new Set(
+    objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => keyOf(metadata)),
+  );
+  const wanted = new Set(using.map(({ metadata }) => metadata.namespace ?? 'default'));
+  return [...wanted]
+    .filter((namespace) => !has.has(keyOf({ namespace, name: DEFAULT_ACCOUNT })))
+    .map((namespace) => ({
+      ...{ apiVersion: 'v1', kind: 'ServiceAccount' },
+      metadata: { name: DEFAULT_ACCOUNT, namespace },
+    }));
 }
 
 function stageOf({ kind = '' }: Declared): number {
@@ -164,7 +205,7 @@ function issued({ apiVersion = '', kind, metadata, spec }: Declared): Place[] {
 const LOOKS_LIKE_KEY_PAIR = /cert|tls/i;
 
 function mounted({ kind = '', metadata, spec }: Declared): Place[] {
-  if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(kind)) return [];
+  if (!WORKLOADS.includes(kind)) return [];
   const { template } = (spec ?? {}) as { template?: { spec?: { volumes?: unknown } } };
   const volumes = template?.spec?.volumes;
   if (!Array.isArray(volumes)) return [];

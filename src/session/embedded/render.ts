@@ -1,15 +1,18 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, posix } from 'node:path';
 import { isFile } from '../../checkout/files.ts';
-import { DevloopError } from '../../errors.ts';
+import { buildVariables } from '../../checkout/make/build-text.ts';
+import { expandVariables } from '../../checkout/make/variables.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
 import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, Generating, overlay } from '../generated/generate.ts';
+import { addWebhooks, kustomizationOf } from './add-webhooks.ts';
 import { chartOf, RENDER_MS, renderChart, whyNot } from './chart.ts';
-import { type Declared, isWebhookConfiguration } from './objects.ts';
+import { CRD, type Declared, isWebhookConfiguration } from './objects.ts';
 import { plainObjects } from './plain.ts';
 import { objectsIn } from './yaml.ts';
 
@@ -26,6 +29,8 @@ export interface Rendered {
 interface Added {
   directory: string;
   webhooks: string;
+  /** Why they are not among the objects, if so. */
+  whyNot?: string;
 }
 
 export interface RenderedFrom {
@@ -37,12 +42,10 @@ export interface RenderedFrom {
   scratch: string;
 }
 
-const FILES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 const DEFAULT = 'config/default';
 const BUNDLE = 'dist/install.yaml';
-const WEBHOOK_PATCH = 'manager_webhook_patch.yaml';
 /** What the Makefile's `deploy` builds. */
-const BUILT = /kustomize(?:\)|\})?"? build\s+([\w./-]+)|apply -k\s+([\w./-]+)/gi;
+const BUILT = /(?:kustomize(?:\)|\})?"? build|apply -k)\s+((?:[\w./-]|\$\(\w+\)|\$\{\w+\})+)/gi;
 
 /** The objects that `make deploy` would create. Throws 'embedded.manifests'. */
 export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Rendered> {
@@ -50,7 +53,7 @@ export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Render
   const source = await sourceOf(root);
   const { name } = source;
   if (source.is === 'overlay')
-    return { ...(await kustomized(name, from, io)), from: name, watched: [topOf(name)] };
+    return { from: name, ...(await kustomized(name, from, io)), watched: [topOf(name)] };
   if (source.is === 'chart')
     return { objects: await renderChart(root, name, io), from: name, watched: [name] };
   if (source.is === 'bundle') {
@@ -80,53 +83,57 @@ export async function sourceOf(
 
 async function kustomization(root: string): Promise<string | undefined> {
   const makefile = await readTextFile(join(root, 'Makefile'));
-  const named = [...makefile.matchAll(BUILT)].map(([, built, applied]) =>
-    posix.normalize(`${built ?? applied!}/`).slice(0, -1),
-  );
+  const variables = buildVariables(makefile);
+  const named = [...makefile.matchAll(BUILT)].flatMap(([, written]) => {
+    const built = expandVariables(written!, variables);
+    return built ? [posix.normalize(`${built}/`).slice(0, -1)] : [];
+  });
   const within = named.filter((one) => !/crd/.test(one) && !leadsOut(one) && !isAbsolute(one));
   for (const directory of [DEFAULT, ...within])
-    if ((await fileOf(join(root, directory))) !== undefined) return directory;
+    if (kustomizationOf(join(root, directory)) !== undefined) return directory;
   return undefined;
-}
-
-async function fileOf(directory: string): Promise<string | undefined> {
-  return FILES.map((file) => join(directory, file)).find(isFile);
 }
 
 async function kustomized(
   directory: string,
   from: RenderedFrom,
   io: Io,
-): Promise<{ objects: Declared[]; added?: Added }> {
+): Promise<Pick<Rendered, 'objects' | 'added'> & { from?: string }> {
   const { root, generated } = from;
   await using copies = new AsyncDisposableStack();
   const copy = async (): Promise<string> =>
     copies.adopt(await overlay(from, directory), (place) => rm(place, { recursive: true, force: true }));
   const place = generated === undefined ? root : await copy();
-  const objects = await objectsIn(await kustomize(join(place, directory), from, io), directory);
-  const webhooks = join(dirname(directory), 'webhook');
+  const render = async (top: string, what: string): Promise<Declared[]> =>
+    await objectsIn(await kustomize(join(top, what), from, io), what);
+  const own = await render(place, directory);
+  const [crds, webhooks] = ['crd', 'webhook'].map((part) => join(dirname(directory), part)) as [
+    string,
+    string,
+  ];
+  // Many Makefiles have `install` for the CRDs, and `deploy` for the rest.
+  const isApart = !own.some(({ kind }) => kind === CRD) && kustomizationOf(join(place, crds)) !== undefined;
+  const apart = isApart ? await render(place, crds) : [];
+  const shown = apart.length > 0 ? { from: `${directory}, ${crds}` } : {};
   const isLeftOut =
-    !objects.some(isWebhookConfiguration) &&
+    !own.some(isWebhookConfiguration) &&
     isFile(join(place, webhooks, 'manifests.yaml')) &&
-    (await fileOf(join(place, webhooks))) !== undefined;
-  if (!isLeftOut) return { objects };
+    kustomizationOf(join(place, webhooks)) !== undefined;
+  if (!isLeftOut) return { objects: [...apart, ...own], ...shown };
   const more = generated === undefined ? await copy() : place;
-  await addWebhooks(join(more, directory));
-  const all = await objectsIn(await kustomize(join(more, directory), from, io), directory);
-  return { objects: all, added: { directory, webhooks } };
-}
-
-/** Does what kubebuilder's comments in this file ask for: `uncomment all the sections with [WEBHOOK] prefix`. */
-async function addWebhooks(directory: string): Promise<void> {
-  const { parse, stringify } = await import('yaml');
-  const file = (await fileOf(directory))!;
-  const read = (parse(await readFile(file, 'utf8')) ?? {}) as Record<string, unknown[] | undefined>;
-  const resources = [...(read.resources ?? []), '../webhook'];
-  const isPatched = JSON.stringify(read).includes(WEBHOOK_PATCH);
-  const patch = { path: WEBHOOK_PATCH, target: { kind: 'Deployment' } };
-  const isWanted = !isPatched && isFile(join(directory, WEBHOOK_PATCH));
-  const patches = [...(read.patches ?? []), ...(isWanted ? [patch] : [])];
-  await writeFile(file, stringify({ ...read, resources, ...(patches.length > 0 && { patches }) }));
+  try {
+    await addWebhooks(join(more, directory), join(more, webhooks), own);
+    const all = await render(more, directory);
+    return { objects: [...apart, ...all], added: { directory, webhooks }, ...shown };
+  } catch (error) {
+    if (!(error instanceof DevloopError)) throw error;
+    // What the overlay has is what `make deploy` deploys.
+    return {
+      objects: [...apart, ...own],
+      added: { directory, webhooks, whyNot: messageOf(error) },
+      ...shown,
+    };
+  }
 }
 
 async function kustomize(directory: string, { root, assets }: RenderedFrom, io: Io): Promise<string> {

@@ -77,8 +77,8 @@ const ROOMS = {
     'session/route session/start',
   ].join(' '),
   'session/embedded': [
-    'certificates checkout cluster/api cluster/takeover controller controller/watch machine session/context',
-    'session/generated',
+    'certificates checkout checkout/make cluster/api cluster/takeover controller controller/watch machine',
+    'session/context session/generated',
   ].join(' '),
   'session/end': [
     'checkout cluster cluster/api cluster/marks cluster/relay cluster/takeover',

@@ -28,6 +28,7 @@ const MANIFESTS = [
   object('Certificate', 'serving', { spec: { secretName: 'issued' } }, 'cert-manager.io/v1'),
   object('Issuer', 'self', {}, 'cert-manager.io/v1'),
   object('Service', 'hooks'),
+  object('Service', 'convert'),
   object('Job', 'migrate'),
   object('Namespace', 'shop'),
 ];
@@ -53,7 +54,7 @@ test('what others need comes before them, and what cannot be here is named', () 
   expect(objects.map((stage) => stage.map(({ kind }) => kind))).toEqual([
     ['Namespace'],
     ['CustomResourceDefinition'],
-    ['Deployment', 'Service', 'Secret', 'Secret'],
+    ['Deployment', 'Service', 'Service', 'ServiceAccount', 'Secret', 'Secret'],
     ['ValidatingWebhookConfiguration'],
   ]);
   expect(leftOut).toMatchObject([{ object: { kind: 'Job' }, why: 'nothing runs Pods here' }]);
@@ -111,4 +112,24 @@ test('a Secret without content is for the manager to fill, and exists with a key
   const named = (name: string) => secrets.filter(({ metadata }) => metadata.name === name);
   expect(named('webhook-server-cert')).toMatchObject([{ data: { 'tls.crt': base64('CERT') } }]);
   expect(named('other-certs')).toEqual([unmounted]);
+});
+
+test('a conversion whose Service the operator creates when it runs is left out, and its CRD is not', () => {
+  const without = MANIFESTS.filter(({ metadata }) => metadata.name !== 'convert');
+  const { objects, leftOut } = toInstall(without, PAIR);
+  expect(objects[1]).toMatchObject([{ spec: { conversion: { strategy: 'None' } } }]);
+  expect(JSON.stringify(objects[1])).not.toContain('clientConfig');
+  expect(leftOut[0]).toMatchObject({ part: 'conversion', why: 'no manifest has its Service shop/convert' });
+});
+
+test('a workload without an account of its own has that of its namespace, which a cluster would create', () => {
+  const workload = (spec: object) => object('Deployment', 'manager', { spec: { template: { spec } } });
+  const accounts = (...declared: Declared[]) =>
+    toInstall(declared, undefined)
+      .objects.flat()
+      .filter(({ kind }) => kind === 'ServiceAccount')
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  expect(accounts(workload({}))).toEqual(['shop/default']);
+  expect(accounts(workload({}), object('ServiceAccount', 'default'))).toEqual(['shop/default']);
+  expect(accounts(workload({ serviceAccountName: 'own' }))).toEqual([]);
 });

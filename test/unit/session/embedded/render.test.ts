@@ -19,14 +19,14 @@ async function rendered(files: Record<string, string>) {
     signal: new AbortController().signal,
     emit: () => {},
   });
-  const { objects, from, watched } = await renderCheckout(
+  const { objects, from, watched, added } = await renderCheckout(
     { root, generated: undefined, assets: '', scratch: root },
     io,
   );
   const names = objects.map(
     ({ kind, metadata: { namespace = '-', name } }) => `${kind} ${namespace}/${name}`,
   );
-  return { names, from, watched };
+  return { names, from, watched, ...(added && { added }) };
 }
 
 test('a bundle that the checkout has built is enough', async () => {
@@ -70,16 +70,65 @@ test.each([
   ['/', 'files', ''],
   ['./deploy/', 'overlay', 'deploy'],
   ['.', 'overlay', '.'],
+  ['overlays/$(KIND)', 'overlay', 'overlays/plain'],
 ])('what the Makefile builds is followed within the checkout: %s', async (built, is, name) => {
   const outside = await directoryWith({
     'kustomization.yaml': '',
-    'checkout/Makefile': `deploy:\n\tkustomize build ${built}\n`,
+    'checkout/Makefile': `KIND ?= plain\ndeploy:\n\tkustomize build ${built}\n`,
     'checkout/deploy/kustomization.yaml': '',
+    'checkout/overlays/plain/kustomization.yaml': '',
     ...(built === '.' && { 'checkout/kustomization.yaml': '' }),
   });
   const root = join(outside, 'checkout');
   if (built === '/') await put(root, 'Makefile', `deploy:\n\tkustomize build ${outside}\n`);
   expect(await sourceOf(root)).toEqual({ is, name });
+});
+
+const MANAGER = object('Deployment', 'manager', '');
+const OVERLAY = {
+  'config/default/kustomization.yaml': 'resources: [manager.yaml]\n',
+  'config/default/manager.yaml':
+    `${MANAGER}spec: {template: {spec: {containers: [{name: a, args: []}]}}}\n`.replace('v1', 'apps/v1'),
+  'config/webhook/kustomization.yaml': 'resources: [manifests.yaml]\n',
+  'config/webhook/manifests.yaml': object('ValidatingWebhookConfiguration', 'hook'),
+};
+const patchOf = (...lists: string[]) =>
+  lists.map((list) => `- {op: add, path: /spec/template/spec/${list}/-, value: {name: b}}\n`).join('');
+
+test('webhooks that the overlay leaves out are added, also as a component, and to a manager that has none of the lists that their patch adds to', async () => {
+  const all = ['Deployment -/manager', 'ValidatingWebhookConfiguration -/hook'];
+  const names = async (more: Record<string, string>) =>
+    (await rendered({ ...OVERLAY, ...more })).names.sort();
+  expect(await names({})).toEqual(all);
+  const component =
+    'kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nresources: [manifests.yaml]\n';
+  expect(await names({ 'config/webhook/kustomization.yaml': component })).toEqual(all);
+  const patch = 'config/default/manager_webhook_patch.yaml';
+  expect(await names({ [patch]: patchOf('volumes', 'containers/0/ports', 'containers/0/args') })).toEqual(
+    all,
+  );
+});
+
+test('CRDs that the Makefile installs apart from the overlay are there, too', async () => {
+  const crds = { 'config/crd/kustomization.yaml': 'resources: [shops.yaml]\n' };
+  const files = { ...OVERLAY, ...crds, 'config/webhook/manifests.yaml': '' };
+  const crd = object('CustomResourceDefinition', 'shops.example.com');
+  expect(await rendered({ ...files, 'config/crd/shops.yaml': crd })).toMatchObject({
+    names: ['CustomResourceDefinition -/shops.example.com', 'Deployment -/manager'],
+    from: 'config/default, config/crd',
+  });
+  const both = 'resources: [manager.yaml, ../crd]\n';
+  const together = { ...files, 'config/crd/shops.yaml': crd, 'config/default/kustomization.yaml': both };
+  expect((await rendered(together)).from).toBe('config/default');
+});
+
+test('without webhooks that cannot be added, the rest is there', async () => {
+  const { names, added } = await rendered({
+    ...OVERLAY,
+    'config/webhook/kustomization.yaml': 'resources: [none.yaml]\n',
+  });
+  expect(names).toEqual(['Deployment -/manager']);
+  expect(added).toMatchObject({ webhooks: 'config/webhook', whyNot: expect.stringContaining('none.yaml') });
 });
 
 test('a copy has a limit, and neither repositories nor packages', async () => {
