@@ -597,6 +597,30 @@ test('what the own command writes again when it starts, with the same content, r
   expect(reason).toEqual(['other.yaml']);
 });
 
+test('what the own build writes again, with the same content, causes no other build', async () => {
+  const cwd = await directoryWith({ 'crd.yaml': 'a: 1\n', 'other.yaml': 'a: 1\n' });
+  for (const name of ['crd.yaml', 'other.yaml']) await utimes(join(cwd, name), 1, 1);
+  const state = await directoryWith();
+  const script =
+    'while ! [ -e "$0/go" ]; do sleep 0.05; done; cp crd.yaml "$0/same" && cat "$0/same" >crd.yaml';
+  const plan = await nodePlan(['sleep', '60'], {
+    cwd,
+    watch: { checkout: cwd },
+    build: ['sh', '-c', script, state],
+  });
+  const { supervisor, recorder } = supervise({ ...plan, stateFile: join(state, 'controller.json') });
+  const built = supervisor.build();
+  await supervisor.lookFirst();
+  await put(state, 'go', '');
+  await built;
+  await supervisor.start();
+  const from = recorder.events.length;
+  void supervisor.follow();
+  await put(cwd, 'other.yaml', 'a: 2\n');
+  const { reason } = await recorder.waitFor('build.started', undefined, from);
+  expect(reason).toEqual(['other.yaml']);
+});
+
 test('dispose in the middle of a build leaves neither compiler nor controller', async () => {
   const cwd = await directoryWith({ 'src/a': '1' });
   const plan = await nodePlan(program('ignores-sigterm.mjs'), {
