@@ -96,9 +96,9 @@ function known<K, V>(all: Map<K, V>, key: K, find: () => V): V {
   return found;
 }
 
-/** Those YAML files below `root` whose text matches; also files that are larger than a source. */
-export async function manifestFiles(root: string, pattern: RegExp): Promise<SourceText[]> {
-  const paths = new Checkout(root).files((name) => MANIFEST.test(name));
+/** Those YAML files, or files with other names, below `root` whose text matches; also files that are larger than a source. */
+export async function manifestFiles(root: string, pattern: RegExp, names = MANIFEST): Promise<SourceText[]> {
+  const paths = new Checkout(root).files((name) => names.test(name));
   const found: SourceText[] = [];
   for (let at = 0; at < paths.length; at += AT_ONCE) {
     const read = paths

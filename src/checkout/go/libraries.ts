@@ -8,6 +8,8 @@ const MANAGERS = [
   /^github\.com\/operator-framework\/(?:operator-sdk|helm-operator-plugins)\/.*/,
   /^k8s\.io\/client-go\/(?:informers|dynamic\/dynamicinformer|metadata\/metadatainformer|tools\/leaderelection)$/,
   /^knative\.dev\/pkg\/(?:controller|injection\/sharedmain)$/,
+  // The reviews of a webhook server without such a library; client-go does not link them.
+  /^k8s\.io\/api\/admission\/v1(?:beta1)?$/,
 ];
 /**
  * The package on which an operator's own generated informers are built. kubectl links it, too, so it counts only if the operator's sources

@@ -233,7 +233,7 @@ function ambiguous(candidates: Candidate[]): DevloopError {
 function notManager({ package: name }: MainPackage): DevloopError {
   return new DevloopError(
     'target.not-found',
-    `${quoted([name])} has the name of the program in the container's command, but it links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. Nothing was started.`,
+    `${quoted([name])} has the name of the program in the container's command, but it links neither controller-runtime, the Operator SDK, informers of client-go nor the types of admission reviews, and no webhook calls it. Nothing was started.`,
     { hint: `If it is an operator, run:\n${command(name)}` },
   );
 }
@@ -252,7 +252,7 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   const nor = paths.length > 0 ? `, and ${lacks} the path of a webhook` : '';
   return new DevloopError(
     'target.not-found',
-    `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. Nothing was started.`,
+    `This checkout has no main package of an operator: ${listed} controller-runtime, the Operator SDK, informers of client-go or the types of admission reviews${nor}. Nothing was started.`,
     { hint: ['If one of them is an operator, name it:', ...names.slice(0, SHOWN).map(command)].join('\n') },
   );
 }

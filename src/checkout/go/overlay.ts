@@ -69,17 +69,23 @@ export function isReconcileOverlay(word: string): boolean {
 }
 
 /**
+ * A program that links a part of controller-runtime can lack modules that the rest of it needs. What the go tool says then names no file,
+ * and is the same for a go.mod that is untidy without devloop; then the next build says it again.
+ */
+const COMPLAINT = /zz_devloop|^go: updates to go\.(?:mod|sum|work) needed/;
+
+/**
  * Makes this build command add nothing any more, in this session and in later ones, if its output shows that what it adds does not compile.
  * Returns the compiler's complaint about it.
  */
 export async function takeOut(command: string[], output: string): Promise<string | undefined> {
   const flag = command.find(isReconcileOverlay);
-  const complaint = output.split('\n').find((line) => line.includes('zz_devloop'));
+  const complaint = output.split('\n').find((line) => COMPLAINT.test(line));
   if (flag === undefined || complaint === undefined) return undefined;
   const file = flag.slice(FLAG.length);
   if ((await readFile(file, 'utf8')) === NOTHING) return undefined;
   await writeFile(file, NOTHING);
-  return complaint.trim();
+  return complaint.replace(/; to update it:$/, '').trim();
 }
 
 async function keepAll(files: string[], texts: string[]): Promise<boolean> {

@@ -81,9 +81,11 @@ export function toInstall(declared: readonly Declared[], pair: KeyPair | undefin
   const filled = new Set(secrets.map(({ metadata }) => keyOf(metadata)));
   const others = kept.filter((one) => !(isSecret(one) && filled.has(keyOf(one.metadata))));
   const objects = [...structuredClone(others), ...missingNamespaces(kept), ...missingAccounts(kept)];
-  if (pair)
+  if (pair) {
     for (const config of clientConfigs(objects))
       if (config.service) config.caBundle = base64(pair.certificate);
+    for (const secret of mountedSecrets(objects)) replacePair(secret, pair);
+  }
   const stages = Map.groupBy([...objects, ...secrets], stageOf);
   return { objects: [0, 1, 2, 3].flatMap((stage) => [stages.get(stage) ?? []]), leftOut };
 }
@@ -191,6 +193,32 @@ function isEmpty({ data, stringData }: Declared): boolean {
   return Object.keys({ ...(data ?? {}), ...(stringData ?? {}) }).length === 0;
 }
 
+/** Those that are mounted and that a manifest has. */
+function mountedSecrets(objects: readonly Declared[]): Declared[] {
+  const names = new Set(objects.flatMap(volumeSecrets).map(keyOf));
+  return objects.filter((one) => names.has(keyOf(one.metadata)) && isSecret(one));
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
+const PRIVATE_KEY = /-----BEGIN (?:\w+ )?PRIVATE KEY-----/;
+
+/** A key pair that a script has made once and that was committed is expired, or of a CA whose certificate was only in the caBundle. */
+function replacePair(secret: Declared, { certificate, key }: KeyPair): void {
+  const { data, stringData } = secret as Record<string, Record<string, unknown> | undefined>;
+  const encoded = Object.entries(stringData ?? {}).map(([name, text]) => [name, base64(String(text))]);
+  const entries = Object.entries({ ...data, ...Object.fromEntries(encoded) });
+  const kinds = entries.map(([, value]) => {
+    const text = Buffer.from(String(value), 'base64').toString();
+    return PRIVATE_KEY.test(text) ? key : CERTIFICATE.test(text) ? certificate : undefined;
+  });
+  if (!kinds.includes(key) || !kinds.includes(certificate)) return;
+  const replaced = entries.map(([name, value], at) => [
+    name,
+    kinds[at] === undefined ? value : base64(kinds[at]),
+  ]);
+  Object.assign(secret, { data: Object.fromEntries(replaced), stringData: undefined });
+}
+
 interface Place {
   name: string;
   namespace: string;
@@ -204,16 +232,21 @@ function issued({ apiVersion = '', kind, metadata, spec }: Declared): Place[] {
 
 const LOOKS_LIKE_KEY_PAIR = /cert|tls/i;
 
-function mounted({ kind = '', metadata, spec }: Declared): Place[] {
+function mounted(object: Declared): Place[] {
+  return volumeSecrets(object)
+    .filter(({ name, optional }) => !optional && LOOKS_LIKE_KEY_PAIR.test(name))
+    .map(({ name, namespace }) => ({ name, namespace }));
+}
+
+function volumeSecrets({ kind = '', metadata, spec }: Declared): (Place & { optional: boolean })[] {
   if (!WORKLOADS.includes(kind)) return [];
   const { template } = (spec ?? {}) as { template?: { spec?: { volumes?: unknown } } };
   const volumes = template?.spec?.volumes;
   if (!Array.isArray(volumes)) return [];
   return (volumes as { secret?: { secretName?: unknown; optional?: unknown } }[]).flatMap((volume) => {
     const { secretName, optional } = volume?.secret ?? {};
-    if (typeof secretName !== 'string' || optional === true || !LOOKS_LIKE_KEY_PAIR.test(secretName))
-      return [];
-    return [{ name: secretName, namespace: metadata.namespace ?? 'default' }];
+    if (typeof secretName !== 'string') return [];
+    return [{ name: secretName, namespace: metadata.namespace ?? 'default', optional: optional === true }];
   });
 }
 

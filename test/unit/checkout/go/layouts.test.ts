@@ -312,6 +312,7 @@ test.each([
   'knative.dev/pkg/injection/sharedmain',
   'k8s.io/client-go/informers',
   'k8s.io/client-go/tools/leaderelection',
+  'k8s.io/api/admission/v1',
 ])('a program that links %s is a manager, and a tool beside it is none', async (library) => {
   const files = { ...CHECKOUT, 'cmd/tool/main.go': TOOL, 'cmd/x/main.go': main(library) };
   expect(await findMainPackage(new Checkout(await directoryWith(files)), {})).toMatchObject({

@@ -100,8 +100,19 @@ test('an error of the program itself, or of a build without it, takes nothing ou
   const users = '-overlay=/home/ann/mine.json';
   expect(await takeOut(['go', 'build', users, './cmd'], 'cmd/zz_devloop.go:3:1: x')).toBeUndefined();
   expect(await readFile(flag.slice('-overlay='.length), 'utf8')).toBe(written);
+  const untidy = 'go: updates to go.mod needed; to update it:\n\tgo mod tidy';
+  expect(await takeOut(['go', 'build', './cmd'], untidy)).toBeUndefined();
   expect(await takeOut(['go', 'build', flag, './cmd'], '# x\ncmd/zz_devloop.go:3:1: no x\n')).toContain(
     'no x',
   );
   expect(await readFile(flag.slice('-overlay='.length), 'utf8')).not.toBe(written);
+});
+
+test('the modules that a program lacks for what is added take it out, for a program that links only a part of controller-runtime', async () => {
+  const directory = await directoryWith({ 'go.mod': `require ${RUNTIME} v0.24.1\n` });
+  const base = join(await directoryWith(), 'kept');
+  const flag = (await reconcileOverlay({ directory, package: './cmd', userFlags: '' }, base, true))!;
+  const output = 'go: updates to go.mod needed; to update it:\n\tgo mod tidy';
+  expect(await takeOut(['go', 'build', flag, './cmd'], output)).toContain('updates to go.mod needed');
+  expect(await takeOut(['go', 'build', flag, './cmd'], output)).toBeUndefined();
 });

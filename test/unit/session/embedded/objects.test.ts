@@ -44,8 +44,9 @@ test('one key pair serves all Services that are called, and nobody else is trust
   expect(find('CustomResourceDefinition')).toMatchObject({
     spec: { conversion: { webhook: { clientConfig: { caBundle: base64('CERT') } } } },
   });
-  const secrets = all.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
-  expect(secrets.sort()).toEqual(['issued', 'webhook-server-cert']);
+  const secrets = all.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata);
+  const [issued, mounted] = ['issued', 'webhook-server-cert'].map((name) => ({ name, namespace: 'shop' }));
+  expect(secrets).toEqual([issued, mounted]);
   expect(MANIFESTS[0]).toMatchObject({ webhooks: [{ clientConfig: { service: { name: 'hooks' } } }, byUrl] });
 });
 
@@ -132,4 +133,21 @@ test('a workload without an account of its own has that of its namespace, which 
   expect(accounts(workload({}))).toEqual(['shop/default']);
   expect(accounts(workload({}), object('ServiceAccount', 'default'))).toEqual(['shop/default']);
   expect(accounts(workload({ serviceAccountName: 'own' }))).toEqual([]);
+});
+
+test('a committed key pair that is mounted becomes that of the session, whatever its entries are called', () => {
+  const certificate = '-----BEGIN CERTIFICATE-----\nold';
+  const key = '-----BEGIN RSA PRIVATE KEY-----\nold';
+  const data = { 'cert.pem': base64(certificate), 'key.pem': base64(key), note: base64('mine') };
+  const secrets = [
+    object('Secret', 'webhook-server-cert', { data }),
+    object('Secret', 'database', { stringData: { 'tls.crt': certificate } }),
+    object('Secret', 'unmounted', { data }),
+  ];
+  const all = toInstall([...MANIFESTS, ...secrets], PAIR).objects.flat();
+  const dataOf = (name: string) => all.find(({ metadata }) => metadata.name === name)?.data;
+  const ours = { 'cert.pem': base64('CERT'), 'key.pem': base64('KEY'), note: base64('mine') };
+  expect(dataOf('webhook-server-cert')).toEqual(ours);
+  expect(dataOf('database')).toBeUndefined();
+  expect(dataOf('unmounted')).toEqual(data);
 });

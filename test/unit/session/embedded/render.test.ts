@@ -59,6 +59,47 @@ test('without a bundle, the YAML files of an operator are, without samples, test
   });
 });
 
+const HOOK = object('MutatingWebhookConfiguration', 'hook');
+
+test.each<[string, Record<string, string>, string[], string]>([
+  [
+    'any other place, and the root',
+    {
+      'config/app.yaml': object('ConfigMap', 'settings'),
+      'dev/manifests/hook.yaml': HOOK,
+      'deployment.yaml': object('Deployment', 'manager'),
+      'examples/a.yaml': object('Deployment', 'sample'),
+      'test/b.yaml': object('Deployment', 'test'),
+    },
+    ['ConfigMap -/settings', 'Deployment -/manager', 'MutatingWebhookConfiguration -/hook'],
+    'the YAML files below config, deployment.yaml, dev',
+  ],
+  [
+    'examples, if they register webhooks',
+    { 'examples/kubernetes/a.yaml': `${HOOK}---\n${object('Deployment', 'manager')}` },
+    ['MutatingWebhookConfiguration -/hook', 'Deployment -/manager'],
+    'the YAML files below examples',
+  ],
+  [
+    'files that a script fills in, except what is filled in beside them',
+    {
+      'deploy/hook.yaml.tpl': `${object('MutatingWebhookConfiguration', 'hook', ', labels: {a: T}')}`,
+      'deploy/hook.yaml': HOOK,
+      'deploy/manager.yaml.template': `${object('Deployment', 'manager')}caBundle: \${CA}\n`,
+      'deploy/other.yaml.in': `${object('Deployment', 'other')}a: @A@\n`,
+    },
+    ['MutatingWebhookConfiguration -/hook', 'Deployment -/manager'],
+    'the YAML files below deploy',
+  ],
+])('manifests are found in %s', async (_, files, names, from) => {
+  expect(await rendered(files)).toMatchObject({ names, from });
+});
+
+test('examples that only show workloads are no manifests of the operator', async () => {
+  const files = { 'examples/a.yaml': object('Deployment', 'sample') };
+  await expect(rendered(files)).rejects.toMatchObject({ code: 'embedded.manifests' });
+});
+
 test('with none of these, the error says what is looked for; a chart needs helm', async () => {
   await expect(rendered({})).rejects.toMatchObject({ code: 'embedded.manifests' });
   await expect(rendered({})).rejects.toThrow('config/default/kustomization.yaml');
