@@ -109,7 +109,8 @@ class Installer {
 
   async #write(object: Declared, method: 'PATCH' | 'DELETE', body?: Declared): Promise<void> {
     const path = await this.#kinds.pathOf(object);
-    if (path === undefined) return this.say(object, 'the API server does not serve this kind');
+    if (path === undefined)
+      return this.say(object, `the API server serves no ${object.kind} of ${object.apiVersion}`);
     const options = method === 'PATCH' ? APPLY : {};
     const write = () => this.#api.call(method, path, body, options);
     const mayPass = method === 'PATCH' ? mayBeStarting(object) : isTransient;
