@@ -130,6 +130,8 @@ export interface SeenAccess {
 export interface RbacCure {
   /** The line for controller-gen. Absent if the checkout's roles are not generated from such lines. */
   marker?: string;
+  /** The command of the Makefile that writes the role from that line, such as `make manifests`. */
+  generate?: string;
   /** The rule as YAML. */
   yaml: string;
   /** The file of the checkout that has the rule already. */

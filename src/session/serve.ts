@@ -21,8 +21,7 @@ export interface ServeParts {
   gate: Gate | undefined;
 }
 
-/** Runs until the signal aborts: builds changed sources, replaces the controller, and uses
- * changed configuration. */
+/** Runs until the signal aborts: builds changed sources, replaces the controller, and uses changed configuration. */
 export async function serve(session: Session, serving: ServeParts): Promise<void> {
   const { work, pairs, supervisor, replanning, gate, kubeconfig } = serving;
   const { emit, signal } = work;

@@ -17,14 +17,18 @@ interface Forbidden extends Partial<RbacCure> {
 }
 
 /** How to add a rule that the controller's role lacks. `isGranted`: the cluster has it, and only the checkout does not. */
-export function cureText({ yaml = '', marker, file, command }: Partial<RbacCure>, isGranted = false): string {
+export function cureText(
+  { yaml = '', marker, generate, file, command }: Partial<RbacCure>,
+  isGranted = false,
+): string {
   const atOnce = command === undefined ? '' : `\nIn the cluster, at once: ${command}`;
   if (file !== undefined)
     return `The rule is in ${file}, but not applied: apply it as this project does.${atOnce}`;
+  const anew = generate === undefined ? 'generate the role anew' : `run ${generate}`;
   const add =
     marker === undefined
       ? `Add this rule to the controller's role:\n${yaml}`
-      : `Add this to the controller, if it is not there yet, then run make manifests${isGranted ? '' : ' and apply the role'}:\n${marker}`;
+      : `Add this to the controller, if it is not there yet, then ${anew}${isGranted ? '' : ' and apply the role'}:\n${marker}`;
   return `${add}${atOnce}`;
 }
 
@@ -44,7 +48,7 @@ export const IDENTITY = {
   ),
   /**
    * RBAC does not allow the controller something. It is said again at the 10th, 100th… time. `account`: absent if the controller works as the user.
-   * `marker`: the line for controller-gen; `file`: where the checkout has the rule already; `command`: adds the rule to the role in the cluster.
+   * `marker`: the line for controller-gen; `generate`: the command that then writes the role; `file`: where the checkout has the rule already; `command`: adds the rule to the role in the cluster.
    */
   'api.forbidden': warning<Forbidden>(
     ({ verbs, resource, group, namespace, name, account, times }) => {

@@ -7,6 +7,7 @@ import { type BoundRole, grantOf, grantsAll, type WantedRule } from '../../opera
 import { readKustomizations } from '../../operator/manifests/kustomizations.ts';
 import { shellQuoted, shellWord } from '../../phrases.ts';
 import type { RbacCure } from '../../report/rbac.ts';
+import { Generating } from '../generated/generate.ts';
 
 /** Where the rule is needed, and what the checkout has. */
 export interface Place {
@@ -29,10 +30,12 @@ export async function cureFor(rule: WantedRule, place: Place): Promise<RbacCure>
   const { root, isGo, roles, owner, namespace, api, env } = place;
   const allowing = roles.find((role) => grantsAll(grantOf(role, owner.namespace), rule, namespace));
   const isGenerated = isGo && roles.some(({ file }) => file.startsWith('config/'));
+  const generating = await Generating.of(root);
   const command = api && (await patchCommand(rule, allowing ?? roles[0], root, { api, env }));
   return {
     yaml: yamlOf(rule),
     ...(isGenerated && { marker: markerOf(rule) }),
+    ...(isGenerated && generating && { generate: generating.command }),
     ...(allowing && { file: allowing.file }),
     ...(command !== undefined && { command }),
   };

@@ -105,7 +105,7 @@ const ROOMS = {
   'session/start': [
     'api-proxy checkout cluster cluster/api cluster/marks cluster/takeover cluster/takeover/pause',
     'config controller debugger languages local machine operator operator/manifests route session/context',
-    'session/calls session/end session/faults session/guard session/route',
+    'session/calls session/end session/faults session/generated session/guard session/route',
   ].join(' '),
   'session/verify': [
     'api-proxy certificates checkout cluster/api config controller gateway languages local machine',
