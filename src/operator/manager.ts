@@ -95,7 +95,13 @@ export async function findManager(
   const all = await list(api, ['Deployment'], namespace);
   if (!all.some(isSelected)) all.push(...(await list(api, OTHERS, namespace)));
   const selected = all.filter(isSelected);
-  if (selected.length === 0) return await podBehind(api, service, all);
+  if (selected.length === 0) {
+    const behind = await podBehind(api, service, all);
+    if (behind || !isAlone) return behind;
+    const found = await unservedManager(api, { listed, names, isAlone }, facts);
+    // Without nodes, there is no Pod to which a manager could give the labels that the Service wants.
+    return found && { ...found, podLabels: originalSelector(service) };
+  }
   if (selected.length === 1) return { ...selected[0]!, source: `selected by Service ${name}` };
   const behind = { service, ports: chosen.flatMap(calledPorts) };
   const best = bestOf(selected, behind, (kinds) => `selects the Pods of several ${kinds}`);
@@ -115,7 +121,8 @@ async function unservedManager(
   const answering = await answeringIn(api, all, listed, facts);
   const others = await list(api, OTHERS, names.namespace).catch(noneIfForbidden);
   const found =
-    similarWorkload(all, facts, (one) => answering.includes(one)) ?? similarWorkload(others, facts);
+    similarWorkload(all, facts, { isAlone, answers: (one) => answering.includes(one) }) ??
+    similarWorkload(others, facts, { isAlone });
   if (found) return { ...found, source: 'its name or image matches this checkout' };
   const [only, ...more] = [...all, ...others];
   return isAlone && only && more.length === 0 ? { ...only, source: ONLY } : undefined;

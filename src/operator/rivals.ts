@@ -110,6 +110,8 @@ function signsOf(
  * The score that only two signs together reach, such as name and label, or name and image. One alone is not enough to scale something down.
  */
 const TWO_SIGNS = 4;
+/** Among workloads that are all the checkout's, its name is enough. */
+const ONE_SIGN = 1;
 
 /**
  * Finds the manager by its name, for an operator without webhooks or with paths that many operators serve; `answers`: whether a workload
@@ -118,14 +120,14 @@ const TWO_SIGNS = 4;
 export function similarWorkload(
   all: FoundWorkload[],
   facts: CheckoutFacts,
-  answers: (one: FoundWorkload) => boolean = () => false,
+  { isAlone, answers = () => false }: { isAlone: boolean; answers?: (one: FoundWorkload) => boolean },
 ): FoundWorkload | undefined {
   const scored = all
     .map((listed) => {
       const byWebhook = runsImage(listed.object, facts) && answers(listed) ? TWO_SIGNS : 0;
       return { ...listed, score: nameScore(listed.object, facts) + byWebhook };
     })
-    .filter((one) => one.score >= TWO_SIGNS);
+    .filter((one) => one.score >= (isAlone ? ONE_SIGN : TWO_SIGNS));
   scored.sort((a, b) => b.score - a.score);
   const best = scored[0];
   if (best === undefined) return undefined;

@@ -68,8 +68,7 @@ function readyText({
   oldPods = 0,
 }: Extract<DevloopEvent, { type: 'session.ready' }>): string {
   const leave = detached ? 'it runs in the background' : LEAVE;
-  if (embedded)
-    return `the controller runs, and its webhooks are called; ${detached ? leave : 'press Ctrl-C to end'}`;
+  if (embedded) return `the controller runs here; ${detached ? leave : 'press Ctrl-C to end'}`;
   if (alone) return `${ALONE}; ${leave}`;
   const old = oldPods === 0 ? '' : `; ${counted(oldPods, 'old Pod')} may still answer some reviews`;
   return `taken over in ${duration(ms)}${old}; ${leave}`;

@@ -107,6 +107,26 @@ describe('the operator of the checkout', () => {
     await expect(find(facts)).rejects.toMatchObject({ code: 'target.no-webhook' });
   });
 
+  it('is there the workload that is named as the checkout, even if its Service selects other labels', async () => {
+    const put = (deployment: string) =>
+      install(cluster, {
+        namespace: 'a',
+        service: deployment,
+        deployment,
+        labels: { app: 'a' },
+        webhooks: [],
+      });
+    put('shop');
+    put('shop-hosted');
+    const discovery = { api: cluster.api, names: { services: [] }, facts: shop, emit() {} };
+    const alone = async () => names(await discover({ ...discovery, isAlone: true }));
+    expect(await alone()).toEqual({ services: [], deployment: 'shop' });
+    const labels = { leader: 'yes' };
+    install(cluster, { namespace: 'a', service: 'hooks', labels, webhooks: shopWebhooks });
+    expect(await alone()).toEqual({ services: ['a/hooks'], deployment: 'shop' });
+    expect(names(await discover(discovery)).deployment).toBeUndefined();
+  });
+
   it('is found by paths of a group below x-k8s.io, which is for projects', async () => {
     const webhooks = [{ path: '/mutate-kueue-x-k8s-io-v1beta1-workload', group: 'kueue.x-k8s.io' }];
     install(cluster, {
