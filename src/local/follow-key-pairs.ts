@@ -22,9 +22,10 @@ export async function followKeyPairs(
       const { serverName } = service;
       const first = pairs.get(serverName)!;
       let warned = distrustWarnings(service, first, new Date()).map(({ message }) => message);
-      const find = async (): Promise<FoundPair> => {
+      const find = async (isDue: boolean): Promise<FoundPair> => {
         const calls = await rereadCalls(search.api, service);
         const found = await findKeyPair(search, { ...service, calls }, () => {});
+        if (!isDue) return found;
         const now = search.called?.().find((one) => one.serverName === serverName) ?? { ...service, calls };
         const warnings = distrustWarnings(now, found, new Date());
         for (const warning of warnings) if (!warned.includes(warning.message)) work.emit(warning);
@@ -38,24 +39,30 @@ export async function followKeyPairs(
 
 const LOOK_EVERY_MS = 5_000;
 
-/** Like `followKeyPairs`, for one key pair. A Secret that is unusable for a moment causes one warning, and is read again. */
+/**
+ * Like `followKeyPairs`, for one key pair. A Secret that is unusable for a moment causes one warning, and is read again. `find` gets whether the
+ * look is one of those every few seconds: those in between come while somebody writes one object after the other, so they warn of nothing.
+ */
 export async function followKeyPair(
   first: FoundPair,
-  find: () => Promise<FoundPair>,
+  find: (isDue: boolean) => Promise<FoundPair>,
   use: (renewed: FoundPair) => Promise<unknown>,
   { emit, signal, next = () => signal }: Following,
 ): Promise<void> {
   let current = contentOf(first);
   let reported = '';
+  let due = performance.now() + LOOK_EVERY_MS;
   for (let sooner = next(); ; ) {
-    await sleep(LOOK_EVERY_MS, AbortSignal.any([signal, sooner]));
+    const isDue = await sleep(Math.max(0, due - performance.now()), AbortSignal.any([signal, sooner]));
     if (signal.aborted) return;
+    if (isDue) due = performance.now() + LOOK_EVERY_MS;
     // What changes from here on may be missed by this look.
     sooner = next();
     try {
-      current = await useRenewed(current, find, use, signal);
-      reported = '';
+      current = await useRenewed(current, () => find(isDue), use, signal);
+      if (isDue) reported = '';
     } catch (error) {
+      if (!isDue) continue;
       const message = messageOf(error);
       if (message !== reported) emit(notRefreshed(error, first.secret));
       reported = message;

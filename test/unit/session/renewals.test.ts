@@ -20,6 +20,7 @@ it('a key pair that the manager has made is presented when its CA comes into a c
   const old = await selfSignedPair([SERVER], { days: 1 });
   const made = await selfSignedPair([SERVER], { days: 1 });
   let current = old;
+  const said: unknown[] = [];
   const bundles = new ChangedBundles([trusting(old)] as never);
   const presented = Promise.withResolvers<unknown[]>();
   const data = () => ({ 'tls.crt': base64(current.certificate), 'tls.key': base64(current.key) });
@@ -40,7 +41,7 @@ it('a key pair that the manager has made is presented when its CA comes into a c
   const session = {
     context: { api, settings: settingsOf() },
     target: { services: [trusting(old)], namespace: 'shop' },
-    work: { emit: () => {}, signal: new AbortController().signal },
+    work: { emit: (event: unknown) => said.push(event), signal: new AbortController().signal },
     called: [trusting(old)],
   };
   const pairs = new Map([[SERVER, { pair: old, secret: { namespace: 'shop', name: 'certs' } }]]);
@@ -57,6 +58,8 @@ it('a key pair that the manager has made is presented when its CA comes into a c
   bundles.observe([trusting(made)] as never);
   expect(before.aborted).toBe(true);
   expect(await presented.promise).toEqual([SERVER, made]);
+  // Another caller, which gets its caBundle a moment later, is no reason for a warning yet.
+  expect(said).toEqual([]);
 }, 4_000);
 
 it('a caBundle that is as before is no change', async () => {
