@@ -4,13 +4,15 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
-import { application, checkoutSample, NAMESPACE } from '../support/sample-operator.ts';
+import { application, checkoutSample, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
 import { addSettings } from '../support/settings-of-sample.ts';
 
 const BUILT_MS = 240_000;
+const TWO_DAYS_MS = 2 * 24 * 60 * 60 * 1000;
 const LOG = (line: string) => console.error(line);
 
 it('a checkout that was never deployed has its first review answered, its reconciles seen, and leaves nothing', async () => {
@@ -57,6 +59,12 @@ it('a checkout that was never deployed has its first review answered, its reconc
   expect(names).toBe('application.apps.example.com/web\ndeployment.apps/web\n');
   const bad = join(cwd, 'config/samples/apps_v1_application_bad.yaml');
   await expect(kubectl('apply', '-f', bad)).rejects.toThrow('is invalid');
+  await makesItsOwnPair(kubectl);
+  await again.waitFor(
+    'certificate.written',
+    ({ notAfter }) => Date.parse(notAfter) < Date.now() + TWO_DAYS_MS,
+  );
+  await expect(kubectl('apply', '-f', bad)).rejects.toThrow('is invalid');
 
   const output = (text: string) => again.waitFor('controller.output', ({ line }) => line.includes(text));
   const level = (text: string) =>
@@ -100,6 +108,21 @@ it('a checkout that was never deployed has its first review answered, its reconc
   expect(removed).toMatchObject([{ what: 'data' }, { what: 'kubeconfig', path: kubeconfig }]);
   expect(await readdir(join(state, 'devloop/.embedded'))).toEqual([]);
 });
+
+/** What a controller with a certificate of its own writes, in this order. */
+async function makesItsOwnPair(kubectl: (...words: string[]) => Promise<string>) {
+  const pair = await selfSignedPair([`${SERVICE}.${NAMESPACE}.svc`], { days: 1 });
+  const [certificate, key] = [pair.certificate, pair.key].map((text) => Buffer.from(text).toString('base64'));
+  const replace = async (object: string, values: Record<string, unknown>) => {
+    const patch = Object.entries(values).map(([path, value]) => ({ op: 'replace', path, value }));
+    await kubectl('patch', '-n', NAMESPACE, object, '--type=json', '-p', JSON.stringify(patch));
+  };
+  await replace('secret/webhook-server-cert', { '/data/tls.crt': certificate, '/data/tls.key': key });
+  for (const kind of ['validating', 'mutating'])
+    await replace(`${kind}webhookconfiguration/application-operator-${kind}-webhook-configuration`, {
+      '/webhooks/0/clientConfig/caBundle': certificate,
+    });
+}
 
 /** What a shell offers while somebody types, directly and through kubectl. On a busy machine, a first Tab can come to nothing. */
 async function offersNames(place: { cwd: string; env: Record<string, string>; session: string }) {

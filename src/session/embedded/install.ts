@@ -6,7 +6,15 @@ import { whileAway } from '../../cluster/api/while-away.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import { CRD, type Declared, isBuiltInNamespace, type LeftOut, serverNames, toInstall } from './objects.ts';
+import {
+  CRD,
+  clientConfigs,
+  type Declared,
+  isBuiltInNamespace,
+  type LeftOut,
+  serverNames,
+  toInstall,
+} from './objects.ts';
 
 const ESTABLISHED_MS = 10_000;
 const STARTING_MS = 10_000;
@@ -58,7 +66,8 @@ export async function install(
       const now = new Set(objects.flat().map(keyOf));
       const gone = before.filter((one) => !now.has(keyOf(one)) && !STAYS.has(one.kind ?? ''));
       before = objects.flat();
-      await installer.create(changed);
+      const written = changed.map((stage) => Promise.all(stage.map((one) => installer.withOwnBundles(one))));
+      await installer.create(await Promise.all(written));
       await installer.remove(gone);
       return [...changed.flat(), ...gone].map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     },
@@ -101,6 +110,19 @@ class Installer {
       const crds = stage.filter(({ kind }) => kind === CRD);
       if (crds.length > 0) await this.#kinds.settled(crds, this.#io.signal);
     }
+  }
+
+  /** As `kubectl apply` of a manifest without them would, leaves the caBundles that the controller has written. */
+  async withOwnBundles(object: Declared): Promise<Declared> {
+    const changed = structuredClone(object);
+    const configs = clientConfigs([changed]).filter(({ service }) => service !== undefined);
+    if (configs.length === 0) return object;
+    const path = await this.#kinds.pathOf(object);
+    const live = path && (await this.#api.call<Declared>('GET', path).catch(() => undefined));
+    const bundles = live ? clientConfigs([live]).map(({ caBundle }) => caBundle) : [];
+    const own = bundles.find((caBundle) => caBundle && configs.every((one) => one.caBundle !== caBundle));
+    if (own !== undefined) for (const config of configs) config.caBundle = own;
+    return changed;
   }
 
   async remove(objects: Declared[]): Promise<void> {

@@ -12,6 +12,8 @@ const LEFT_OUT: Record<string, string> = {
 };
 /** devloop signs certificates itself. */
 const CERT_MANAGER = /^cert-manager\.io\//;
+/** The Secret with the key pair of the webhooks, where the operator has none yet. */
+export const OWN_PAIR = 'devloop-webhook-cert';
 export const CRD = 'CustomResourceDefinition';
 /** What others are in comes first, and webhooks when everything else exists. */
 const FIRST = ['Namespace'];
@@ -168,7 +170,7 @@ export function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
  * because the manager fills it.
  */
 function secretsFor(declared: readonly Declared[], pair: KeyPair): Declared[] {
-  const wanted = [...declared.flatMap(issued), ...declared.flatMap(mounted)];
+  const wanted = wantedPairs(declared);
   const own = new Set(
     declared.filter((one) => isSecret(one) && !isEmpty(one)).map(({ metadata }) => keyOf(metadata)),
   );
@@ -183,6 +185,25 @@ function secretsFor(declared: readonly Declared[], pair: KeyPair): Declared[] {
     metadata,
     data,
   }));
+}
+
+/**
+ * A manager that creates its Secret itself mounts it as optional, or reads it through the API. Until then, one that it does not know serves:
+ * its own would be there only after it has started.
+ */
+function wantedPairs(declared: readonly Declared[]): Place[] {
+  const mounts = declared.flatMap(mounted);
+  const required = [...declared.flatMap(issued), ...mounts.filter(({ optional }) => !optional)];
+  const called = new Set(clientConfigs(declared).flatMap(({ service }) => (service ? keyOf(service) : [])));
+  const services = declared.filter(({ kind, metadata }) => kind === 'Service' && called.has(keyOf(metadata)));
+  const namespaces = new Set(services.map(({ metadata: { namespace = 'default' } }) => namespace));
+  const others = [...namespaces].flatMap((namespace) => {
+    const isHere = (place: Place): boolean => place.namespace === namespace;
+    if (required.some(isHere)) return [];
+    const optional = mounts.filter(isHere);
+    return optional.length > 0 ? optional : [{ namespace, name: OWN_PAIR }];
+  });
+  return [...required, ...others].map(({ name, namespace }) => ({ name, namespace }));
 }
 
 function isSecret({ kind }: Declared): boolean {
@@ -232,10 +253,8 @@ function issued({ apiVersion = '', kind, metadata, spec }: Declared): Place[] {
 
 const LOOKS_LIKE_KEY_PAIR = /cert|tls/i;
 
-function mounted(object: Declared): Place[] {
-  return volumeSecrets(object)
-    .filter(({ name, optional }) => !optional && LOOKS_LIKE_KEY_PAIR.test(name))
-    .map(({ name, namespace }) => ({ name, namespace }));
+function mounted(object: Declared): (Place & { optional: boolean })[] {
+  return volumeSecrets(object).filter(({ name }) => LOOKS_LIKE_KEY_PAIR.test(name));
 }
 
 function volumeSecrets({ kind = '', metadata, spec }: Declared): (Place & { optional: boolean })[] {

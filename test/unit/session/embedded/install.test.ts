@@ -3,7 +3,7 @@ import type { ClusterApi } from '../../../../src/cluster/api/client.ts';
 import { ApiError } from '../../../../src/cluster/api/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { install } from '../../../../src/session/embedded/install.ts';
-import type { Declared } from '../../../../src/session/embedded/objects.ts';
+import { clientConfigs, type Declared } from '../../../../src/session/embedded/objects.ts';
 import { partly } from '../../../support/partly.ts';
 
 const object = (kind: string, name: string, more: object = {}): Declared =>
@@ -16,13 +16,20 @@ const hook = (name: string, path = '/a') =>
 
 /** The writes to an API server that serves these kinds, as `PATCH resource/name`, and what is said. */
 async function installed(declared: Declared[], refusals: (ApiError | undefined)[] = []) {
+  const live = new Map<string, Declared>();
   const writes: string[] = [];
   const codes: string[] = [];
-  const resources = ['Namespace', 'Service', 'Deployment', 'ConfigMap', 'ValidatingWebhookConfiguration'].map(
-    (kind) => ({ kind, name: kind.toLowerCase(), namespaced: false }),
-  );
-  const call = async (method: string, path: string) => {
-    if (method === 'GET') return { resources };
+  const resources = [
+    'Namespace',
+    'Service',
+    'Deployment',
+    'ConfigMap',
+    'Secret',
+    'ValidatingWebhookConfiguration',
+  ].map((kind) => ({ kind, name: kind.toLowerCase(), namespaced: false }));
+  const call = async (method: string, path: string, body?: Declared) => {
+    if (method === 'GET') return live.get(path) ?? { resources };
+    if (body) live.set(path, structuredClone(body));
     writes.push(`${method} ${path.replace('/api/v1/', '')}`);
     const refusal = refusals.shift();
     if (refusal) throw refusal;
@@ -32,7 +39,7 @@ async function installed(declared: Declared[], refusals: (ApiError | undefined)[
     emit: (event: DevloopEvent) => void ('code' in event && codes.push(`${event.code}`)),
   });
   const take = <T>(list: T[]): T[] => list.splice(0);
-  return { update, writes: () => take(writes), codes: () => take(codes) };
+  return { update, live, writes: () => take(writes), codes: () => take(codes) };
 }
 
 test('only what has changed is written again, what is gone is deleted, and CRDs and what is taken over stay', async () => {
@@ -49,6 +56,7 @@ test('only what has changed is written again, what is gone is deleted, and CRDs 
     'PATCH service/hooks',
     'PATCH configmap/settings',
     'PATCH configmap/old',
+    'PATCH secret/devloop-webhook-cert',
     'PATCH validatingwebhookconfiguration/of-hooks',
   ]);
   const changed = { ...service('hooks'), spec: { selector: { a: 'b' } } };
@@ -112,4 +120,16 @@ test('any other namespace that no manifest has is created, and one that is still
   const { writes, codes } = await installed(other, [undefined, missing]);
   expect(writes()).toEqual(['PATCH namespace/kube-hooks', 'PATCH service/hooks']);
   expect(codes()).toEqual(['embedded.left-out']);
+});
+
+test('a caBundle that the controller has written stays when its webhook configuration changes', async () => {
+  const { update, live, writes } = await installed([service('hooks'), hook('hooks')]);
+  const [path, object] = [...live].find(([path]) => path.includes('configuration/'))!;
+  const [before] = clientConfigs([object]);
+  expect(before!.caBundle).toBeTruthy();
+  before!.caBundle = 'own';
+  writes();
+  await update([service('hooks'), hook('hooks', '/b')]);
+  expect(writes()).toEqual(['PATCH validatingwebhookconfiguration/of-hooks']);
+  expect(clientConfigs([live.get(path)!])).toMatchObject([{ service: { path: '/b' }, caBundle: 'own' }]);
 });

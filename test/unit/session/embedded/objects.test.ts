@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Declared, serverNames, toInstall } from '../../../../src/session/embedded/objects.ts';
+import { type Declared, OWN_PAIR, serverNames, toInstall } from '../../../../src/session/embedded/objects.ts';
 
 const PAIR = { certificate: 'CERT', key: 'KEY' } as never;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -150,4 +150,18 @@ test('a committed key pair that is mounted becomes that of the session, whatever
   expect(dataOf('webhook-server-cert')).toEqual(ours);
   expect(dataOf('database')).toBeUndefined();
   expect(dataOf('unmounted')).toEqual(data);
+});
+
+test('where no manifest has a key pair, an optional one or one of devloop serves until the manager has made its own', () => {
+  const deployment = (name: string, optional: boolean) =>
+    object('Deployment', 'manager', {
+      spec: { template: { spec: { volumes: [{ secret: { secretName: name, optional } }] } } },
+    });
+  const secretsOf = (...more: Declared[]) =>
+    toInstall([MANIFESTS[0]!, object('Service', 'hooks'), ...more], PAIR)
+      .objects.flat()
+      .flatMap(({ kind, metadata }) => (kind === 'Secret' ? metadata : []));
+  expect(secretsOf(deployment('webhook-cert', true))).toEqual([{ name: 'webhook-cert', namespace: 'shop' }]);
+  expect(secretsOf(deployment('database', false))).toEqual([{ name: OWN_PAIR, namespace: 'shop' }]);
+  expect(secretsOf(deployment('webhook-cert', false))).toEqual([{ name: 'webhook-cert', namespace: 'shop' }]);
 });
