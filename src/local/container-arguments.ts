@@ -22,8 +22,16 @@ export function requirePassable(given: string[], expanded: ExpandedArgument[]): 
   throw new DevloopError('controller.argument', message, { hint });
 }
 
-/** The container's words after its program, including a subcommand in `command` or in the ENTRYPOINT of its image. */
-export function containerArguments(target: Target, image: FoundCommand | undefined, emit: Emit): string[] {
+/**
+ * The container's words after its program, including a subcommand in `command` or in the ENTRYPOINT of its image. `argumentsIn`: which of
+ * them the program itself gets, for example none of `npm start`.
+ */
+export function containerArguments(
+  target: Target,
+  image: FoundCommand | undefined,
+  emit: Emit,
+  argumentsIn = (words: string[]): string[] => words,
+): string[] {
   const [program = '', ...own] = programOf(target, image);
   if (isShell(program)) {
     emit(notice('arguments.in-script', {}));
@@ -31,7 +39,9 @@ export function containerArguments(target: Target, image: FoundCommand | undefin
   }
   const { command = [], args = [] } = target.manager?.container ?? {};
   const ofImage = command.length === 0 && image ? own.slice(0, Math.max(0, own.length - args.length)) : [];
-  if (ofImage.length > 0) emit(notice('arguments.of-image', { words: ofImage, source: image!.source }));
+  const given = new Set(ofImage.length > 0 ? argumentsIn(own) : []);
+  const words = ofImage.filter((word) => given.has(word));
+  if (words.length > 0) emit(notice('arguments.of-image', { words, source: image!.source }));
   return own;
 }
 

@@ -77,7 +77,7 @@ async function managerArguments(
   { program, environment }: { program: PlannedProgram; environment: ManagerVariables },
   { emit }: Pick<Work, 'emit'>,
 ): Promise<ExpandedArgument[]> {
-  const words = containerArguments(target, program.image, emit);
+  const words = containerArguments(target, program.image, emit, program.argumentsIn);
   const given = program.argumentsIn?.(words) ?? words;
   const own = inWorkingDirectory(expandArguments(given, environment), target);
   requirePassable(given, own);

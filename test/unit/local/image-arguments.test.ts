@@ -41,3 +41,18 @@ test.each<
   const values = { words: ofImage?.split(' '), source: 'Dockerfile' };
   expect(all('note')).toMatchObject(ofImage === undefined ? [] : [{ code: 'arguments.of-image', values }]);
 });
+
+test('what the program itself does not get is not said to be added', () => {
+  const target = partly<Target>({
+    manager: { container: { name: 'manager' }, object: { spec: { template: { spec: {} } } } },
+  });
+  const said = (cmd: string[], argumentsIn: (words: string[]) => string[]) => {
+    const { all, emit } = recordEvents();
+    containerArguments(target, { entrypoint: [], cmd, source: 'Dockerfile' }, emit, argumentsIn);
+    return all('note');
+  };
+  expect(said(['npm', 'start'], () => [])).toEqual([]);
+  const values = { words: ['run', '-A'], source: 'Dockerfile' };
+  const mapped = said(['kopf', 'run', '-A', '/src/a.py'], ([run = '', all = '']) => [run, all, '/home/a.py']);
+  expect(mapped).toMatchObject([{ values }]);
+});
