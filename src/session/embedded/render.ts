@@ -13,6 +13,7 @@ import { type Generated, Generating, overlay } from '../generated/generate.ts';
 import { addWebhooks, kustomizationOf } from './add-webhooks.ts';
 import { chartOf, RENDER_MS, renderChart, whyNot } from './chart.ts';
 import { CRD, type Declared, isWebhookConfiguration } from './objects.ts';
+import { otherOverlay } from './other-overlay.ts';
 import { plainObjects } from './plain.ts';
 import { objectsIn } from './yaml.ts';
 
@@ -78,7 +79,9 @@ export async function sourceOf(
   if (directory !== undefined) return { is: 'overlay', name: directory };
   if (isFile(join(root, BUNDLE))) return { is: 'bundle', name: BUNDLE };
   const chart = chartOf(root);
-  return chart === undefined ? { is: 'files', name: '' } : { is: 'chart', name: chart };
+  if (chart !== undefined) return { is: 'chart', name: chart };
+  const other = await otherOverlay(root);
+  return other === undefined ? { is: 'files', name: '' } : { is: 'overlay', name: other };
 }
 
 async function kustomization(root: string): Promise<string | undefined> {

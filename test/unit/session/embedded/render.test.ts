@@ -172,6 +172,38 @@ test('without webhooks that cannot be added, the rest is there', async () => {
   expect(added).toMatchObject({ webhooks: 'config/webhook', whyNot: expect.stringContaining('none.yaml') });
 });
 
+const WORKLOAD = object('Deployment', 'manager');
+
+test.each<[string, Record<string, string>, string | undefined]>([
+  [
+    'an overlay that no other lists, and of several the one for development',
+    {
+      'deploy/base/kustomization.yaml': 'resources: [manager.yaml]',
+      'deploy/base/manager.yaml': WORKLOAD,
+      'deploy/overlays/prod/kustomization.yaml': 'bases: [../../base]',
+      'deploy/overlays/dev/kustomization.yaml': 'resources:\n- ../../base/',
+      'deploy/overlays/monitoring/kustomization.yaml': 'resources: [monitor.yaml]',
+      'deploy/overlays/monitoring/monitor.yaml': object('ServiceMonitor', 'm'),
+    },
+    'deploy/overlays/dev',
+  ],
+  ['the root', { Kustomization: 'resources: [a.yaml]', 'a.yaml': HOOK }, '.'],
+  [
+    'no parts of an overlay that is not there, nor samples, nor a circle',
+    {
+      'config/manager/kustomization.yaml': 'resources: [manager.yaml]',
+      'config/manager/manager.yaml': WORKLOAD,
+      'samples/kustomization.yaml': 'resources: [a.yaml]',
+      'samples/a.yaml': WORKLOAD,
+      'a/kustomization.yaml': 'resources: [../a, b.yaml]',
+    },
+    undefined,
+  ],
+])('without config/default and a name in the Makefile, what is rendered is %s', async (_, files, name) => {
+  const expected = name === undefined ? { is: 'files', name: '' } : { is: 'overlay', name };
+  expect(await sourceOf(await directoryWith(files))).toEqual(expected);
+});
+
 test('a copy has a limit, and neither repositories nor packages', async () => {
   const files = { '.git/HEAD': '', 'a/b.yaml': '', 'a/node_modules/c.js': '', 'kustomization.yaml': '' };
   const root = await directoryWith(files);
