@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, posix } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isFile } from '../../checkout/files.ts';
-import { buildVariables } from '../../checkout/make/build-text.ts';
-import { expandVariables } from '../../checkout/make/variables.ts';
+import { builtOverlays } from '../../checkout/make/overlays.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
@@ -45,8 +44,6 @@ export interface RenderedFrom {
 
 const DEFAULT = 'config/default';
 const BUNDLE = 'dist/install.yaml';
-/** What the Makefile's `deploy` builds. */
-const BUILT = /(?:kustomize(?:\)|\})?"? build|apply -k)\s+((?:[\w./-]|\$\(\w+\)|\$\{\w+\})+)/gi;
 
 /** The objects that `make deploy` would create. Throws 'embedded.manifests'. */
 export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Rendered> {
@@ -85,16 +82,9 @@ export async function sourceOf(
 }
 
 async function kustomization(root: string): Promise<string | undefined> {
-  const makefile = await readTextFile(join(root, 'Makefile'));
-  const variables = buildVariables(makefile);
-  const named = [...makefile.matchAll(BUILT)].flatMap(([, written]) => {
-    const built = expandVariables(written!, variables);
-    return built ? [posix.normalize(`${built}/`).slice(0, -1)] : [];
-  });
-  const within = named.filter((one) => !/crd/.test(one) && !leadsOut(one) && !isAbsolute(one));
-  for (const directory of [DEFAULT, ...within])
-    if (kustomizationOf(join(root, directory)) !== undefined) return directory;
-  return undefined;
+  const built = builtOverlays(await readTextFile(join(root, 'Makefile')));
+  const within = built.filter((one) => !leadsOut(one) && !isAbsolute(one));
+  return within.find((directory) => kustomizationOf(join(root, directory)) !== undefined);
 }
 
 async function kustomized(
@@ -110,10 +100,7 @@ async function kustomized(
   const render = async (top: string, what: string): Promise<Declared[]> =>
     await objectsIn(await kustomize(join(top, what), from, io), what);
   const own = await render(place, directory);
-  const [crds, webhooks] = ['crd', 'webhook'].map((part) => join(dirname(directory), part)) as [
-    string,
-    string,
-  ];
+  const [crds, webhooks] = [beside(place, directory, 'crd'), beside(place, directory, 'webhook')];
   // Many Makefiles have `install` for the CRDs, and `deploy` for the rest.
   const isApart = !own.some(({ kind }) => kind === CRD) && kustomizationOf(join(place, crds)) !== undefined;
   const apart = isApart ? await render(place, crds) : [];
@@ -137,6 +124,14 @@ async function kustomized(
       ...shown,
     };
   }
+}
+
+/** `config/crd` for `config/default`, and for `config/overlays/plain`, too. */
+function beside(root: string, directory: string, part: string): string {
+  const above = dirname(directory);
+  const place = join(above, part);
+  const isThere = kustomizationOf(join(root, place)) !== undefined;
+  return isThere || above === '.' ? place : beside(root, above, part);
 }
 
 async function kustomize(directory: string, { root, assets }: RenderedFrom, io: Io): Promise<string> {
