@@ -22,6 +22,7 @@ import { install } from './embedded/install.ts';
 import { openKept } from './embedded/kept.ts';
 import { createPodsNotice } from './embedded/no-pods.ts';
 import { claimPlace } from './embedded/place.ts';
+import { projectRoot } from './embedded/source.ts';
 import type { Guest } from './running.ts';
 import { up } from './up.ts';
 
@@ -48,7 +49,8 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
   });
   starting.catch(() => {});
   const generate = (await loadConfig(io.cwd))?.config.controller?.generate;
-  const manifests = await CheckoutManifests.of({ root, assets, scratch: running, generate }, io);
+  const project = await projectRoot(io.cwd, root);
+  const manifests = await CheckoutManifests.of({ root: project, assets, scratch: running, generate }, io);
   const rendered = await manifests.first();
   const plane = await starting;
   await mkdir(dirname(kubeconfig), { recursive: true, mode: 0o700 });
@@ -69,7 +71,7 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
     // With a guest, nothing that is saved counts, so that everything is about one build.
     await using following = guest
       ? undefined
-      : await followCheckout({ root, manifests, rendered, installation }, io);
+      : await followCheckout({ root: project, manifests, rendered, installation }, io);
     await up(own, { ...io, emit: quietly(io.emit, following) }, guest);
   } catch (error) {
     // Without its API server, everything else fails, too.

@@ -7,7 +7,8 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, Generating } from '../generated/generate.ts';
-import { type Rendered, renderCheckout, sourceOf } from './render.ts';
+import { type Rendered, renderCheckout } from './render.ts';
+import { sourceOf } from './source.ts';
 
 export interface Place {
   root: string;

@@ -1,19 +1,17 @@
 import { rm } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isFile } from '../../checkout/files.ts';
-import { builtOverlays } from '../../checkout/make/overlays.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
-import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, Generating, overlay } from '../generated/generate.ts';
 import { addWebhooks, kustomizationOf } from './add-webhooks.ts';
-import { chartOf, RENDER_MS, renderChart, whyNot } from './chart.ts';
+import { RENDER_MS, renderChart, whyNot } from './chart.ts';
 import { CRD, type Declared, isWebhookConfiguration } from './objects.ts';
-import { otherOverlay } from './other-overlay.ts';
 import { plainObjects } from './plain.ts';
+import { projectsHint, sourceOf } from './source.ts';
 import { objectsIn } from './yaml.ts';
 
 export interface Rendered {
@@ -64,27 +62,12 @@ export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Render
   throw new DevloopError(
     'embedded.manifests',
     `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} nor a chart nor a plain manifest in this checkout, so devloop does not know what the operator consists of.`,
-    { hint: 'For a project of kubebuilder: make manifests generate, or make build-installer' },
+    {
+      hint:
+        projectsHint(root) ??
+        'For a project of kubebuilder: make manifests generate, or make build-installer',
+    },
   );
-}
-
-/** What of the checkout is rendered. A bundle and a chart are made from manifests that controller-gen has written before. */
-export async function sourceOf(
-  root: string,
-): Promise<{ is: 'overlay' | 'bundle' | 'chart' | 'files'; name: string }> {
-  const directory = await kustomization(root);
-  if (directory !== undefined) return { is: 'overlay', name: directory };
-  if (isFile(join(root, BUNDLE))) return { is: 'bundle', name: BUNDLE };
-  const chart = chartOf(root);
-  if (chart !== undefined) return { is: 'chart', name: chart };
-  const other = await otherOverlay(root);
-  return other === undefined ? { is: 'files', name: '' } : { is: 'overlay', name: other };
-}
-
-async function kustomization(root: string): Promise<string | undefined> {
-  const built = builtOverlays(await readTextFile(join(root, 'Makefile')));
-  const within = built.filter((one) => !leadsOut(one) && !isAbsolute(one));
-  return within.find((directory) => kustomizationOf(join(root, directory)) !== undefined);
 }
 
 async function kustomized(

@@ -2,7 +2,8 @@ import { readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Io } from '../../../../src/session/context/options.ts';
-import { renderCheckout, sourceOf } from '../../../../src/session/embedded/render.ts';
+import { renderCheckout } from '../../../../src/session/embedded/render.ts';
+import { projectRoot, sourceOf } from '../../../../src/session/embedded/source.ts';
 import { overlay } from '../../../../src/session/generated/generate.ts';
 import { partly } from '../../../support/partly.ts';
 import { directoryWith, put } from '../../controller/support/places.ts';
@@ -202,6 +203,21 @@ test.each<[string, Record<string, string>, string | undefined]>([
 ])('without config/default and a name in the Makefile, what is rendered is %s', async (_, files, name) => {
   const expected = name === undefined ? { is: 'files', name: '' } : { is: 'overlay', name };
   expect(await sourceOf(await directoryWith(files))).toEqual(expected);
+});
+
+test('one module can have several projects: the nearest one is rendered, and at the top they are named', async () => {
+  const overlays = ['a', 'b/c'].map((one) => [`${one}/config/default/kustomization.yaml`, ''] as const);
+  const root = await directoryWith({
+    'go.mod': 'module a\n',
+    'b/c/api/v1/a.go': '',
+    ...Object.fromEntries(overlays),
+  });
+  expect(await projectRoot(join(root, 'b/c/api/v1'), root)).toBe(join(root, 'b/c'));
+  expect(await projectRoot(join(root, 'b'), root)).toBe(root);
+  await expect(rendered(Object.fromEntries(overlays))).rejects.toMatchObject({
+    code: 'embedded.manifests',
+    hint: 'cd a && devloop up --embedded\ncd b/c && devloop up --embedded',
+  });
 });
 
 test('a copy has a limit, and neither repositories nor packages', async () => {

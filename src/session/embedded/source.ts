@@ -1,0 +1,54 @@
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { Checkout, isFile } from '../../checkout/files.ts';
+import { builtOverlays } from '../../checkout/make/overlays.ts';
+import { leadsOut } from '../../machine/own-files.ts';
+import { readTextFile } from '../../machine/text-file.ts';
+import { shellWord } from '../../phrases.ts';
+import { kustomizationOf } from './add-webhooks.ts';
+import { chartOf } from './chart.ts';
+import { otherOverlay } from './other-overlay.ts';
+
+const DEFAULT = 'config/default';
+const KUSTOMIZATION = 'kustomization.yaml';
+const BUNDLE = 'dist/install.yaml';
+const SHOWN = 6;
+
+/**
+ * The directory of the manifests: the nearest one with an overlay, from the working directory up to the root, because one module can have
+ * several projects of kubebuilder.
+ */
+export async function projectRoot(cwd: string, root: string): Promise<string> {
+  for (let directory = cwd; directory.startsWith(`${root}/`); directory = dirname(directory))
+    if ((await kustomization(directory)) !== undefined) return directory;
+  return root;
+}
+
+/** What of the checkout is rendered. A bundle and a chart are made from manifests that controller-gen has written before. */
+export async function sourceOf(
+  root: string,
+): Promise<{ is: 'overlay' | 'bundle' | 'chart' | 'files'; name: string }> {
+  const directory = await kustomization(root);
+  if (directory !== undefined) return { is: 'overlay', name: directory };
+  if (isFile(join(root, BUNDLE))) return { is: 'bundle', name: BUNDLE };
+  const chart = chartOf(root);
+  if (chart !== undefined) return { is: 'chart', name: chart };
+  const other = await otherOverlay(root);
+  return other === undefined ? { is: 'files', name: '' } : { is: 'overlay', name: other };
+}
+
+async function kustomization(root: string): Promise<string | undefined> {
+  const built = builtOverlays(await readTextFile(join(root, 'Makefile')));
+  const within = built.filter((one) => !leadsOut(one) && !isAbsolute(one));
+  return within.find((directory) => kustomizationOf(join(root, directory)) !== undefined);
+}
+
+/** Where the root has no manifests, its directories can be projects. */
+export function projectsHint(root: string): string | undefined {
+  const end = `/${DEFAULT}/${KUSTOMIZATION}`;
+  const found = new Checkout(root)
+    .files((name) => name === KUSTOMIZATION)
+    .filter((file) => file.endsWith(end))
+    .map((file) => relative(root, file.slice(0, -end.length)));
+  const commands = found.slice(0, SHOWN).map((one) => `cd ${shellWord(one)} && devloop up --embedded`);
+  return commands.length > 0 ? commands.join('\n') : undefined;
+}
