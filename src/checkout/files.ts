@@ -116,9 +116,13 @@ async function readManifest(file: string): Promise<string> {
 
 const MANIFEST = /\.ya?ml$/;
 
-/** Whether there is a file, and no directory. */
+/** Whether there is a file, and no directory, pipe or device. A link can lead to itself, or where this user is not allowed to look. */
 export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** What editors create next to a file while they save it. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { isFile } from '../checkout/files.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { ReviewRecord } from './record.ts';
 
@@ -16,7 +17,9 @@ export async function setNames(checkout: string): Promise<string[]> {
   const files = await readdir(setsDirectory(checkout)).catch(() => []);
   const names = files.filter((file) => file.endsWith(ENDING)).map((file) => basename(file, ENDING));
   // Commands accept no other names.
-  return names.filter((name) => /^[A-Za-z0-9][\w.-]{0,99}$/.test(name)).sort();
+  const named = names.filter((name) => /^[A-Za-z0-9][\w.-]{0,99}$/.test(name));
+  // A link can lead to a pipe or a device, which may never end.
+  return named.filter((name) => isFile(setFile(checkout, name))).sort();
 }
 
 function setsDirectory(checkout: string): string {

@@ -69,9 +69,13 @@ async function recorded(asked: Asked, what: Recorded, letter: 'r' | 'c' | 'k'): 
   const files =
     given.set === undefined
       ? Object.values(recordingFiles((await sessionOf(asked, true)).directory, what))
-      : [setFile(await checkoutRoot(io.cwd), given.set)];
+      : await filesOfSet(given.set, await checkoutRoot(io.cwd));
   const ids = await newestIds(files, letter);
   return /^\d/.test(typed) ? ids.map((id) => String(Number(id.slice(2)))) : ids;
+}
+
+async function filesOfSet(name: string, checkout: string): Promise<string[]> {
+  return (await setNames(checkout)).includes(name) ? [setFile(checkout, name)] : [];
 }
 
 async function faultIds(asked: Asked): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Checkout } from '../../../src/checkout/files.ts';
+import { Checkout, isFile } from '../../../src/checkout/files.ts';
 import { goFiles } from '../../../src/checkout/go/files.ts';
 import { findMainPackage } from '../../../src/checkout/go/main-package.ts';
 import { checkoutFacts } from '../../../src/languages.ts';
@@ -75,4 +75,10 @@ test('a Go file is parsed once, and further than its header only if somebody ask
   expect(files.source(b).file.strings).toEqual([]);
   expect(files.source(b, () => true).file.strings).toEqual(['text']);
   expect(await goFiles(checkout)).toBe(files);
+});
+
+test('a link that leads to itself is no file', async () => {
+  const root = await directoryWith({});
+  await symlink('itself', join(root, 'itself'));
+  expect(isFile(join(root, 'itself'))).toBe(false);
 });

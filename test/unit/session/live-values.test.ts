@@ -109,6 +109,7 @@ it('knows the sets of the checkout and their reviews, and numbers for ids', asyn
     'testdata/reviews/web.ndjson':
       '{"at":"x","id":"r-000007"}\nnot JSON\n{"id":"$(id)"}\n{"id":"r-000041"}\n',
     'testdata/reviews/$(id).ndjson': '',
+    'testdata/web.ndjson': '{"id":"r-000001"}\n',
   });
   const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state') };
   const io = { cwd, env, signal: new AbortController().signal };
@@ -116,6 +117,8 @@ it('knows the sets of the checkout and their reviews, and numbers for ids', asyn
   expect(await offered('set', '')).toEqual(['web']);
   expect(await offered('review', '', { set: 'web' })).toEqual(['r-000007', 'r-000041']);
   expect(await offered('review', '4', { set: 'web' })).toEqual(['41']);
+  // What is no set is not opened: a pipe would never be.
+  expect(await offered('review', '', { set: '../web' })).toEqual([]);
   // Without a session, there are none.
   for (const live of ['review', 'call', 'reconcile', 'fault', 'session'] as const)
     expect(await offered(live, '')).toEqual([]);
