@@ -11,7 +11,7 @@ import { addWebhooks, kustomizationOf } from './add-webhooks.ts';
 import { RENDER_MS, renderChart, whyNot } from './chart.ts';
 import { CRD, type Declared, isWebhookConfiguration } from './objects.ts';
 import { plainObjects } from './plain.ts';
-import { projectsHint, sourceOf } from './source.ts';
+import { requireOneProject, sourceOf } from './source.ts';
 import { objectsIn } from './yaml.ts';
 
 export interface Rendered {
@@ -56,17 +56,14 @@ export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Render
     const text = await readTextFile(join(root, name));
     return { objects: await objectsIn(text, name), from: name, watched: [name] };
   }
+  requireOneProject(root);
   const { objects, places } = await plainObjects(root, from.generated?.directory);
   if (objects.length > 0)
     return { objects, from: `the YAML files below ${places.join(', ')}`, watched: places };
   throw new DevloopError(
     'embedded.manifests',
     `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} nor a chart nor a plain manifest in this checkout, so devloop does not know what the operator consists of.`,
-    {
-      hint:
-        projectsHint(root) ??
-        'For a project of kubebuilder: make manifests generate, or make build-installer',
-    },
+    { hint: 'For a project of kubebuilder: make manifests generate, or make build-installer' },
   );
 }
 

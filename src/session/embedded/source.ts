@@ -1,9 +1,10 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { Checkout, isFile } from '../../checkout/files.ts';
 import { builtOverlays } from '../../checkout/make/overlays.ts';
+import { DevloopError } from '../../errors.ts';
 import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
-import { shellWord } from '../../phrases.ts';
+import { firstOf, shellWord } from '../../phrases.ts';
 import { kustomizationOf } from './add-webhooks.ts';
 import { chartOf } from './chart.ts';
 import { otherOverlay } from './other-overlay.ts';
@@ -32,7 +33,7 @@ export async function sourceOf(
   if (isFile(join(root, BUNDLE))) return { is: 'bundle', name: BUNDLE };
   const chart = chartOf(root);
   if (chart !== undefined) return { is: 'chart', name: chart };
-  const other = await otherOverlay(root);
+  const other = projectsIn(root).length > 1 ? undefined : await otherOverlay(root);
   return other === undefined ? { is: 'files', name: '' } : { is: 'overlay', name: other };
 }
 
@@ -42,13 +43,20 @@ async function kustomization(root: string): Promise<string | undefined> {
   return within.find((directory) => kustomizationOf(join(root, directory)) !== undefined);
 }
 
-/** Where the root has no manifests, its directories can be projects. */
-export function projectsHint(root: string): string | undefined {
+/** Throws 'embedded.manifests' if the root has no manifests of its own, and several projects below it have. */
+export function requireOneProject(root: string): void {
+  const projects = projectsIn(root);
+  if (projects.length < 2) return;
+  const message = `This checkout has several projects, each with its own ${DEFAULT}: ${firstOf(projects)}.`;
+  const commands = projects.slice(0, SHOWN).map((one) => `cd ${shellWord(one)} && devloop up --embedded`);
+  throw new DevloopError('embedded.manifests', message, { hint: commands.join('\n') });
+}
+
+/** The directories of kubebuilder's projects. */
+function projectsIn(root: string): string[] {
   const end = `/${DEFAULT}/${KUSTOMIZATION}`;
-  const found = new Checkout(root)
+  return new Checkout(root)
     .files((name) => name === KUSTOMIZATION)
     .filter((file) => file.endsWith(end))
     .map((file) => relative(root, file.slice(0, -end.length)));
-  const commands = found.slice(0, SHOWN).map((one) => `cd ${shellWord(one)} && devloop up --embedded`);
-  return commands.length > 0 ? commands.join('\n') : undefined;
 }

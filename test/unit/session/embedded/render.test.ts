@@ -206,7 +206,10 @@ test.each<[string, Record<string, string>, string | undefined]>([
 });
 
 test('one module can have several projects: the nearest one is rendered, and at the top they are named', async () => {
-  const overlays = ['a', 'b/c'].map((one) => [`${one}/config/default/kustomization.yaml`, ''] as const);
+  const overlays = ['a', 'b/c'].flatMap((one) => [
+    [`${one}/config/default/kustomization.yaml`, 'resources: [manager.yaml]'] as const,
+    [`${one}/config/default/manager.yaml`, WORKLOAD] as const,
+  ]);
   const root = await directoryWith({
     'go.mod': 'module a\n',
     'b/c/api/v1/a.go': '',
