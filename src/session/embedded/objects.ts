@@ -1,5 +1,6 @@
 import type { KeyPair } from '../../certificates/key-pair.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
+import { aggregated } from './aggregated.ts';
 
 /** An object of a manifest. Its fields are what the checkout says, so anything can be missing. */
 export type Declared = KubeObject & { [field: string]: unknown };
@@ -82,7 +83,11 @@ export function toInstall(declared: readonly Declared[], pair: KeyPair | undefin
   const secrets = pair ? secretsFor(declared, pair) : [];
   const filled = new Set(secrets.map(({ metadata }) => keyOf(metadata)));
   const others = kept.filter((one) => !(isSecret(one) && filled.has(keyOf(one.metadata))));
-  const objects = [...structuredClone(others), ...missingNamespaces(kept), ...missingAccounts(kept)];
+  const objects = [
+    ...structuredClone(aggregated(others)),
+    ...missingNamespaces(kept),
+    ...missingAccounts(kept),
+  ];
   if (pair) {
     for (const config of clientConfigs(objects))
       if (config.service) config.caBundle = base64(pair.certificate);
