@@ -67,7 +67,8 @@ export async function upEmbedded(options: UpOptions, terminal: Io, guest?: Guest
     io.emit(notice('embedded.started', { kubeconfig }));
     if (kept) io.emit(notice('embedded.kept', { directory: place.kept, isNew: !kept.isOld }));
     const given = { ...options.given, context: EMBEDDED_CONTEXT };
-    const own = { ...options, given, kubeconfig, embedded: { ended, ready }, yes: true };
+    const serveOnly = (services: string[]) => installation.serveOnly(services);
+    const own = { ...options, given, kubeconfig, embedded: { ended, ready, serveOnly }, yes: true };
     // With a guest, nothing that is saved counts, so that everything is about one build.
     await using following = guest
       ? undefined

@@ -232,6 +232,9 @@ function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
 }
 
 async function holdAndOpen(session: RunningSession): Promise<void> {
+  await session.options.embedded?.serveOnly(
+    session.target.services.map(({ service: { metadata } }) => `${metadata.namespace}/${metadata.name}`),
+  );
   const { work, leases, standing, writers, ending } = session;
   await leases.hold(session, work, (error) => ending.abort(error));
   const open = async (): Promise<void> => {

@@ -57,6 +57,8 @@ export interface EmbeddedServer {
   ended: Promise<DevloopError>;
   /** Resolves when the roles exist that Kubernetes itself creates. Until then, accounts are refused. Never rejects. */
   ready: Promise<void>;
+  /** Leaves out the webhooks of the checkout that call other Services than these (`namespace/name`), because nothing answers them. */
+  serveOnly(services: string[]): Promise<void>;
 }
 
 /** The options of `up` for a command that runs the controller by itself, with nobody beside it. */

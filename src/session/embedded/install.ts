@@ -15,6 +15,7 @@ import {
   serverNames,
   toInstall,
 } from './objects.ts';
+import { calledServices, withoutCalls } from './unanswered.ts';
 
 const ESTABLISHED_MS = 10_000;
 const STARTING_MS = 10_000;
@@ -29,6 +30,8 @@ const APPLY = {
 export interface Installation {
   /** Brings what has changed in the manifests to the API server. Returns the names of the objects that it changed there. */
   update(declared: Declared[]): Promise<string[]>;
+  /** Leaves out the webhooks that call other Services than these (`namespace/name`), from now on. */
+  serveOnly(services: string[]): Promise<void>;
 }
 
 /** Not changed while the operator is taken over: its Services point to this machine, and its workload is paused. */
@@ -50,13 +53,21 @@ export async function install(
   installer.sayOnce(first.leftOut);
   await installer.create(first.objects);
   let before = first.objects.flat();
-  return {
+  let newest = declared;
+  let unanswered: ReadonlySet<string> = new Set();
+  const installation: Installation = {
+    async serveOnly(services) {
+      unanswered = new Set(calledServices(before).filter((one) => !services.includes(one)));
+      if (unanswered.size > 0) await installation.update(newest);
+    },
     async update(declared) {
+      newest = declared;
       const services = serverNames(declared).filter((name) => !names.includes(name));
       if (services.length > 0) io.emit(notice('manifests.new-service', { services }));
       names.push(...services);
-      const { objects, leftOut } = toInstall(declared, pair);
-      installer.sayOnce(leftOut);
+      const { answered, leftOut: calls } = withoutCalls(declared, unanswered);
+      const { objects, leftOut } = toInstall(answered, pair);
+      installer.sayOnce([...calls, ...leftOut]);
       const known = new Map(before.map((object) => [keyOf(object), JSON.stringify(object)]));
       const isDue = (object: Declared): boolean => {
         const was = known.get(keyOf(object));
@@ -72,6 +83,7 @@ export async function install(
       return [...changed.flat(), ...gone].map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     },
   };
+  return installation;
 }
 
 function keyOf({ apiVersion, kind, metadata: { namespace, name } }: Declared): string {

@@ -104,7 +104,7 @@ function lostService(object: Declared, services: ReadonlySet<string>): string | 
 }
 
 /** Without its webhook, a CRD can at least be used in the version in which its objects are stored. */
-function unconverted(crd: Declared): Declared {
+export function unconverted(crd: Declared): Declared {
   return { ...crd, spec: { ...(crd.spec as object), conversion: { strategy: 'None' } } };
 }
 

@@ -92,6 +92,9 @@ it('allowContexts does not refuse an API server of the session itself', async ()
   const env = { KUBECONFIG: join(root, 'config') };
   const io = { emit: () => {}, signal: new AbortController().signal, env, cwd: root };
   const forever = new Promise<never>(() => {});
-  await using found = await openContext({ given: {}, embedded: { ended: forever, ready: forever } }, io);
+  await using found = await openContext(
+    { given: {}, embedded: { ended: forever, ready: forever, serveOnly: async () => {} } },
+    io,
+  );
   expect(found.api.context).toBe('test');
 });

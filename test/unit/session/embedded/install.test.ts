@@ -34,12 +34,16 @@ async function installed(declared: Declared[], refusals: (ApiError | undefined)[
     const refusal = refusals.shift();
     if (refusal) throw refusal;
   };
-  const { update } = await install(partly<ClusterApi>({ call: call as ClusterApi['call'] }), declared, {
-    signal: new AbortController().signal,
-    emit: (event: DevloopEvent) => void ('code' in event && codes.push(`${event.code}`)),
-  });
+  const { update, serveOnly } = await install(
+    partly<ClusterApi>({ call: call as ClusterApi['call'] }),
+    declared,
+    {
+      signal: new AbortController().signal,
+      emit: (event: DevloopEvent) => void ('code' in event && codes.push(`${event.code}`)),
+    },
+  );
   const take = <T>(list: T[]): T[] => list.splice(0);
-  return { update, live, writes: () => take(writes), codes: () => take(codes) };
+  return { update, serveOnly, live, writes: () => take(writes), codes: () => take(codes) };
 }
 
 test('only what has changed is written again, what is gone is deleted, and CRDs and what is taken over stay', async () => {
@@ -132,4 +136,23 @@ test('a caBundle that the controller has written stays when its webhook configur
   await update([service('hooks'), hook('hooks', '/b')]);
   expect(writes()).toEqual(['PATCH validatingwebhookconfiguration/of-hooks']);
   expect(clientConfigs([live.get(path)!])).toMatchObject([{ service: { path: '/b' }, caBundle: 'own' }]);
+});
+
+test('webhooks of Services that this session does not serve are left out, then and after each change, and the others stay', async () => {
+  const both = object('ValidatingWebhookConfiguration', 'of-both', {
+    webhooks: ['hooks', 'others'].map((name) => ({ clientConfig: { service: { name, namespace: 'shop' } } })),
+  });
+  const declared = [service('hooks'), service('others'), hook('hooks'), hook('others'), both];
+  const { update, serveOnly, writes, codes } = await installed(declared);
+  await serveOnly(['shop/hooks', 'shop/others']);
+  expect(codes()).toEqual([]);
+  writes();
+  await serveOnly(['shop/hooks']);
+  expect(writes()).toEqual([
+    'PATCH validatingwebhookconfiguration/of-both',
+    'DELETE validatingwebhookconfiguration/of-others',
+  ]);
+  expect(codes()).toEqual(['embedded.left-out', 'embedded.left-out']);
+  await update([...declared, object('ConfigMap', 'new')]);
+  expect(writes()).toEqual(['PATCH configmap/new']);
 });

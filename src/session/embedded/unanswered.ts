@@ -1,0 +1,43 @@
+import {
+  clientConfigs,
+  type Declared,
+  isWebhookConfiguration,
+  keyOf,
+  type LeftOut,
+  unconverted,
+} from './objects.ts';
+
+interface Webhook {
+  name?: string;
+  clientConfig?: { service?: { namespace?: string; name: string } };
+}
+
+/** `namespace/name` of the Services that webhooks and conversions call. */
+export function calledServices(declared: readonly Declared[]): string[] {
+  return clientConfigs(declared).flatMap(({ service }) => (service ? [keyOf(service)] : []));
+}
+
+/** The manifests without the calls of these Services, whose programs do not run here: each such call would fail. */
+export function withoutCalls(
+  declared: readonly Declared[],
+  unanswered: ReadonlySet<string>,
+): { answered: Declared[]; leftOut: LeftOut[] } {
+  const leftOut: LeftOut[] = [];
+  const answered = declared.flatMap((object) => {
+    const lost = calledServices([object]).find((one) => unanswered.has(one));
+    if (lost === undefined) return [object];
+    const why = `this session does not run what answers for its Service ${lost}`;
+    if (!isWebhookConfiguration(object)) {
+      leftOut.push({ object, part: 'conversion', why });
+      return [unconverted(object)];
+    }
+    const all = object.webhooks as Webhook[];
+    const isAnswered = ({ clientConfig: { service } = {} }: Webhook): boolean =>
+      !service || !unanswered.has(keyOf(service));
+    const webhooks = all.filter(isAnswered);
+    const others = all.filter((one) => !webhooks.includes(one)).map(({ name }) => name);
+    leftOut.push({ object, why, ...(webhooks.length > 0 && { part: `webhook ${others.join(', ')}` }) });
+    return webhooks.length > 0 ? [{ ...object, webhooks }] : [];
+  });
+  return { answered, leftOut };
+}
