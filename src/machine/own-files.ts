@@ -1,7 +1,7 @@
 /** Finds out whether devloop can safely write a file on this machine, and why not. */
 import { constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
-import { access, mkdir, opendir, rmdir, stat } from 'node:fs/promises';
-import { dirname, join, normalize, resolve, sep } from 'node:path';
+import { access, mkdir, opendir, realpath, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, normalize, relative, resolve, sep } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 
 const MOST_LINKS = 40;
@@ -80,6 +80,17 @@ export function fileCause(directory: string, error: unknown): string | undefined
 /** Whether a relative path points outside the directory that it is for. */
 export function leadsOut(name: string): boolean {
   return normalize(name).split(sep).includes('..');
+}
+
+/** Throws 'files.not-written' for a file of the checkout that a link leads out of it, to a file of yours elsewhere. */
+export async function requireWithin(root: string, file: string): Promise<void> {
+  let place = file;
+  while (!(await exists(place))) place = dirname(place);
+  const [real, within] = await Promise.all([realpath(place), realpath(root)]);
+  if (!leadsOut(relative(within, real))) return;
+  throw new DevloopError('files.not-written', `${file} is outside of the checkout: it leads to ${real}.`, {
+    hint: 'Replace the link by a file or directory of the checkout, then run the command again.',
+  });
 }
 
 /** Turns a failure to write devloop's own files into 'files.not-written'; any other error is returned unchanged. */

@@ -3,6 +3,7 @@ import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isFile } from '../checkout/files.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { requireWithin } from '../machine/own-files.ts';
 import type { ReviewRecord } from './record.ts';
 
 const ENDING = '.ndjson';
@@ -28,7 +29,7 @@ function setsDirectory(checkout: string): string {
 
 /**
  * Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. Throws 'review.exists' if a set of
- * this name exists, unless `replaces` is set. Resolves to the set's file.
+ * this name exists, unless `replaces` is set, and 'files.not-written' if the file is outside of the checkout. Resolves to the set's file.
  */
 export async function writeSet(
   checkout: string,
@@ -37,6 +38,7 @@ export async function writeSet(
 ): Promise<string> {
   const file = setFile(checkout, name);
   const unfinished = `${file}.${process.pid}`;
+  await requireWithin(checkout, file);
   await mkdir(dirname(file), { recursive: true });
   const { O_CREAT, O_EXCL, O_WRONLY } = constants;
   try {

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
-import { fileCause, leadsOut } from '../machine/own-files.ts';
+import { fileCause, requireWithin } from '../machine/own-files.ts';
 import { replaceTextFile } from '../machine/text-file.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { notice } from '../report/notices/catalogue.ts';
@@ -100,17 +99,6 @@ async function textOf(file: string): Promise<string | undefined> {
       hint: 'Move it out of the way or correct its permissions, then run the command again.',
     });
   }
-}
-
-/** A checkout can have links to files of yours elsewhere. */
-async function requireWithin(root: string, file: string): Promise<void> {
-  let place = file;
-  while (!existsSync(place)) place = dirname(place);
-  const [real, within] = await Promise.all([realpath(place), realpath(root)]);
-  if (!leadsOut(relative(within, real))) return;
-  throw new DevloopError('files.not-written', `${file} is outside of the checkout: it leads to ${real}.`, {
-    hint: 'Replace the link by a file or directory of the checkout, then run the command again.',
-  });
 }
 
 async function write(root: string, file: string, text: string): Promise<void> {

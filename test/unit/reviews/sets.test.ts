@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFile, symlink } from 'node:fs/promises';
+import { readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
@@ -31,4 +31,12 @@ it('a saved set is the same whatever the order of the keys was', async () => {
   const other = await save('other', { request: { a: 3, b: [{ c: 2, d: 1 }] }, ms: MS, ...WHO });
   expect(other).toBe(one);
   expect(one).toContain('"request":{"a":3,"b":[{"c":2,"d":1}]}');
+});
+
+it('a set is not saved through a link that leads out of the checkout', async () => {
+  const [checkout, other] = [await directoryWith({}), await directoryWith({})];
+  await symlink(other, join(checkout, 'testdata'));
+  const saved = writeSet(checkout, 'one', { records: [], replaces: true });
+  await expect(saved).rejects.toMatchObject({ code: 'files.not-written' });
+  expect(await readdir(other)).toEqual([]);
 });
