@@ -175,21 +175,18 @@ export function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
  * because the manager fills it.
  */
 function secretsFor(declared: readonly Declared[], pair: KeyPair): Declared[] {
-  const wanted = wantedPairs(declared);
-  const own = new Set(
-    declared.filter((one) => isSecret(one) && !isEmpty(one)).map(({ metadata }) => keyOf(metadata)),
-  );
-  const missing = new Map(wanted.filter((one) => !own.has(keyOf(one))).map((one) => [keyOf(one), one]));
+  const manifests = new Map(declared.filter(isSecret).map((one) => [keyOf(one.metadata), one]));
+  const wanted = new Map(wantedPairs(declared).map((one) => [keyOf(one), one]));
   const data = {
     'tls.crt': base64(pair.certificate),
     'tls.key': base64(pair.key),
     'ca.crt': base64(pair.certificate),
   };
-  return [...missing.values()].map((metadata) => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls' },
-    metadata,
-    data,
-  }));
+  return [...wanted].flatMap(([key, metadata]): Declared[] => {
+    const manifest = manifests.get(key);
+    if (manifest && !isEmpty(manifest)) return [];
+    return [{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, ...manifest, data }];
+  });
 }
 
 /**

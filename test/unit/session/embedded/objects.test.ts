@@ -105,13 +105,14 @@ test('a Secret that the checkout has is its own, and without calls nothing is si
 });
 
 test('a Secret without content is for the manager to fill, and exists with a key pair where it is mounted', () => {
-  const empty = object('Secret', 'webhook-server-cert', { stringData: {} });
+  const empty = object('Secret', 'webhook-server-cert', { stringData: {}, type: 'Opaque' });
+  empty.metadata.labels = { app: 'shop' };
   const unmounted = object('Secret', 'other-certs');
   const secrets = toInstall([...MANIFESTS, empty, unmounted], PAIR)
     .objects.flat()
     .filter(({ kind }) => kind === 'Secret');
   const named = (name: string) => secrets.filter(({ metadata }) => metadata.name === name);
-  expect(named('webhook-server-cert')).toMatchObject([{ data: { 'tls.crt': base64('CERT') } }]);
+  expect(named('webhook-server-cert')).toMatchObject([{ ...empty, data: { 'tls.crt': base64('CERT') } }]);
   expect(named('other-certs')).toEqual([unmounted]);
 });
 
