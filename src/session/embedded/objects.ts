@@ -24,6 +24,8 @@ const LAST = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 const VARIABLE = /\$\{\w+[^}]*\}/;
 const CONVERSION = 'conversion';
 const HOOK = 'helm.sh/hook';
+/** The Service of kube-apiserver itself, through which an APIService is called. */
+const API_SERVER = 'default/kubernetes';
 const BUILT_IN = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 /** kube-apiserver creates these itself. */
@@ -100,7 +102,9 @@ export function toInstall(declared: readonly Declared[], pair: KeyPair | undefin
 /** Why what the object calls cannot be called. An operator can create such a Service itself, when it runs. */
 function lostService(object: Declared, services: ReadonlySet<string>): string | undefined {
   const lost = clientConfigs([object]).find(({ service }) => service && !services.has(keyOf(service)));
-  return lost && `no manifest has its Service ${keyOf(lost.service!)}`;
+  const service = lost && keyOf(lost.service!);
+  if (service === API_SERVER) return 'it is called through an APIService, and nothing serves that here';
+  return service && `no manifest has its Service ${service}`;
 }
 
 /** Without its webhook, a CRD can at least be used in the version in which its objects are stored. */

@@ -91,8 +91,8 @@ async function slicesInTheWay(
 
 function hintFor({ route }: OpenRoute): string {
   const trust = 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.';
-  // A route to Pods is the relay already, so there is no other route to suggest.
-  return 'pods' in route.target
+  // A route to Pods is the relay already, and an API server of the session's own runs no Pods, so there is no other route to suggest.
+  return 'pods' in route.target || route.name === 'embedded'
     ? trust
     : `${trust}\nTo go through a Pod in the cluster instead: ${AGAIN} --route relay`;
 }

@@ -166,3 +166,10 @@ test('where no manifest has a key pair, an optional one or one of devloop serves
   expect(secretsOf(deployment('database', false))).toEqual([{ name: OWN_PAIR, namespace: 'shop' }]);
   expect(secretsOf(deployment('webhook-cert', false))).toEqual([{ name: 'webhook-cert', namespace: 'shop' }]);
 });
+
+test('a webhook that is called through an APIService is left out with that reason', () => {
+  const service = { name: 'kubernetes', namespace: 'default', path: '/apis/admission.shop/v1/reviews' };
+  const hook = object('MutatingWebhookConfiguration', 'hook', { webhooks: [{ clientConfig: { service } }] });
+  const [left] = toInstall([hook], PAIR).leftOut;
+  expect(left?.why).toContain('APIService');
+});
