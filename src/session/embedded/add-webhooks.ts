@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { isFile } from '../../checkout/files.ts';
+import { Checkout, isFile } from '../../checkout/files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Declared } from './objects.ts';
 
@@ -8,6 +8,7 @@ const FILES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 const PATCH = 'manager_webhook_patch.yaml';
 /** The end of a JSON pointer that adds to a list. */
 const APPENDS = '/-';
+const FLAG = /^--?([a-z][\w.-]*)/;
 
 /** The kustomization of a directory. */
 export function kustomizationOf(directory: string): string | undefined {
@@ -19,8 +20,7 @@ export function kustomizationOf(directory: string): string | undefined {
  * is without. Throws if a file cannot be read as YAML.
  */
 export async function addWebhooks(
-  overlay: string,
-  webhooks: string,
+  { overlay, webhooks, root }: { overlay: string; webhooks: string; root: string },
   rendered: readonly Declared[],
 ): Promise<void> {
   const { parse, stringify } = await import('yaml');
@@ -31,22 +31,38 @@ export async function addWebhooks(
   const added = { [list]: [...(read[list] ?? []), relative(overlay, webhooks)] };
   const isPatched = JSON.stringify(read).includes(PATCH);
   const isWanted = !isPatched && isFile(join(overlay, PATCH));
-  const target = { kind: 'Deployment' };
-  const patch = isWanted ? parse(await readTextFile(join(overlay, PATCH))) : undefined;
-  const lists = missingLists(patch, rendered);
+  const patch: unknown = isWanted ? parse(await readTextFile(join(overlay, PATCH))) : undefined;
+  const fitted = Array.isArray(patch)
+    ? { patch: stringify(fitting(patch as Operation[], rendered, new Checkout(root))) }
+    : { path: PATCH };
   const patches = [
     ...(read.patches ?? []),
-    ...(lists.length > 0 ? [{ target, patch: stringify(lists) }] : []),
-    ...(isWanted ? [{ target, path: PATCH }] : []),
+    ...(isWanted ? [{ target: { kind: 'Deployment' }, ...fitted }] : []),
   ];
   await writeFile(file, stringify({ ...read, ...added, ...(patches.length > 0 && { patches }) }));
 }
 
-/** Creates the lists that a JSON patch adds to: the manager's manifest can be older than the patch, and have none of `ports: []`. */
-function missingLists(patch: unknown, rendered: readonly Declared[]): object[] {
+interface Operation {
+  path?: unknown;
+  value?: unknown;
+}
+
+/**
+ * The patch can be newer than the project. So it first creates the lists that it adds to, such as `ports: []`, where the manager's manifest
+ * has none, and gives the program only flags that its sources name: with others, it would not start.
+ */
+function fitting(patch: Operation[], rendered: readonly Declared[], checkout: Checkout): object[] {
+  const sources = checkout.files((name) => name.endsWith('.go')).map((file) => checkout.text(file));
+  const isKnown = ({ path, value }: Operation): boolean => {
+    const [, flag] = (String(path).endsWith('/args/-') && FLAG.exec(String(value))) || [];
+    return !flag || sources.length === 0 || sources.some((text) => text.includes(`"${flag}"`));
+  };
+  return [...missingLists(patch, rendered), ...patch.filter(isKnown)];
+}
+
+function missingLists(patch: Operation[], rendered: readonly Declared[]): object[] {
   const deployments = rendered.filter(({ kind }) => kind === 'Deployment');
-  if (!Array.isArray(patch)) return [];
-  const paths = (patch as { path?: unknown }[]).flatMap(({ path }) =>
+  const paths = patch.flatMap(({ path }) =>
     typeof path === 'string' && path.endsWith(APPENDS) ? [path.slice(0, -APPENDS.length)] : [],
   );
   return [...new Set(paths)]

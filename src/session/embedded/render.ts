@@ -92,7 +92,7 @@ async function kustomized(
   if (!isLeftOut) return { objects: [...apart, ...own], ...shown };
   const more = generated === undefined ? await copy() : place;
   try {
-    await addWebhooks(join(more, directory), join(more, webhooks), own);
+    await addWebhooks({ overlay: join(more, directory), webhooks: join(more, webhooks), root }, own);
     const all = await render(more, directory);
     return { objects: [...apart, ...all], added: { directory, webhooks }, ...shown };
   } catch (error) {

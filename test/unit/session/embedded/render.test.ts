@@ -151,6 +151,23 @@ test('webhooks that the overlay leaves out are added, also as a component, and t
   );
 });
 
+test('a patch that is newer than the program gives it no flag that its sources do not name', async () => {
+  const flag = (name: string) =>
+    `- {op: add, path: /spec/template/spec/containers/0/args/-, value: --${name}=/certs}\n`;
+  const root = await directoryWith({
+    ...OVERLAY,
+    'config/default/manager_webhook_patch.yaml': `${flag('webhook-cert-path')}${flag('cert-dir')}`,
+    'cmd/main.go': 'package main\n\nvar dir = flag.String("cert-dir", "", "")\n',
+  });
+  const io = { cwd: root, env: process.env, signal: new AbortController().signal, emit() {} };
+  const from = { root, generated: undefined, assets: '', scratch: root };
+  const { objects } = await renderCheckout(from, partly<Io>(io));
+  const [manager] = objects.filter(({ kind }) => kind === 'Deployment');
+  expect(manager).toMatchObject({
+    spec: { template: { spec: { containers: [{ args: ['--cert-dir=/certs'] }] } } },
+  });
+});
+
 test('CRDs that the Makefile installs apart from the overlay are there, too', async () => {
   const crds = { 'config/crd/kustomization.yaml': 'resources: [shops.yaml]\n' };
   const files = { ...OVERLAY, ...crds, 'config/webhook/manifests.yaml': '' };
