@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { sleep } from '../async.ts';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import { afterSleep } from '../machine/elapsed.ts';
-import { isOfAnotherUser, listenOn } from '../machine/port.ts';
+import { closeToOtherUsers, listenOn } from '../machine/port.ts';
 import { Admission } from './admission.ts';
 import { type Refusal, refuse, refuseUpgrade } from './answers.ts';
 import type { ServedCall } from './observed.ts';
@@ -68,6 +68,7 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
     if (head.length > 0) socket.unshift(head);
     running.add(passOnUpgrade(admission.parts, request, socket));
   });
+  closeToOtherUsers(server);
   const closeAll = followed(server);
   // The connections to the API server may be dead without notice, and the controller would wait for events that never come.
   const sleeping = afterSleep(closeAll, {
@@ -95,14 +96,12 @@ export async function openApiProxy(parts: ApiProxyParts): Promise<ApiProxy> {
   };
 }
 
-/** Lets only this user and root connect. Returns what closes all connections: the server itself closes only those that speak HTTP. */
+/** Returns what closes all connections: the server itself closes only those that speak HTTP. */
 function followed(server: Server): () => void {
   const connections = new Set<Duplex>();
   server.on('connection', (socket: Socket) => {
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
-    // Other users have no token, but they could use up connections.
-    void isOfAnotherUser(socket).then((isForeign) => isForeign && socket.destroy());
   });
   return () => {
     for (const connection of connections) connection.destroy();

@@ -110,6 +110,13 @@ export async function isOfAnotherUser(socket: Socket): Promise<boolean> {
   return user !== undefined && user !== 'gone' && !isTrusted(user);
 }
 
+/** Closes the connections of other users to a server on loopback: they have no token for it, but they could use up all connections. */
+export function closeToOtherUsers(server: Server): void {
+  server.on('connection', (socket: Socket) => {
+    void isOfAnotherUser(socket).then((isForeign) => isForeign && socket.destroy());
+  });
+}
+
 /** Whether the other end of a connection over loopback belongs to this user or to root now. True if that cannot be seen (macOS). */
 export async function isOfThisUser(socket: Socket): Promise<boolean> {
   const user = await userOf(socket);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { DevloopError, messageOf } from '../errors.ts';
-import { isOfThisUser, listenOn } from '../machine/port.ts';
+import { closeToOtherUsers, isOfThisUser, listenOn } from '../machine/port.ts';
 import { isPageAction, type PageAction } from '../report/actions.ts';
 import type { CallSummary, ReconcileSummary } from '../report/call.ts';
 import type { ObjectName } from '../report/object-name.ts';
@@ -72,6 +72,7 @@ export async function startPageServer(
     );
   });
   server.maxConnections = 64;
+  closeToOtherUsers(server);
   page.port = await listenOn(server, { host: LOOPBACK, port: 0 });
   const origin = `http://${LOOPBACK}:${page.port}${access.base}`;
   return {
