@@ -228,7 +228,8 @@ async function noWebhook(
   { listed: all, checkout: facts, names: { namespace }, elsewhere: { through, byUrl }, isAlone }: Search,
 ): Promise<DevloopError> {
   const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
-  const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
+  const everywhere = isAlone ? 'its manifests' : 'the cluster';
+  const where = namespace === undefined ? everywhere : `namespace ${namespace}`;
   const groups = [...facts.groups].slice(0, 5).join(', ') || 'none found';
   const names = listed.slice(0, 8).map(fullName);
   const isOwn = (one: WebhookService): boolean => one.calls.some((call) => isRegistered(one, call, facts));
@@ -244,7 +245,7 @@ async function noWebhook(
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment matches it by name. Webhook Services there: ${names.join(', ') || 'none'}.${called}${dialed}`,
     {
-      hint: `${isAlone ? '' : `${DEPLOY}\n${WITHOUT_CLUSTER}\n`}If it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
+      hint: `${isAlone ? 'To name' : `${DEPLOY}\n${WITHOUT_CLUSTER}\nIf it is deployed, name`} its webhook Service: ${services.map((one) => `${AGAIN} --service ${shellWord(one)}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME\nIf it is to run without webhooks: devloop up --no-webhooks`,
     },
   );
 }

@@ -104,6 +104,12 @@ describe('the operator of the checkout', () => {
       ...{ emit() {}, isAlone: true },
     });
     expect(names(await alone)).toEqual({ services: [], deployment: 'gate' });
+    cluster = clusterWithTable();
+    const without = discover({
+      ...{ api: cluster.api, names: { services: [] }, facts },
+      ...{ emit() {}, isAlone: true },
+    });
+    await expect(without).rejects.not.toMatchObject({ hint: expect.stringContaining('make deploy') });
     await expect(find(facts)).rejects.toMatchObject({ code: 'target.no-webhook' });
   });
 
