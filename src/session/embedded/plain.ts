@@ -28,6 +28,8 @@ const YAML = /\.ya?ml$/;
 /** What a script fills in, for example with the caBundle: `webhook.yaml.template`, `webhook.yaml.tpl`. */
 const NAMES = /\.ya?ml(?:\.(?:template|tmpl|tpl|in))?$/;
 const TEMPLATE = /\{[{%]|<%/;
+/** What is below these is for a program or for people, who have templates of their own. */
+const TEXTS = new Set(['annotations', 'data', 'description', 'stringData']);
 
 /**
  * The objects of the YAML files of a checkout that has neither an overlay nor a bundle nor a chart, each once: what is generated now comes
@@ -65,8 +67,18 @@ async function objectsOf(files: PlainFile[]): Promise<Plain> {
 /** Before it is filled in, a template may be no YAML. */
 async function knownObjects(name: string, text: string): Promise<Declared[]> {
   const reading = objectsIn(text, name);
-  const all = YAML.test(name) ? await reading : await reading.catch(() => []);
-  return all.filter(({ kind = '' }) => KINDS.includes(kind));
+  const mayBeTemplate = TEMPLATE.test(text);
+  const all = YAML.test(name) && !mayBeTemplate ? await reading : await reading.catch(() => []);
+  const known = all.filter(({ kind = '' }) => KINDS.includes(kind));
+  return mayBeTemplate ? known.filter((object) => !isTemplate(object)) : known;
+}
+
+function isTemplate(value: unknown): boolean {
+  if (typeof value === 'string') return TEMPLATE.test(value);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(
+    ([key, one]) => TEMPLATE.test(key) || (!TEXTS.has(key) && isTemplate(one)),
+  );
 }
 
 interface PlainFile {
@@ -78,6 +90,5 @@ interface PlainFile {
 async function plainFiles(base: string): Promise<PlainFile[]> {
   return (await manifestFiles(base, DECLARES, NAMES))
     .map(({ path, text }) => ({ name: relative(base, path), text }))
-    .filter(({ text }) => !TEMPLATE.test(text))
     .sort((a, b) => Number(YAML.test(b.name)) - Number(YAML.test(a.name)) || (a.name < b.name ? -1 : 1));
 }

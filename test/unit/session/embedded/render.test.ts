@@ -49,12 +49,15 @@ test('without a bundle, the YAML files of an operator are, without samples, test
     'deploy/a.yaml': `${object('Deployment', 'manager')}---\n${object('Shop', 'own')}`,
     'deploy/copy.yaml': object('Deployment', 'manager'),
     'deploy/samples/b.yaml': object('ConfigMap', 'sample'),
-    'deploy/template.yaml': `${object('ConfigMap', 'template')}data: {a: "{{ .Values.a }}"}\n`,
+    'deploy/template.yaml': `${object('Service', 'template')}spec: {type: "{{ .Values.a }}"}\n`,
+    'deploy/other-template.yaml': `${object('Service', '{{ .Values.name }}')}`,
+    'deploy/control.yaml': `{{- if .Values.a }}\n${object('Service', 'control')}{{- end }}\n`,
+    'deploy/text.yaml': `# {{ a comment }}\n${object('ConfigMap', 'text')}data: {a: "{{ .Name }}"}\n`,
     'crds/c.yaml': object('CustomResourceDefinition', 'shops.example.com'),
     'internal/testing/d.yaml': object('ConfigMap', 'test'),
   };
   expect(await rendered(files)).toEqual({
-    names: ['CustomResourceDefinition -/shops.example.com', 'Deployment -/manager'],
+    names: ['CustomResourceDefinition -/shops.example.com', 'Deployment -/manager', 'ConfigMap -/text'],
     from: 'the YAML files below crds, deploy',
     watched: ['crds', 'deploy'],
   });
