@@ -68,6 +68,7 @@ quoted() {
 
 check_target() {
   [ -e "$dir/devloop" ] || [ -L "$dir/devloop" ] || fail "there is no $dir/devloop" "Say where the executable is: --dir DIR"
+  [ ! -d "$dir/devloop" ] || [ -L "$dir/devloop" ] || fail "$dir/devloop is a directory" "Say where the executable is: --dir DIR"
   [ ! -L "$dir/devloop" ] || fail "$dir/devloop is a link, which install.sh has not made; npm makes such links" "npm uninstall -g kube-devloop"
   [ "$(readlink "$dir/kubectl-devloop")" = devloop ] || fail "install.sh has not made $dir/devloop: there is no link kubectl-devloop beside it" "Remove it by hand."
 }

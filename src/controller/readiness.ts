@@ -133,7 +133,7 @@ function notReady({ webhook, deadlineMs }: ReadinessOptions): DevloopError {
     'controller.not-ready',
     `The controller is running, but did not answer TLS on ${webhook?.host}:${webhook?.port} within ${deadlineMs / 1000} s.`,
     {
-      hint: 'See its output: it may listen on another port, wait for its certificate, or serve no webhooks (ENABLE_WEBHOOKS=false).',
+      hint: 'See its output: it may listen on another port, wait for its certificate, or serve no webhooks (ENABLE_WEBHOOKS=false, or a variable that has to switch them on: `controller.env` in devloop.yaml).',
     },
   );
 }

@@ -36,15 +36,18 @@ const nameOf = ({ namespace, name }: Account): string => `ServiceAccount ${names
 
 /** As whom the controller works. */
 export const IDENTITY = {
-  /** The controller works as the user, because it cannot work as its ServiceAccount. `causes`: why, for each way that was tried. */
-  'identity.as-user': warning<{ account: Account; causes: Record<string, string> }>(
+  /**
+   * The controller works as the user, because it cannot work as its ServiceAccount. `causes`: why, for each way that was tried; `isMissing`:
+   * whether there is no such account.
+   */
+  'identity.as-user': warning<{ account: Account; causes: Record<string, string>; isMissing: boolean }>(
     ({ account, causes }) =>
       [
         `The controller works with your account, and not as ${nameOf(account)}: rules that its Role lacks show only in the cluster, and webhooks see your name.`,
         ...Object.entries(causes).map(([how, cause]) => `${how}: ${cause}`),
       ].join('\n'),
-    () =>
-      'Ask for the verb create on serviceaccounts/token, or impersonate on serviceaccounts, in that namespace. Without this warning: devloop up --identity me\nTo see which rules the Role lacks: devloop rbac',
+    ({ isMissing }) =>
+      `${isMissing ? 'Create it with its role, as the deployment of the operator does' : 'Ask for the verb create on serviceaccounts/token, or impersonate on serviceaccounts, in that namespace'}. Without this warning: devloop up --identity me\nTo see which rules the Role lacks: devloop rbac`,
   ),
   /**
    * RBAC does not allow the controller something. It is said again at the 10th, 100th… time. `account`: absent if the controller works as the user.

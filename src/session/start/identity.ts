@@ -73,17 +73,19 @@ export function createIdentity(session: Session, { api, emit, signal }: Omit<Wor
       const wanted = wantedAccount(session);
       if (wanted === undefined) return isProxied(session.context) ? beUser() : undefined;
       const causes: Record<string, string> = {};
+      let isMissing = false;
       for (const how of ['token', 'impersonation'] as const) {
         const found = await openWay(how, wanted.account, { api, emit, signal }).catch((error) => {
           if (signal.aborted || !(error instanceof DevloopError)) throw error;
           causes[how] = messageOf(error);
+          isMissing ||= error.code === 'target.not-found';
         });
         if (found === undefined) continue;
         other = opened.use(found);
         username = usernameOf(wanted.account);
         return emit({ type: 'controller.identity', how, account: username });
       }
-      const values = { account: wanted.account, causes };
+      const values = { account: wanted.account, causes, isMissing };
       if (wanted.isDemanded) throw refused(values);
       emit(notice('identity.as-user', values));
       beUser();

@@ -42,6 +42,18 @@ describe.runIf(process.platform === 'linux')('uninstall.sh', () => {
     expect(await uninstall(release)).toMatchObject({ code: 1, error: expect.stringContaining('--dir DIR') });
   });
 
+  test('touches nothing if devloop is a directory there', async () => {
+    const release = await installed();
+    rmSync(join(release.target, 'devloop'));
+    mkdirSync(join(release.target, 'devloop'));
+    const before = readdirSync(release.target);
+    expect(await uninstall(release)).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('is a directory'),
+    });
+    expect(readdirSync(release.target)).toEqual(before);
+  });
+
   test('lists what stays, with a command for each', async () => {
     const release = await installed();
     const XDG_CACHE_HOME = join(release.home, "it's a cache");

@@ -78,12 +78,14 @@ test('who may not create tokens impersonates the account, for which nothing can 
 
 interface Hindrance {
   causes: object;
+  isMissing?: boolean;
   change(server: AccountServer): void;
 }
 
 const HINDRANCES: Record<string, Hindrance> = {
   'the account does not exist': {
     causes: { token: 'NotFound here' },
+    isMissing: true,
     change: ({ has }) => void Object.assign(has, { account: false }),
   },
   'neither is allowed': {
@@ -94,13 +96,13 @@ const HINDRANCES: Record<string, Hindrance> = {
 
 test.each(Object.entries(HINDRANCES))(
   'if %s, the controller works as the user, and one warning says why',
-  async (_, { causes, change }) => {
+  async (_, { causes, isMissing = false, change }) => {
     const parts = await session();
     change(parts.server);
     await parts.identity.settle();
     expect(await seen(parts)).toEqual({ status: 200, user: 'ann' });
     expect(codes(parts.events)).toEqual(['identity.as-user']);
-    expect(parts.events[0]).toMatchObject({ values: { causes } });
+    expect(parts.events[0]).toMatchObject({ values: { causes, isMissing } });
     expect(parts.identity.username()).toBeUndefined();
   },
 );
