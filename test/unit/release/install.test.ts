@@ -329,7 +329,8 @@ describe.runIf(process.platform === 'linux')('install.sh', () => {
     const release = releaseFiles({ isSigned: false });
     const text = readFileSync(installer(release), 'utf8');
     const end = text.trimEnd().length;
-    const lines = [...text.matchAll(/\n/g)].map(({ index }) => index).filter((index) => index % 7 === 0);
+    const isTried = (index: number): boolean => index % 7 === 0 && index < end;
+    const lines = [...text.matchAll(/\n/g)].map(({ index }) => index).filter(isTried);
     for (const length of [...lines, ...Array.from({ length: 20 }, (_, index) => end - 1 - index)]) {
       const part = join(release.files, 'part.sh');
       writeFileSync(part, text.slice(0, length));
