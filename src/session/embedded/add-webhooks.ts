@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { Checkout, isFile } from '../../checkout/files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
-import type { Declared } from './objects.ts';
+import type { Declared } from './declared.ts';
 
 const FILES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 const PATCH = 'manager_webhook_patch.yaml';

@@ -3,8 +3,8 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
+import { CRD, clientConfigs, type Declared, keyOf } from './declared.ts';
 import { storedAs } from './kept.ts';
-import { CRD, clientConfigs, type Declared, keyOf } from './objects.ts';
 
 const GONE_MS = 20_000;
 const LOOK_EVERY_MS = 50;

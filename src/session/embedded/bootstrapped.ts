@@ -3,7 +3,7 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { proveAccount, usernameOf } from '../../cluster/api/service-account.ts';
 import type { Io } from '../context/options.ts';
 import { READY_SECONDS } from './control-plane.ts';
-import { CRD, type Declared } from './objects.ts';
+import { CRD, type Declared } from './declared.ts';
 
 const CALL_MS = 10_000;
 const LOOK_EVERY_MS = 50;

@@ -6,7 +6,7 @@ import { runWithin } from '../../machine/limited-tool.ts';
 import type { ToolResult } from '../../machine/tool.ts';
 import { bothEnds, shellWord } from '../../phrases.ts';
 import type { Io } from '../context/options.ts';
-import type { Declared } from './objects.ts';
+import type { Declared } from './declared.ts';
 import { objectsIn } from './yaml.ts';
 
 /** Where kubebuilder's plugin writes one. */

@@ -6,15 +6,8 @@ import { whileAway } from '../../cluster/api/while-away.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import {
-  CRD,
-  clientConfigs,
-  type Declared,
-  isBuiltInNamespace,
-  type LeftOut,
-  serverNames,
-  toInstall,
-} from './objects.ts';
+import { CRD, clientConfigs, type Declared, isBuiltInNamespace } from './declared.ts';
+import { type LeftOut, serverNames, toInstall } from './to-install.ts';
 import { calledServices, withoutCalls } from './unanswered.ts';
 
 const ESTABLISHED_MS = 10_000;

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { manifestFiles } from '../../checkout/files.ts';
-import type { Declared } from './objects.ts';
+import type { Declared } from './declared.ts';
 import { objectsIn } from './yaml.ts';
 
 /** What an operator is made of. A checkout has more, such as samples and what its tests create. */

@@ -9,7 +9,7 @@ import type { Io } from '../context/options.ts';
 import { type Generated, Generating, overlay } from '../generated/generate.ts';
 import { addWebhooks, kustomizationOf } from './add-webhooks.ts';
 import { RENDER_MS, renderChart, whyNot } from './chart.ts';
-import { CRD, type Declared, isWebhookConfiguration } from './objects.ts';
+import { CRD, type Declared, isWebhookConfiguration } from './declared.ts';
 import { plainObjects } from './plain.ts';
 import { requireOneProject, sourceOf } from './source.ts';
 import { objectsIn } from './yaml.ts';

@@ -1,11 +1,5 @@
-import {
-  clientConfigs,
-  type Declared,
-  isWebhookConfiguration,
-  keyOf,
-  type LeftOut,
-  unconverted,
-} from './objects.ts';
+import { clientConfigs, type Declared, isWebhookConfiguration, keyOf } from './declared.ts';
+import { type LeftOut, unconverted } from './to-install.ts';
 
 interface Webhook {
   name?: string;

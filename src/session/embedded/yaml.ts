@@ -1,6 +1,6 @@
 import type { Document } from 'yaml';
 import { DevloopError } from '../../errors.ts';
-import type { Declared } from './objects.ts';
+import type { Declared } from './declared.ts';
 
 /** The objects of a YAML text; what is no object is left out. Throws 'embedded.manifests' if it is no YAML, as when it is being written. */
 export async function objectsIn(text: string, from: string): Promise<Declared[]> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { aggregated } from '../../../../src/session/embedded/aggregated.ts';
-import type { Declared } from '../../../../src/session/embedded/objects.ts';
+import type { Declared } from '../../../../src/session/embedded/declared.ts';
 
 const role = (name: string, labels: object, more: object): Declared =>
   ({ kind: 'ClusterRole', metadata: { name, labels }, ...more }) as Declared;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { untilBootstrapped } from '../../../../src/session/embedded/bootstrapped.ts';
-import type { Declared } from '../../../../src/session/embedded/objects.ts';
+import type { Declared } from '../../../../src/session/embedded/declared.ts';
 import { partly } from '../../../support/partly.ts';
 
 type Api = Parameters<typeof untilBootstrapped>[0];

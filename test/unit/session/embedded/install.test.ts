@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { ClusterApi } from '../../../../src/cluster/api/client.ts';
 import { ApiError } from '../../../../src/cluster/api/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { clientConfigs, type Declared } from '../../../../src/session/embedded/declared.ts';
 import { install } from '../../../../src/session/embedded/install.ts';
-import { clientConfigs, type Declared } from '../../../../src/session/embedded/objects.ts';
 import { partly } from '../../../support/partly.ts';
 
 const object = (kind: string, name: string, more: object = {}): Declared =>

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Declared, OWN_PAIR, serverNames, toInstall } from '../../../../src/session/embedded/objects.ts';
+import type { Declared } from '../../../../src/session/embedded/declared.ts';
+import { OWN_PAIR } from '../../../../src/session/embedded/key-pair-secrets.ts';
+import { serverNames, toInstall } from '../../../../src/session/embedded/to-install.ts';
 
 const PAIR = { certificate: 'CERT', key: 'KEY' } as never;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
