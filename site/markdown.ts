@@ -32,10 +32,16 @@ export function asOnGitHub(md: MarkdownIt): void {
     for (const token of tokens) {
       if (token.type === 'html_block') token.content = withPictures(token.content);
       if (token.children) token.children = withLinks(token.children, folder, Token);
+      token.children?.filter(isCode).forEach((code) => void code.attrSet('v-pre', ''));
     }
   });
   md.core.ruler.push('tables', ({ tokens }) => nameCells(tokens));
   md.core.ruler.push('no-contents', ({ tokens }) => dropContents(tokens));
+}
+
+/** Vue would fill in what is between two braces. */
+function isCode({ type }: Token): boolean {
+  return type === 'code_inline';
 }
 
 /** Each cell knows the head of its column, because on a narrow screen a row is a list of its cells. */
