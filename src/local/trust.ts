@@ -71,8 +71,7 @@ export function trustedCas({ calls }: TargetService): string {
     .join('');
 }
 
-/** Each caBundle of each caller once. */
-export function bundlesOf(calls: WebhookCall[]): Pick<WebhookCall, 'from' | 'caBundle'>[] {
+function bundlesOf(calls: WebhookCall[]): Pick<WebhookCall, 'from' | 'caBundle'>[] {
   const all = calls.map(
     ({ from, caBundle }) => [`${describe(from)} ${caBundle}`, { from, caBundle }] as const,
   );

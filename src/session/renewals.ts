@@ -1,7 +1,6 @@
 import { followKeyPairs } from '../local/follow-key-pairs.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
 import type { FoundPair, KeyPairs } from '../local/key-pairs.ts';
-import { bundlesOf } from '../local/trust.ts';
 import type { TargetService } from '../operator/target.ts';
 import { describe } from '../report/object-name.ts';
 import type { OpenRoute } from './route/routing.ts';
@@ -34,8 +33,8 @@ export class ChangedBundles {
 }
 
 function keysOf(services: readonly TargetService[]): Set<string> {
-  const bundles = services.flatMap(({ calls }) => bundlesOf(calls));
-  return new Set(bundles.map(({ from, caBundle }) => `${describe(from)} ${caBundle}`));
+  const calls = services.flatMap((service) => service.calls);
+  return new Set(calls.map(({ from, caBundle }) => `${describe(from)} ${caBundle}`));
 }
 
 /** Uses renewed key pairs until disposed. `next`: see `ChangedBundles`. */

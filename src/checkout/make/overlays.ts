@@ -2,7 +2,8 @@ import { posix } from 'node:path';
 import { readBuildText } from './build-text.ts';
 import { expandVariables } from './variables.ts';
 
-const DEFAULT = 'config/default';
+/** The place of kubebuilder's. */
+export const DEFAULT_OVERLAY = 'config/default';
 const NAMED =
   /(?:kustomize(?:\)|\})?"? build(?:\s+-\S+)*|\bapply\b(?:\s+-\S+)* -k)\s+((?:[\w./-]|\$\(\w+\)|\$\{\w+\})+)/gi;
 const RULE = /^([\w./-]+)[ \t]*:(?![:=])/;
@@ -21,5 +22,5 @@ export function builtOverlays(makefile: string): string[] {
       if (name && !/crd/.test(name)) (target === 'deploy' ? ofDeploy : others).push(name);
     }
   }
-  return [...new Set([...ofDeploy, DEFAULT, ...others])];
+  return [...new Set([...ofDeploy, DEFAULT_OVERLAY, ...others])];
 }

@@ -3,17 +3,12 @@ import { join, relative } from 'node:path';
 import { Checkout, isFile } from '../../checkout/files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Declared } from './declared.ts';
+import { kustomizationOf } from './kustomization.ts';
 
-const FILES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 const PATCH = 'manager_webhook_patch.yaml';
 /** The end of a JSON pointer that adds to a list. */
 const APPENDS = '/-';
 const FLAG = /^--?([a-z][\w.-]*)/;
-
-/** The kustomization of a directory. */
-export function kustomizationOf(directory: string): string | undefined {
-  return FILES.map((file) => join(directory, file)).find(isFile);
-}
 
 /**
  * Does what kubebuilder's comments in an overlay ask for: `uncomment all the sections with [WEBHOOK] prefix`. `rendered`: what the overlay

@@ -3,7 +3,7 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { type ObjectRef, refOf, WEBHOOK_KINDS } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
-import { CRD, clientConfigs, type Declared, keyOf } from './declared.ts';
+import { CRD, calledServices, type Declared, keyOf } from './declared.ts';
 import { storedAs } from './kept.ts';
 
 const GONE_MS = 20_000;
@@ -32,7 +32,7 @@ async function webhooksTo(api: ClusterApi, declared: readonly Declared[]): Promi
   const found = WEBHOOK_KINDS.map(async (kind) => {
     const all = await api.list<Declared>(kind, undefined);
     const ours = all.filter((one) =>
-      clientConfigs([{ ...one, kind }]).some(({ service }) => service && services.includes(keyOf(service))),
+      calledServices([{ ...one, kind }]).some((service) => services.includes(service)),
     );
     return ours.map(({ metadata }) => refOf(kind, metadata));
   });

@@ -1,3 +1,4 @@
+import { WORKLOAD_KINDS } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 
 /** An object of a manifest. Its fields are what the checkout says, so anything can be missing. */
@@ -5,7 +6,7 @@ export type Declared = KubeObject & { [field: string]: unknown };
 
 export const CRD = 'CustomResourceDefinition';
 /** The kinds of objects with Pods. */
-export const WORKLOADS = ['Deployment', 'StatefulSet', 'DaemonSet'];
+export const WORKLOADS: readonly string[] = WORKLOAD_KINDS;
 const WEBHOOK_CONFIGURATIONS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 /** devloop signs certificates itself. */
 export const CERT_MANAGER = /^cert-manager\.io\//;
@@ -35,6 +36,11 @@ export function clientConfigs(objects: readonly Declared[]): ClientConfig[] {
     const all = [...(isWebhookConfiguration(object) ? (webhooks ?? []) : []), conversion];
     return all.flatMap((one) => one?.clientConfig ?? []);
   });
+}
+
+/** `namespace/name` of the Services that webhooks and conversions call. */
+export function calledServices(declared: readonly Declared[]): string[] {
+  return clientConfigs(declared).flatMap(({ service }) => (service ? [keyOf(service)] : []));
 }
 
 export function keyOf({ namespace = 'default', name }: { namespace?: string; name: string }): string {

@@ -6,9 +6,9 @@ import { whileAway } from '../../cluster/api/while-away.ts';
 import { messageOf } from '../../errors.ts';
 import { notice } from '../../report/notices/catalogue.ts';
 import type { Io } from '../context/options.ts';
-import { CRD, clientConfigs, type Declared, isBuiltInNamespace } from './declared.ts';
+import { CRD, calledServices, clientConfigs, type Declared, isBuiltInNamespace } from './declared.ts';
 import { type LeftOut, serverNames, toInstall } from './to-install.ts';
-import { calledServices, withoutCalls } from './unanswered.ts';
+import { withoutCalls } from './unanswered.ts';
 
 const ESTABLISHED_MS = 10_000;
 const STARTING_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { KeyPair } from '../../certificates/key-pair.ts';
-import { base64, CERT_MANAGER, clientConfigs, type Declared, keyOf, WORKLOADS } from './declared.ts';
+import { base64, CERT_MANAGER, calledServices, type Declared, keyOf, WORKLOADS } from './declared.ts';
 
 /** The Secret with the key pair of the webhooks, where the operator has none yet. */
 export const OWN_PAIR = 'devloop-webhook-cert';
@@ -30,7 +30,7 @@ export function secretsFor(declared: readonly Declared[], pair: KeyPair): Declar
 function wantedPairs(declared: readonly Declared[]): Place[] {
   const mounts = declared.flatMap(mounted);
   const required = [...declared.flatMap(issued), ...mounts.filter(({ optional }) => !optional)];
-  const called = new Set(clientConfigs(declared).flatMap(({ service }) => (service ? keyOf(service) : [])));
+  const called = new Set(calledServices(declared));
   const services = declared.filter(({ kind, metadata }) => kind === 'Service' && called.has(keyOf(metadata)));
   const namespaces = new Set(services.map(({ metadata: { namespace = 'default' } }) => namespace));
   const others = [...namespaces].flatMap((namespace) => {

@@ -1,8 +1,7 @@
 import { dirname, relative, resolve } from 'node:path';
 import { Checkout } from '../../checkout/files.ts';
-import { kustomizationOf } from './add-webhooks.ts';
+import { KUSTOMIZATIONS, kustomizationOf } from './kustomization.ts';
 
-const FILE = /^[Kk]ustomization(?:\.ya?ml)?$/;
 /** These are parts of kubebuilder's overlay, or no operator. */
 const NO_OVERLAY = /^config\/|(?:^|\/)(?:samples?|examples?|crds?|rbac)(?:\/|$)/;
 /** Overlays that a developer uses, the best first. */
@@ -14,12 +13,12 @@ const OPERATOR =
 /** The overlay of a checkout that has none at the usual place: one that no other lists, with a workload or a webhook in it. */
 export async function otherOverlay(root: string): Promise<string | undefined> {
   const checkout = new Checkout(root);
-  const found = checkout.files((name) => FILE.test(name)).map((file) => dirname(file));
+  const found = checkout.files((name) => KUSTOMIZATIONS.includes(name)).map((file) => dirname(file));
   if (found.length === 0) return undefined;
   const { parseDocument } = await import('yaml');
   const lists = new Map<string, string[]>();
   for (const directory of found) {
-    const document = parseDocument(checkout.text(kustomizationOf(directory) ?? ''));
+    const document = parseDocument(checkout.text(kustomizationOf(directory)!));
     const read: unknown = document.errors.length > 0 ? undefined : document.toJS();
     const paths = listedIn(read).map((one) => resolve(directory, one));
     lists.set(directory, paths);

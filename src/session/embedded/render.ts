@@ -1,17 +1,19 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isFile } from '../../checkout/files.ts';
+import { DEFAULT_OVERLAY } from '../../checkout/make/overlays.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { findProgram } from '../../machine/find-program.ts';
 import { runWithin } from '../../machine/limited-tool.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import type { Io } from '../context/options.ts';
 import { type Generated, Generating, overlay } from '../generated/generate.ts';
-import { addWebhooks, kustomizationOf } from './add-webhooks.ts';
+import { addWebhooks } from './add-webhooks.ts';
 import { RENDER_MS, renderChart, whyNot } from './chart.ts';
 import { CRD, type Declared, isWebhookConfiguration } from './declared.ts';
+import { kustomizationOf } from './kustomization.ts';
 import { plainObjects } from './plain.ts';
-import { requireOneProject, sourceOf } from './source.ts';
+import { BUNDLE, requireOneProject, sourceOf } from './source.ts';
 import { objectsIn } from './yaml.ts';
 
 export interface Rendered {
@@ -40,9 +42,6 @@ export interface RenderedFrom {
   scratch: string;
 }
 
-const DEFAULT = 'config/default';
-const BUNDLE = 'dist/install.yaml';
-
 /** The objects that `make deploy` would create. Throws 'embedded.manifests'. */
 export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Rendered> {
   const { root } = from;
@@ -62,7 +61,7 @@ export async function renderCheckout(from: RenderedFrom, io: Io): Promise<Render
     return { objects, from: `the YAML files below ${places.join(', ')}`, watched: places };
   throw new DevloopError(
     'embedded.manifests',
-    `There is neither ${DEFAULT}/kustomization.yaml nor ${BUNDLE} nor a chart nor a plain manifest in this checkout, so devloop does not know what the operator consists of.`,
+    `There is neither ${DEFAULT_OVERLAY}/kustomization.yaml nor ${BUNDLE} nor a chart nor a plain manifest in this checkout, so devloop does not know what the operator consists of.`,
     { hint: 'For a project of kubebuilder: make manifests generate, or make build-installer' },
   );
 }

@@ -1,17 +1,16 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { Checkout, isFile } from '../../checkout/files.ts';
-import { builtOverlays } from '../../checkout/make/overlays.ts';
+import { builtOverlays, DEFAULT_OVERLAY } from '../../checkout/make/overlays.ts';
 import { DevloopError } from '../../errors.ts';
 import { leadsOut } from '../../machine/own-files.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import { firstOf, shellWord } from '../../phrases.ts';
-import { kustomizationOf } from './add-webhooks.ts';
 import { chartOf } from './chart.ts';
+import { kustomizationOf } from './kustomization.ts';
 import { otherOverlay } from './other-overlay.ts';
 
-const DEFAULT = 'config/default';
 const KUSTOMIZATION = 'kustomization.yaml';
-const BUNDLE = 'dist/install.yaml';
+export const BUNDLE = 'dist/install.yaml';
 const SHOWN = 6;
 
 /**
@@ -47,14 +46,14 @@ async function kustomization(root: string): Promise<string | undefined> {
 export function requireOneProject(root: string): void {
   const projects = projectsIn(root);
   if (projects.length < 2) return;
-  const message = `This checkout has several projects, each with its own ${DEFAULT}: ${firstOf(projects)}.`;
+  const message = `This checkout has several projects, each with its own ${DEFAULT_OVERLAY}: ${firstOf(projects)}.`;
   const commands = projects.slice(0, SHOWN).map((one) => `cd ${shellWord(one)} && devloop up --embedded`);
   throw new DevloopError('embedded.manifests', message, { hint: commands.join('\n') });
 }
 
 /** The directories of kubebuilder's projects. */
 function projectsIn(root: string): string[] {
-  const end = `/${DEFAULT}/${KUSTOMIZATION}`;
+  const end = `/${DEFAULT_OVERLAY}/${KUSTOMIZATION}`;
   return new Checkout(root)
     .files((name) => name === KUSTOMIZATION)
     .filter((file) => file.endsWith(end))

@@ -4,6 +4,7 @@ import {
   base64,
   CERT_MANAGER,
   CRD,
+  calledServices,
   clientConfigs,
   type Declared,
   isWebhookConfiguration,
@@ -21,7 +22,8 @@ const LEFT_OUT: Record<string, string> = {
 
 /** What a program such as envsubst would fill in. */
 const VARIABLE = /\$\{\w+[^}]*\}/;
-const CONVERSION = 'conversion';
+/** The part of a CRD that is left out without its webhook. */
+export const CONVERSION = 'conversion';
 const HOOK = 'helm.sh/hook';
 /** The Service of kube-apiserver itself, through which an APIService is called. */
 const API_SERVER = 'default/kubernetes';
@@ -90,8 +92,7 @@ export function toInstall(declared: readonly Declared[], pair: KeyPair | undefin
 
 /** Why what the object calls cannot be called. An operator can create such a Service itself, when it runs. */
 function lostService(object: Declared, services: ReadonlySet<string>): string | undefined {
-  const lost = clientConfigs([object]).find(({ service }) => service && !services.has(keyOf(service)));
-  const service = lost && keyOf(lost.service!);
+  const service = calledServices([object]).find((one) => !services.has(one));
   if (service === API_SERVER) return 'it is called through an APIService, and nothing serves that here';
   return service && `no manifest has its Service ${service}`;
 }

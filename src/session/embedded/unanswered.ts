@@ -1,14 +1,9 @@
-import { clientConfigs, type Declared, isWebhookConfiguration, keyOf } from './declared.ts';
-import { type LeftOut, unconverted } from './to-install.ts';
+import { calledServices, type Declared, isWebhookConfiguration, keyOf } from './declared.ts';
+import { CONVERSION, type LeftOut, unconverted } from './to-install.ts';
 
 interface Webhook {
   name?: string;
   clientConfig?: { service?: { namespace?: string; name: string } };
-}
-
-/** `namespace/name` of the Services that webhooks and conversions call. */
-export function calledServices(declared: readonly Declared[]): string[] {
-  return clientConfigs(declared).flatMap(({ service }) => (service ? [keyOf(service)] : []));
 }
 
 /** The manifests without the calls of these Services, whose programs do not run here: each such call would fail. */
@@ -22,7 +17,7 @@ export function withoutCalls(
     if (lost === undefined) return [object];
     const why = `this session does not run what answers for its Service ${lost}`;
     if (!isWebhookConfiguration(object)) {
-      leftOut.push({ object, part: 'conversion', why });
+      leftOut.push({ object, part: CONVERSION, why });
       return [unconverted(object)];
     }
     const all = object.webhooks as Webhook[];
